@@ -1,0 +1,40 @@
+# demo and test do all of their own set-up: a virtual environment in .venv, nothing elsewhere
+# but the small model's weights in the user's cache directory.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test check bench docs lock clean
+
+demo: $(READY)
+	$(BIN)/oversight demo
+
+test: $(READY)
+	$(BIN)/pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file --quick || exit 1; done
+
+docs: $(READY)
+	$(BIN)/pytest tests/test_readme.py tests/test_docs.py
+
+$(READY): pyproject.toml requirements.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	touch $@
+
+lock: $(READY)
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --quiet -o requirements.txt
+
+clean:
+	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Workflows and their search, with expert labels as the fitness signal."""

@@ -1,0 +1,100 @@
+"""Every error this project raises on purpose.
+
+::
+
+    OversightError                  exit code 1: the work failed
+    ├── BadInput                    exit code 2: something given is wrong; nothing was changed
+    │   ├── DataError               a file: names file, line and field
+    │   ├── ConfigError             study.toml, an option or an environment variable
+    │   └── StoreError              the study database: unreadable, newer, of another study
+    ├── EstimateError               exit code 2: the estimate is not defined for these data
+    │   └── NotIdentified           the data cannot tell, however many there are
+    └── ModelError                  a model call
+        ├── TransientModelError     worth another try: rate limit, server error, time-out
+        └── FatalModelError         no try will help: bad request, authentication
+"""
+
+from __future__ import annotations
+
+
+class OversightError(Exception):
+    """Base of all errors; `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+
+class BadInput(OversightError):
+    """Something given is wrong. The message names it and the mend; nothing was changed."""
+
+    exit_code = 2
+
+
+class DataError(BadInput):
+    """A row of a file is wrong.
+
+    Parameters
+    ----------
+    message
+        What is wrong and how to mend it.
+    file
+        Path of the file as the user wrote it.
+    line
+        Line (text formats) or row (Parquet), counted from 1.
+    field
+        Column or key.
+    """
+
+    def __init__(
+        self, message: str, *, file: object = None, line: int | None = None, field: str | None = None
+    ) -> None:
+        where = str(file) if file is not None else ""
+        if line is not None:
+            where += f":{line}"
+        if field is not None:
+            where += f" [{field}]" if where else f"[{field}]"
+        super().__init__(f"{where}: {message}" if where else message)
+        self.file, self.line, self.field = file, line, field
+
+
+class ConfigError(BadInput):
+    """A setting in study.toml, on the command line or in the environment is wrong."""
+
+
+class StoreError(BadInput):
+    """The study database cannot be used as it is."""
+
+
+class EstimateError(OversightError, ValueError):
+    """An estimate is undefined for these data; names the argument, the bound and the value."""
+
+    exit_code = 2
+
+
+class NotIdentified(EstimateError):
+    """The data do not determine the quantity, however many labels are collected."""
+
+
+class ModelError(OversightError):
+    """A call to a model failed."""
+
+
+class TransientModelError(ModelError):
+    """A failure that may pass.
+
+    Parameters
+    ----------
+    message
+        What the endpoint said.
+    retry_after
+        Seconds the endpoint asked to wait, if it did.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class FatalModelError(ModelError):
+    """A failure that no repetition mends, such as a refused key or an unknown model."""
+
+    exit_code = 2

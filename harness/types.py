@@ -1,0 +1,234 @@
+"""The things the project speaks of, as frozen values without behaviour that needs I/O.
+
+Options are counted from 0 and always mean the item's options *in source order*; the order in which
+a model or an expert sees them is `Item.permutation`, and nothing downstream of display uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+class Verdict(StrEnum):
+    """What an expert said to "is the answer option k?"."""
+
+    YES = "yes"
+    NO = "no"
+    UNSURE = "unsure"
+    SKIP = "skip"
+
+
+class LabelKind(StrEnum):
+    """What an answer says about the truth."""
+
+    ORDINARY = "ordinary"
+    """The answer is this option."""
+    COMPLEMENTARY = "complementary"
+    """The answer is not this option."""
+    ABSTAINED = "abstained"
+    """The expert did not say: missing data, kept and counted."""
+
+
+class PredictionStatus(StrEnum):
+    """What became of a model's answer."""
+
+    OK = "ok"
+    UNREADABLE = "unreadable"
+    """The model answered, but named no option: wrong on the accuracy scale."""
+    FAILED = "failed"
+    """No answer came (after all retries): excluded and counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question with K options, exactly one of which is true.
+
+    Attributes
+    ----------
+    id
+        Unique within a study; stable across imports.
+    text
+        What is asked.
+    options
+        The K ≥ 2 options in source order.
+    permutation
+        Display order: position j shows ``options[permutation[j]]``.
+    meta
+        Further columns of the source (subject, difficulty…), for stratified estimates.
+    """
+
+    id: str
+    text: str
+    options: tuple[str, ...]
+    permutation: tuple[int, ...]
+    meta: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+
+    @property
+    def shown_options(self) -> tuple[str, ...]:
+        """The options in display order."""
+        return tuple(self.options[j] for j in self.permutation)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Is the answer of this item option k? put to one expert.
+
+    Attributes
+    ----------
+    id
+        Stable name of the question.
+    item_id, option, expert
+        What is asked, and whom.
+    n_options
+        K of the item.
+    protocol
+        Name of the rule that drew the option.
+    propensity
+        Probability with which the rule drew this option, in (0, 1]; fixed before any answer.
+    seed
+        Seed of the draw.
+    """
+
+    id: str
+    item_id: str
+    option: int
+    expert: str
+    n_options: int
+    protocol: str
+    propensity: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an expert said to a question; `expert` is who answered, `question.expert` who was asked."""
+
+    question: Question
+    expert: str
+    verdict: Verdict
+    source: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What is known of an item's truth from one answered question.
+
+    `propensity` is the probability with which `option` was asked about.
+    """
+
+    item_id: str
+    option: int
+    kind: LabelKind
+    n_options: int
+    propensity: float
+    expert: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A model's answer to an item; `option` is None unless the status is OK."""
+
+    item_id: str
+    option: int | None
+    status: PredictionStatus = PredictionStatus.OK
+    reason: str = ""
+    sample: int = 0
+    raw: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of what went into an estimate; all are numbers of items unless said otherwise.
+
+    Attributes
+    ----------
+    ordinary, complementary
+        Labels used: yes-answers and no-answers on items with a readable or unreadable prediction.
+    abstained
+        Questions whose expert did not say (missing labels).
+    unreadable
+        Labelled items whose prediction named no option; they count as wrong.
+    failed
+        Labelled items without a prediction because every try failed; excluded.
+    unlabelled
+        Predicted items without any label.
+    """
+
+    ordinary: int = 0
+    complementary: int = 0
+    abstained: int = 0
+    unreadable: int = 0
+    failed: int = 0
+    unlabelled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One estimated quantity with its uncertainty and what it rests on.
+
+    Attributes
+    ----------
+    value
+        The point estimate as the estimator gives it: *not* clipped, so that an unbiased estimator
+        stays unbiased. See `clipped`.
+    low, high
+        Ends of the interval of confidence `level`, within [0, 1] for accuracies.
+    se
+        Standard error; None where the method has none.
+    level
+        Confidence level, for example 0.95.
+    estimator
+        ``"ord"``, ``"comp"``, ``"ivw"``, ``"ivw_half"``, ``"ml"``, …
+    interval
+        How the interval was made: ``"exact"``, ``"score"``, ``"wald"``, …
+    n
+        What was counted.
+    assumptions
+        What must hold for the number to mean what it says, in words.
+    flags
+        What a reader must know: ``"out_of_range"``, ``"lattice_too_large"``, …
+    """
+
+    value: float
+    low: float
+    high: float
+    se: float | None
+    level: float
+    estimator: str
+    interval: str
+    n: Counts = Counts()
+    assumptions: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def clipped(self) -> float:
+        """`value` moved into [0, 1], for display only."""
+        return min(1.0, max(0.0, self.value))
+
+    def __str__(self) -> str:
+        """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``."""
+        parts = [
+            f"{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
+            f"{self.interval} {self.level:.0%}",
+            f"{self.n.ordinary} ordinary + {self.n.complementary} complementary",
+        ]
+        parts += [
+            f"{count} {name}"
+            for name, count in (
+                ("abstained", self.n.abstained),
+                ("unreadable", self.n.unreadable),
+                ("failed", self.n.failed),
+            )
+            if count
+        ]
+        return " · ".join(parts)
