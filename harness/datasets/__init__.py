@@ -1,0 +1,7 @@
+"""Files and hub data sets become items; every bad row is named by file, line and field."""
+
+from harness.datasets.items import ItemMapping, read_items
+from harness.datasets.key import read_key
+from harness.datasets.presets import PRESETS, Preset, read_preset
+
+__all__ = ["PRESETS", "ItemMapping", "Preset", "read_items", "read_key", "read_preset"]

@@ -1,0 +1,136 @@
+"""File formats to rows: CSV, JSON Lines (both also gzipped), Parquet and Hugging Face data sets."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+FORMATS = (".csv", ".jsonl", ".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record with the place it came from; `line` counts from 1 as an editor does."""
+
+    file: str
+    line: int
+    fields: Mapping[str, Any]
+
+    def error(self, field: str | None, message: str) -> DataError:
+        """Make an error that names this row."""
+        return DataError(message, file=self.file, line=self.line, field=field)
+
+
+def read_rows(path: str | Path) -> Iterator[Row]:
+    """Read the rows of a file, told apart by its ending (``.gz`` may follow ``.csv`` and ``.jsonl``).
+
+    Raises
+    ------
+    DataError
+        If the file is missing, of another format, not UTF-8, truncated or malformed.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("there is no such file", file=path)
+    suffixes = [s.lower() for s in path.suffixes]
+    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
+    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".parquet": _parquet_rows}
+    if kind not in readers:
+        raise DataError(f"unknown format; known are {', '.join(FORMATS)}", file=path)
+    return readers[kind](path)
+
+
+def read_hub(name: str, *, config: str | None = None, split: str = "test") -> Iterator[Row]:
+    """Read a Hugging Face data set by name, or from a local folder of data files.
+
+    Raises
+    ------
+    DataError
+        If the ``hub`` extra is missing or the data set cannot be loaded.
+    """
+    try:
+        import datasets
+    except ImportError:
+        raise DataError("reading from the hub needs: pip install 'oversight[hub]'", file=name) from None
+    try:
+        data = datasets.load_dataset(name, config, split=split)
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DataError(f"could not be loaded: {first}", file=name, field=split) from error
+    for number, fields in enumerate(data, start=1):
+        yield Row(f"{name}/{split}", number, fields)
+
+
+def _text(path: Path) -> str:
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError("not UTF-8; save the file with UTF-8 encoding", file=path, line=line) from None
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        header = next(reader, None)
+        if not header:
+            raise DataError("the file is empty; the first line names the columns", file=path, line=1)
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise DataError("the column is there twice", file=path, line=1, field=twice)
+        start = reader.line_num + 1
+        for record in reader:
+            if record:
+                if len(record) != len(header):
+                    message = f"{len(record)} values where the header has {len(header)} columns"
+                    raise DataError(message, file=path, line=start)
+                yield Row(str(path), start, dict(zip(header, record, strict=True)))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(f"malformed CSV: {error}", file=path, line=reader.line_num) from None
+
+
+def _jsonl_rows(path: Path) -> Iterator[Row]:
+    for number, line in enumerate(_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"malformed JSON: {error}", file=path, line=number) from None
+        if not isinstance(fields, dict):
+            raise DataError("every line must be a JSON object", file=path, line=number)
+        yield Row(str(path), number, fields)
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise DataError("Parquet files need: pip install 'oversight[parquet]'", file=path) from None
+    number = 0
+    try:
+        # Without threads: pyarrow's pool has been seen to abort the interpreter at exit.
+        for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False):
+            for fields in batch.to_pylist():
+                number += 1
+                yield Row(str(path), number, fields)
+    except (pa.ArrowException, OSError) as error:
+        message = f"not a whole Parquet file: {str(error).splitlines()[0]}"
+        raise DataError(message, file=path, line=number + 1) from None

@@ -1,0 +1,53 @@
+"""What several tests need: the real data sets, small items, the local model, the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.llm import local
+from harness.types import Item
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def datasets() -> Path:
+    """Folder with the public data sets that validation uses; see CONTRIBUTING."""
+    folder = Path(os.environ.get("OVERSIGHT_DATASETS", ROOT.parent / "shared" / "datasets"))
+    if not folder.is_dir():
+        pytest.skip(f"the public data sets are not in {folder} (set OVERSIGHT_DATASETS)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def local_model() -> Iterator[local.LocalServer]:
+    """The real small model behind its real server; one for the whole run."""
+    running = local.status()
+    server = running or local.start()
+    yield server
+    if running is None:
+        local.stop()
+
+
+@pytest.fixture
+def items() -> list[Item]:
+    return [Item(f"i{n}", f"text {n}", ("red", "green", "blue"), (2, 0, 1)) for n in range(6)]
+
+
+@pytest.fixture
+def oversight(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Run the command with ``--json`` and return the object it prints; fails on another exit code."""
+
+    def call(*words: str | Path, code: int = 0) -> Any:
+        capsys.readouterr()
+        assert main([*map(str, words), "--json"]) == code, capsys.readouterr().err
+        return json.loads(capsys.readouterr().out)
+
+    return call

