@@ -1,0 +1,1 @@
+"""Asking language models."""

