@@ -1,0 +1,112 @@
+"""The root command: a table of verbs, each loaded only when it is called.
+
+Verbs of `protocols` and `agents` are named as strings, so that nothing here imports upwards. A
+verb's module has ``HELP``, ``add_arguments(parser)`` and ``run(args) -> exit code``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import OversightError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+VERBS = {
+    "init": ("harness.cli.init", "write a commented study.toml to start from"),
+    "items": ("harness.cli.items", "check the items of a study"),
+    "label": ("protocols.cli", "route questions to experts and bring their answers back"),
+    "run": ("harness.cli.run", "ask models about the items"),
+    "estimate": ("harness.cli.estimate", "accuracy of every model, with its interval"),
+    "plan": ("harness.cli.plan", "how many questions an interval costs, and the reverse"),
+    "report": ("harness.cli.report", "write the study's report as one HTML page"),
+    "model": ("harness.cli.model", "start, stop and find the small local language model"),
+    "doctor": ("harness.cli.doctor", "check this machine, the study and its endpoints"),
+    "demo": ("protocols.demo", "the whole chain on bundled case notes with a local model"),
+}
+
+_USAGE = """\
+oversight VERB [options]        oversight VERB --help explains a verb
+
+Evaluate AI systems without ground truth, from experts' yes/no answers.
+
+verbs:
+{verbs}
+
+exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was changed)
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help"):
+        sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<10} {h}" for v, (_, h) in VERBS.items())))
+        return 0
+    if words[0] == "--version":
+        from importlib.metadata import version
+
+        sys.stdout.write(f"oversight {version('oversight')}\n")
+        return 0
+    verb, rest = words[0], words[1:]
+    if verb not in VERBS:
+        sys.stderr.write(f"oversight: there is no verb {verb!r}; there are: {', '.join(VERBS)}\n")
+        return 2
+    return _call(verb, rest)
+
+
+def _call(verb: str, rest: list[str]) -> int:
+    as_json = "--json" in rest
+    try:
+        module = load(VERBS[verb][0])
+        parser = argparse.ArgumentParser(
+            prog=f"oversight {verb}",
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+        module.add_arguments(parser)
+        return int(module.run(parser.parse_args(rest)))
+    except OversightError as error:
+        if as_json:
+            sys.stdout.write(json.dumps({"error": str(error), "kind": type(error).__name__}) + "\n")
+        sys.stderr.write(f"oversight: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("\noversight: stopped; the same command goes on from here\n")
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        sys.stderr.close()
+        return 0
+
+
+def load(name: str) -> ModuleType:
+    """Import a verb's module, making sure that it is this project's.
+
+    Another published package is called ``agents``, too; if it shadows ours, say so.
+
+    Raises
+    ------
+    OversightError
+        Naming the file that was found instead.
+    """
+    package = importlib.import_module(name.split(".", maxsplit=1)[0])
+    home = Path(__file__).parents[2]
+    found = Path(package.__file__ or "")
+    if home not in found.parents:
+        raise OversightError(
+            f"the package {package.__name__!r} found at {found} is not oversight's (expected in {home}); "
+            "another installed package has the same name: use a fresh environment"
+        )
+    return importlib.import_module(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""One way to print: a table for people, or one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from rich.console import RenderableType
+
+
+def emit(args: argparse.Namespace, payload: Mapping[str, Any], human: RenderableType) -> None:
+    """Print `payload` as JSON if ``--json`` was given, else `human` (text or a rich renderable)."""
+    if args.json:
+        sys.stdout.write(json.dumps(payload, default=_plain, ensure_ascii=False, indent=2) + "\n")
+    elif isinstance(human, str):
+        sys.stdout.write(human + "\n")
+    else:
+        from rich.console import Console
+
+        console = Console()
+        if not console.is_terminal:  # a pipe or a log has no width of its own
+            console = Console(width=120)
+        console.print(human)
+
+
+def note(text: str) -> None:
+    """Tell a person what goes on, beside the result."""
+    sys.stderr.write(text + "\n")
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return str(value)

@@ -1,0 +1,207 @@
+"""From what a study has stored to what a table or a page shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import BadInput, EstimateError
+from harness.estimate import accuracies, accuracy
+from harness.labels import decode
+from harness.report.contents import (
+    ESTIMATOR_NAMES,
+    ExpertReport,
+    ModelReport,
+    RefutedPrediction,
+    StudyReport,
+)
+from harness.types import PredictionStatus, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from harness.config import EstimateSection, Study
+    from harness.store.repository import Repository
+    from harness.types import Answer, Estimate, Item, Label, Prediction, Question
+
+_CURVE_POINTS = 24
+_EXAMPLES = 12
+_PACKAGES = ("oversight", "numpy", "scipy", "openai", "sqlmodel")
+
+
+def summarise(
+    store: Repository,
+    study: Study,
+    *,
+    runs: Sequence[str] | None = None,
+    truth: Mapping[str, int] | None = None,
+    curve: bool = False,
+) -> StudyReport:
+    """Estimate every stored run of a study.
+
+    Parameters
+    ----------
+    runs
+        Names of models; None takes the newest run of each.
+    truth
+        The opened key, to show the true accuracy beside each estimate.
+    curve
+        Whether to estimate also at earlier numbers of answers.
+
+    Raises
+    ------
+    BadInput
+        If there are no answers or no predictions yet.
+    """
+    items, questions, answers = store.items(), store.questions(), store.answers()
+    if not answers:
+        raise BadInput("there are no answers yet; see: oversight label --help")
+    chosen = _newest(store.runs(), runs)
+    models = tuple(
+        _model(run, store.predictions(run["id"]), items, answers, study.estimate, truth, curve=curve)
+        for run in chosen
+    )
+    return StudyReport(
+        name=study.study.name,
+        seed=study.study.seed,
+        protocol=", ".join(sorted({q.protocol for q in questions})),
+        n_items=len(items),
+        n_questions=len(questions),
+        n_answers=len(answers),
+        options=dict(sorted(Counter(len(item.options) for item in items).items())),
+        models=models,
+        experts=_experts(questions, answers),
+        assumptions=_assumptions(models),
+        versions={name: version(name) for name in _PACKAGES},
+        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _newest(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list[dict[str, Any]]:
+    newest = {run["name"]: run for run in runs}
+    if not newest:
+        raise BadInput("no model was run yet; see: oversight run --help")
+    for name in names or ():
+        if name not in newest:
+            raise BadInput(f"the model {name!r} was not run; there are: {', '.join(newest)}")
+    return [newest[name] for name in names or newest]
+
+
+def _model(
+    run: dict[str, Any],
+    predictions: Sequence[Prediction],
+    items: Sequence[Item],
+    answers: Sequence[Answer],
+    options: EstimateSection,
+    truth: Mapping[str, int] | None,
+    *,
+    curve: bool,
+) -> ModelReport:
+    asked = {p.item_id for p in predictions}  # a run that is under way has fewer items than the study
+    labels = decode(a for a in answers if a.question.item_id in asked)
+    strata = _strata(items, options.strata)
+    estimates = accuracies(predictions, labels, interval=options.interval, level=options.level, strata=strata)
+    refuted = _refuted(predictions, items, answers)
+    return ModelReport(
+        name=run["name"],
+        run_id=run["id"],
+        spec=run["spec"],
+        created=run["created"],
+        predictions=len(predictions),
+        estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
+        undefined=estimates.undefined,
+        curve=_curve(predictions, labels, options, strata) if curve else (),
+        checks=(),
+        unreadable=_reasons(predictions, PredictionStatus.UNREADABLE),
+        failed=_reasons(predictions, PredictionStatus.FAILED),
+        refuted=tuple(refuted[:_EXAMPLES]),
+        refuted_total=len(refuted),
+        input_tokens=sum(p.input_tokens for p in predictions),
+        output_tokens=sum(p.output_tokens for p in predictions),
+        truth=None if truth is None else true_accuracy(predictions, truth),
+    )
+
+
+def _strata(items: Sequence[Item], column: str | None) -> dict[str, str] | None:
+    if column is None:
+        return None
+    missing = [item.id for item in items if column not in item.meta]
+    if missing:
+        raise BadInput(
+            f"estimate.strata: the item {missing[0]!r} has no column {column!r}; name it in [items] meta"
+        )
+    return {item.id: item.meta[column] for item in items}
+
+
+def _curve(
+    predictions: Sequence[Prediction],
+    labels: Sequence[Label],
+    options: EstimateSection,
+    strata: dict[str, str] | None,
+) -> tuple[tuple[int, Estimate], ...]:
+    """Estimates from the first so many labels; the earliest may be undefined and are left out."""
+    points = []
+    for j in range(1, _CURVE_POINTS + 1):
+        n = round(len(labels) * j / _CURVE_POINTS)
+        try:
+            estimate = accuracy(
+                predictions, labels[:n], interval=options.interval, level=options.level, strata=strata
+            )
+        except EstimateError:
+            continue
+        points.append((n, estimate))
+    return tuple(points)
+
+
+def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float:
+    """Share of right answers by the key; unreadable ones are wrong, failed ones left out."""
+    scored = [p.option == truth[p.item_id] for p in predictions if p.status != PredictionStatus.FAILED]
+    return sum(scored) / len(scored)
+
+
+def _reasons(predictions: Iterable[Prediction], status: PredictionStatus) -> dict[str, int]:
+    return dict(Counter(p.reason for p in predictions if p.status == status).most_common())
+
+
+def _refuted(
+    predictions: Sequence[Prediction], items: Sequence[Item], answers: Sequence[Answer]
+) -> list[RefutedPrediction]:
+    by_id = {item.id: item for item in items}
+    predicted = {p.item_id: p.option for p in predictions if p.option is not None}
+    found = []
+    for answer in answers:
+        question, item = answer.question, by_id[answer.question.item_id]
+        option = predicted.get(item.id)
+        hit = option == question.option
+        if option is None or (answer.verdict, hit) not in ((Verdict.NO, True), (Verdict.YES, False)):
+            continue
+        said = f"{'not ' if hit else ''}{item.options[question.option]}"
+        text = item.text if len(item.text) <= 300 else item.text[:300] + "…"
+        found.append(RefutedPrediction(item.id, text, item.options[option], answer.expert, said))
+    order = {item.id: j for j, item in enumerate(items)}
+    return sorted(found, key=lambda r: order[r.item_id])
+
+
+def _experts(questions: Sequence[Question], answers: Sequence[Answer]) -> tuple[ExpertReport, ...]:
+    said = Counter((a.expert, a.verdict) for a in answers)
+    reports = []
+    for expert in sorted({q.expert for q in questions}):
+        asked = [q for q in questions if q.expert == expert]
+        reports.append(
+            ExpertReport(
+                name=expert,
+                asked=len(asked),
+                yes=said[expert, Verdict.YES],
+                no=said[expert, Verdict.NO],
+                abstained=said[expert, Verdict.UNSURE] + said[expert, Verdict.SKIP],
+                expected_yes_rate=sum(1 / q.n_options for q in asked) / len(asked),
+            )
+        )
+    return tuple(reports)
+
+
+def _assumptions(models: Sequence[ModelReport]) -> tuple[str, ...]:
+    lines = dict.fromkeys(line for m in models for e in m.estimates.values() for line in e.assumptions)
+    return tuple(lines)

@@ -1,0 +1,1 @@
+"""Rendering: tables, plots, pages. Nothing here computes an estimate."""

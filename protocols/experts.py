@@ -1,0 +1,145 @@
+"""The roster: which expert answers for which class, and for how many questions.
+
+A roster file is TOML::
+
+    [[expert]]
+    name = "ana"
+    classes = ["cardiology"]     # or ["*"]: may be asked about any option
+    capacity = 200               # optional: most questions this expert takes
+    absent = false               # optional: true keeps the expert in the file, but asks nothing
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+ANY_CLASS = "*"
+_KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool}
+
+
+@dataclass(frozen=True, slots=True)
+class Expert:
+    """One person who answers yes/no questions.
+
+    Attributes
+    ----------
+    name
+        Unique in the roster.
+    classes
+        Names of the classes this expert can judge; ``("*",)`` for any option of any item.
+    capacity
+        Most questions that may be put to this expert; None for no limit.
+    absent
+        True if no question may be put to this expert at present.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    capacity: int | None = None
+    absent: bool = False
+
+    def judges(self, class_name: str) -> bool:
+        """Whether this expert can say if an item is of the class."""
+        return ANY_CLASS in self.classes or class_name in self.classes
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The experts of a study, in file order."""
+
+    experts: tuple[Expert, ...]
+    file: str = ""
+
+    def for_class(self, class_name: str) -> tuple[Expert, ...]:
+        """Experts present who can judge the class, in file order."""
+        return tuple(e for e in self.experts if not e.absent and e.judges(class_name))
+
+    def check(self, classes: Iterable[str]) -> None:
+        """Require an expert for every class and a class for every expert.
+
+        Parameters
+        ----------
+        classes
+            The fixed classes of the study; empty where every item brings its own options.
+
+        Raises
+        ------
+        DataError
+            Naming the roster file and the class or expert.
+        """
+        known = list(classes)
+        for expert in self.experts:
+            for name in expert.classes:
+                if known and name != ANY_CLASS and name not in known:
+                    raise DataError(
+                        f"expert {expert.name!r} has the unknown class {name!r}; "
+                        f"classes are {', '.join(known)}",
+                        file=self.file,
+                        field="classes",
+                    )
+        for name in known or [ANY_CLASS]:
+            if not self.for_class(name):
+                hint = "add one, or end an absence" if known else 'give one expert classes = ["*"]'
+                raise DataError(
+                    f"no expert is there for the class {name!r}; {hint}", file=self.file, field="classes"
+                )
+
+
+def one_expert_per_class(classes: Sequence[str]) -> Roster:
+    """Roster in which every class has one expert of its own name; for simulations."""
+    return Roster(tuple(Expert(name, (name,)) for name in classes))
+
+
+def read_roster(path: str | Path) -> Roster:
+    """Read a roster file.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or an expert has no name, no class, an unknown key, a wrong
+        type, or a name that was used before.
+    """
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError("there is no such roster file", file=path) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"not a readable TOML file: {error}", file=path) from None
+    rows = table.get("expert")
+    if set(table) != {"expert"} or not isinstance(rows, list) or not rows:
+        raise DataError("a roster holds [[expert]] entries and nothing else", file=path, field="expert")
+    experts: list[Expert] = []
+    for number, row in enumerate(rows, start=1):
+        expert = _expert(row, path, number)
+        if any(expert.name == other.name for other in experts):
+            raise DataError(f"the name {expert.name!r} is used twice", file=path, field=f"expert {number}")
+        experts.append(expert)
+    return Roster(tuple(experts), str(path))
+
+
+def _expert(row: dict[str, Any], path: Path, number: int) -> Expert:
+    def wrong(key: str, message: str) -> DataError:
+        return DataError(message, file=path, field=f"expert {number}.{key}")
+
+    for key, value in row.items():
+        if key not in _KEYS:
+            raise wrong(key, f"unknown key; known are {', '.join(_KEYS)}")
+        if not isinstance(value, _KEYS[key]) or (key == "capacity" and isinstance(value, bool)):
+            raise wrong(key, f"must be of type {_KEYS[key].__name__}, is {value!r}")
+    name, classes, capacity = row.get("name", ""), row.get("classes", []), row.get("capacity")
+    if not name.strip():
+        raise wrong("name", "an expert needs a name")
+    if not classes or not all(isinstance(c, str) and c.strip() for c in classes):
+        raise wrong("classes", "an expert needs a list of class names")
+    if capacity is not None and capacity < 1:
+        raise wrong("capacity", f"must be at least 1, is {capacity}")
+    return Expert(name, tuple(classes), capacity, row.get("absent", False))

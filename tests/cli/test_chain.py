@@ -1,0 +1,126 @@
+"""The verbs one after the other, as a person would call them, against a loopback model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import VERBS, main
+from tests.fakes.openai_server import Reply, fake_openai
+
+CLASSES = "red,green,blue"
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_from_nothing_to_a_report(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.csv").write_text("id,text\n" + "".join(f"n{j},note {j}\n" for j in range(60)))
+    assert oversight("init", "--items", "notes.csv", "--classes", CLASSES)["written"] == [
+        "study.toml",
+        "experts.toml",
+    ]
+    assert oversight("items", "check")["items_by_number_of_options"] == {"3": 60}
+    assert oversight("label", "route")["new"] == 60
+    files = [Path(f) for f in oversight("label", "export")["files"]]
+    assert len(files) == 3
+    assert oversight("label", "status")["open"] == 60
+    truth = {f"note {j}": CLASSES.split(",")[j % 3] for j in range(60)}
+    for path in files:
+        lines = path.read_text().splitlines()
+        for j, line in enumerate(lines[1:], start=1):
+            said = "yes" if f"Is the answer: {truth[line.split(',')[2]]}?" in line else "no"
+            lines[j] = line.replace("?,,", f"?,{said},")
+        path.write_text("\n".join(lines) + "\n")
+    assert oversight("label", "import", *files) == {"answers": 60, "new": 60}
+    assert oversight("label", "import", *files) == {"answers": 60, "new": 0}
+    assert oversight("label", "status")["answered"] == 60
+    with fake_openai(lambda prompt, n: Reply("red")) as server:
+        edit(Path("study.toml"), 'endpoint = "local"', f'endpoint = "{server.url}"')
+        assert oversight("run")["models"]["small"]["ok"] == 60
+        assert all(f["state"] != "wrong" for f in oversight("doctor")["findings"])
+    Path("key.csv").write_text("id,label\n" + "".join(f"n{j},{truth[f'note {j}']}\n" for j in range(60)))
+    model = oversight("estimate", "--open-key", "key.csv")["models"]["small"]
+    assert model["truth"] == pytest.approx(1 / 3)
+    assert model["estimates"]["ml"]["low"] <= 1 / 3 <= model["estimates"]["ml"]["high"]
+    assert model["estimates"]["ml"]["n"]["ordinary"] + model["estimates"]["ml"]["n"]["complementary"] == 60
+    assert Path(oversight("report")["report"]).stat().st_size > 10_000
+
+
+def test_simulated_experts_answer_only_what_is_open(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.csv").write_text("id,text\n" + "".join(f"n{j},note {j}\n" for j in range(40)))
+    Path("key.csv").write_text("id,label\n" + "".join(f"n{j},red\n" for j in range(40)))
+    oversight("init", "--items", "notes.csv", "--classes", CLASSES)
+    oversight("label", "route")
+    simulate = ("label", "simulate", "--key", "key.csv", "--abstention", "0.5")
+    assert oversight(*simulate)["new"] == 40
+    assert oversight(*simulate)["new"] == 0
+    unsure = sum(e["unsure"] for e in oversight("label", "status")["experts"].values())
+    assert 8 <= unsure <= 32
+
+
+def test_presets_bring_their_own_key(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.csv").write_text(
+        "condition_label,medical_abstract\n" + "".join(f"{j % 5 + 1},t{j}\n" for j in range(30))
+    )
+    oversight("init", "--preset", "medical-abstracts", "--items", "m.csv")
+    assert oversight("label", "route")["questions"] == 30
+    assert oversight("label", "simulate")["new"] == 30
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([verb, "--help"])
+    assert caught.value.code == 0
+    out = capsys.readouterr().out
+    assert "--json" in out
+    assert f"oversight {verb}" in out.split("options:")[0].split("usage:", 1)[1]
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {verb} " in text for verb in VERBS)
+    assert main([]) == 0
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("oversight 0.")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from harness.cli.main import main; main(['--help']); print(sorted(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    modules = out.splitlines()[-1]
+    for heavy in ("numpy", "pandas", "openai", "sqlmodel", "sqlalchemy", "scipy", "rich", "pydantic"):
+        assert f"'{heavy}'" not in modules
+
+
+def test_a_shadowed_package_is_named(tmp_path: Path) -> None:
+    (tmp_path / "protocols").mkdir()
+    (tmp_path / "protocols" / "__init__.py").write_text("")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from harness.cli.main import main\n"
+        "sys.exit(main(['demo']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert str(tmp_path / "protocols" / "__init__.py") in done.stderr
+    assert "is not oversight's" in done.stderr

@@ -1,0 +1,53 @@
+"""`oversight plan`: tables, JSON, the reverse, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.cli.main import main
+
+
+def test_questions_for_three_points(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--options", "10", "--accuracy", "0.7", "--width", "0.03", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    rows = {row["protocol"]: row for row in answer["estimate"]}
+    assert rows["targeted"]["questions"] == 897
+    assert rows["uniform"]["saving"] == 1
+    assert rows["targeted"]["saving"] == pytest.approx(5.8, abs=0.05)
+    compared = {row["protocol"]: row for row in answer["compare"]}
+    assert compared["disagreements, targeted"]["saving"] > 30
+
+
+def test_what_a_number_of_questions_buys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--options", "4", "--accuracy", "0.7", "--questions", "897", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    rows = {row["protocol"]: row["half_width"] for row in answer["estimate"]}
+    assert rows["targeted"] == pytest.approx(0.03, abs=1e-4)
+    assert rows["targeted"] < rows["uniform"] < rows["uniform, complementary only"]
+    assert all(row["detectable"] > 0 for row in answer["compare"])
+
+
+def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--options", "5", "--models", "5", "--sensitivity", "0.9"]) == 0
+    out = capsys.readouterr().out
+    assert "shared" in out
+    assert "experts 0.9/1" in out
+    assert "sequential" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--options", "1"], "at least 2, is 1"),
+        (["--options", "4", "--accuracy", "1.5"], "must lie in (0, 1), is 1.5"),
+        (["--options", "4", "--sensitivity", "0.4", "--specificity", "0.5"], "must exceed 1"),
+        (["--options", "4", "--width", "2"], "half_width must lie in (0, 1), is 2"),
+    ],
+)
+def test_impossible_plans_exit_with_2(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", *words]) == 2
+    assert message in capsys.readouterr().err

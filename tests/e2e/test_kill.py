@@ -1,0 +1,115 @@
+"""kill -9 in the middle, then the same command again: nothing lost, nothing doubled, nothing paid twice."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.store.repository import Repository
+from tests.fakes.openai_server import Reply, fake_openai
+
+CLASSES = ("red", "green", "blue")
+CONCURRENCY = 4
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "harness.cli.main", *words]
+
+
+def lay_out(folder: Path, n: int, url: str = "http://127.0.0.1:9/v1") -> None:
+    (folder / "study.toml").write_text(
+        f'[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
+        f'[models.m]\nendpoint = "{url}"\nmodel = "m"\nconcurrency = {CONCURRENCY}\n'
+    )
+    (folder / "experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
+    )
+    (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(n)))
+
+
+def kill_when(process: subprocess.Popen[bytes], ready: Callable[[], bool]) -> bool:
+    """Kill the process without warning as soon as `ready`; False if it ended before."""
+    deadline = time.monotonic() + 60
+    while not ready() and process.poll() is None:
+        assert time.monotonic() < deadline
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.001)
+    os.kill(process.pid, signal.SIGKILL) if process.poll() is None else None
+    return process.wait() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("kills_at", [(1,), (40,), (3, 30, 31, 90)])
+def test_run_goes_on_where_it_was_killed(kills_at: tuple[int, ...], tmp_path: Path) -> None:
+    n = 120
+    with fake_openai(lambda prompt, _: Reply("green")) as server:
+        lay_out(tmp_path, n, server.url)
+        for calls in kills_at:
+            process = subprocess.Popen(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL)
+            assert kill_when(process, lambda calls=calls: len(server.prompts) >= calls)  # type: ignore[misc]
+        done = subprocess.run(command("run", "--json"), cwd=tmp_path, capture_output=True, check=True)
+        asked = [re.findall(r"number (\d+)\.", prompt)[0] for prompt in server.prompts]
+    result = json.loads(done.stdout)["models"]["m"]
+    assert (result["predictions"], result["ok"]) == (n, n)
+    assert set(asked) == {str(j) for j in range(n)}
+    # What was finished is stored when the next batch is written: at most one batch and the calls
+    # under way are paid again at each kill.
+    assert len(asked) - n <= 3 * CONCURRENCY * len(kills_at)
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        predictions = store.predictions(result["run"])
+    assert sorted(p.item_id for p in predictions) == sorted(f"i{j}" for j in range(n))
+
+
+def test_import_is_all_or_nothing_when_it_is_killed(tmp_path: Path) -> None:
+    n = 3000
+    lay_out(tmp_path, n)
+    for words in (("label", "route"), ("label", "export")):
+        subprocess.run(command(*words), cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    files = sorted((tmp_path / "questions").glob("*.csv"))
+    for path in files:
+        path.write_text(path.read_text().replace("?,,\n", "?,no,\n"))
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    again = command("label", "import", *map(str, files))
+    wal = tmp_path / "study.db-wal"
+    killed = 0
+    for size in (1, 50_000, 200_000):
+        process = subprocess.Popen(again, cwd=tmp_path, stdout=subprocess.DEVNULL)
+        killed += kill_when(process, lambda size=size: wal.exists() and wal.stat().st_size >= size)  # type: ignore[misc]
+        with Repository(url) as store:
+            assert store.counts()["answer"] in (0, n)
+    assert killed
+    subprocess.run(again, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    with Repository(url) as store:
+        assert store.counts()["answer"] == n
+        assert len({a.question.id for a in store.answers()}) == n
+
+
+def test_a_stop_by_hand_keeps_what_is_finished(tmp_path: Path) -> None:
+    enough = threading.Event()
+
+    def answer(prompt: str, n: int) -> Reply:
+        if n >= 20:
+            enough.set()
+        return Reply("red")
+
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, 400, server.url)
+        process = subprocess.Popen(command("run"), cwd=tmp_path, stderr=subprocess.PIPE)
+        assert enough.wait(60)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert b"the same command goes on from here" in err
+        paid = len(server.prompts)
+        with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+            assert paid - CONCURRENCY <= store.counts()["prediction"] <= paid

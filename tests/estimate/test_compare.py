@@ -1,0 +1,106 @@
+"""Comparing two models: hand-computed cases, ties shown as ties, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.asked import Routed
+from harness.estimate.compare import (
+    TIE,
+    adjusted_difference,
+    mcnemar,
+    paired_difference,
+    sign_p_value,
+    sign_test,
+)
+
+
+def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:
+    first = np.array([1] * 60 + [1] * 14 + [0] * 3 + [0] * 23)
+    second = np.array([1] * 60 + [0] * 14 + [1] * 3 + [0] * 23)
+    c = mcnemar(first, second, questions=25, names=("new", "old"))
+    assert c.difference == pytest.approx(0.11)
+    assert c.p_value == pytest.approx(stats.binomtest(14, 17).pvalue)
+    assert c.verdict == "new"
+    assert (c.items, c.questions) == (100, 25)
+    assert mcnemar(second, first, questions=25, names=("old", "new")).verdict == "new"
+    assert "new is better" in str(c)
+
+
+def test_a_difference_that_is_not_significant_is_a_tie() -> None:
+    c = mcnemar([1, 1, 1, 0], [1, 1, 0, 0], questions=4)
+    assert c.difference == 0.25
+    assert c.verdict == TIE
+    assert "→ tie" in str(c)
+    same = mcnemar([1, 0], [1, 0], questions=0)
+    assert (same.p_value, same.verdict) == (1.0, TIE)
+    assert same.low < 0 < same.high
+
+
+def test_mcnemar_leaves_out_what_is_unknown() -> None:
+    c = mcnemar([1, -1, 0], [0, 1, 0], questions=3)
+    assert (c.items, c.flags) == (2, ("unresolved: 1",))
+    with pytest.raises(EstimateError, match="at least 1 resolved"):
+        mcnemar([-1], [1], questions=0)
+    with pytest.raises(EstimateError, match="differ in length"):
+        mcnemar([1], [1, 0], questions=0)
+    with pytest.raises(EstimateError, match=r"second\[0\]"):
+        mcnemar([1], [3], questions=0)
+
+
+def test_sign_test_formula() -> None:
+    refuted = np.zeros(100, dtype=np.int64)
+    first = np.where(np.arange(100) < 4, 0, 1)
+    second = np.where((np.arange(100) >= 4) & (np.arange(100) < 16), 0, 1)
+    c = sign_test(first, second, refuted, 4)
+    assert c.difference == pytest.approx(3 * (12 - 4) / 100)
+    assert c.p_value == pytest.approx(stats.binomtest(4, 16).pvalue)
+    low, high = adjusted_difference(12, 4, 100, 0.95)
+    assert (c.low, c.high) == pytest.approx((3 * low, 3 * high))
+    with pytest.raises(EstimateError, match=r"first\[0\] must lie in 0..3, is -1"):
+        sign_test([-1], [0], [1], 4)
+    with pytest.raises(EstimateError, match="at least 1 complementary"):
+        sign_test([], [], [], 4)
+
+
+def test_sign_p_value_edges() -> None:
+    assert sign_p_value(0, 0) == 1
+    assert sign_p_value(3, 3) == 1
+    assert sign_p_value(0, 6) == pytest.approx(2 * 0.5**6)
+    with pytest.raises(EstimateError, match="n_10"):
+        sign_p_value(-1, 2)
+
+
+def test_adjusted_difference_is_antisymmetric_and_never_empty() -> None:
+    low, high = adjusted_difference(7, 2, 50, 0.95)
+    assert adjusted_difference(2, 7, 50, 0.95) == pytest.approx((-high, -low))
+    low, high = adjusted_difference(0, 0, 50, 0.95)
+    assert low < 0 < high
+
+
+def test_paired_difference_from_disagreements_only() -> None:
+    # 6 agreeing items unasked; 4 disagreements asked about one of the two predictions by a coin.
+    first, second = np.array([0] * 6 + [0] * 4), np.array([0] * 6 + [1] * 4)
+    pi = np.zeros((10, 3))
+    pi[6:, :2] = 0.5
+    p = np.zeros((10, 3))
+    p[:, :2] = 0.5
+    data = Routed(np.arange(6, 10), np.array([0, 0, 1, 1]), np.array([1.0, 1, 0, 1]), pi, posterior=p)
+    c = paired_difference(first, second, data)
+    assert c.difference == pytest.approx((1 + 1 + 1 - 1) / 10)
+    assert c.questions == 4
+    reverse = paired_difference(second, first, data)
+    assert (reverse.difference, reverse.low) == pytest.approx((-c.difference, -c.high))
+
+
+def test_paired_difference_refuses_what_was_never_asked() -> None:
+    data = Routed(
+        np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), np.array([[1.0, 0, 0], [1.0, 0, 0]])
+    )
+    with pytest.raises(NotIdentified, match="propensity 0"):
+        paired_difference([0, 0], [1, 1], data)
+    same = paired_difference([0, 0], [0, 0], data)
+    assert (same.difference, same.verdict, same.flags) == (0, TIE, ("zero_variance",))

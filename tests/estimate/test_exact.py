@@ -1,0 +1,86 @@
+"""Exact intervals against a brute-force inversion of the same test."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from harness.errors import EstimateError
+from harness.estimate.component import Component, success_probability
+from harness.estimate.exact import exact_interval, lattice_size
+
+GRID = np.linspace(0.0005, 0.9995, 1000)
+
+
+def p_value(parts: tuple[Component, ...], A: float) -> float:
+    """Sum of the probabilities of all outcomes at least as far from the mean score."""
+    axes = np.meshgrid(*(np.arange(c.n + 1) for c in parts), indexing="ij")
+    q = [success_probability(c.K, A) for c in parts]
+    score = sum(s / p for s, p in zip(axes, q, strict=True)) - sum(c.n for c in parts)
+    mass = np.ones_like(axes[0], dtype=float)
+    for c, s, p in zip(parts, axes, q, strict=True):
+        mass = mass * binom.pmf(s, c.n, p)
+    seen = abs(float(score[tuple(c.S for c in parts)]))
+    return float(mass[np.abs(score) >= seen - 1e-9].sum())
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (Component(2, 9, 7), Component(4, 25, 22)),
+        (Component(2, 9, 0), Component(4, 25, 12)),
+        (Component(2, 9, 9), Component(4, 25, 25)),
+        (Component(2, 3, 1), Component(10, 40, 36)),
+        (Component(2, 3, 3), Component(16, 20, 15)),
+        (Component(4, 40, 33),),
+        (Component(4, 40, 10),),
+        (Component(2, 6, 4), Component(4, 8, 7), Component(2.5, 7, 5)),
+        (Component(2, 14, 8), Component(3, 14, 11)),
+    ],
+)
+def test_hull_of_the_brute_force_set(parts: tuple[Component, ...]) -> None:
+    inside = np.array([A for A in GRID if p_value(parts, float(A)) > 0.05])
+    low, high = exact_interval(parts)
+    step = GRID[1] - GRID[0]
+    if inside.size == 0:
+        assert (low, high) == (0.0, 0.0)
+        return
+    assert low <= inside[0]
+    assert inside[-1] <= high
+    assert low == pytest.approx(inside[0], abs=1.01 * step)
+    assert high == pytest.approx(inside[-1], abs=1.01 * step)
+
+
+def test_end_is_where_the_p_value_crosses() -> None:
+    parts = (Component(2, 9, 7), Component(4, 25, 22))
+    low, high = exact_interval(parts, tol=1e-9)
+    for end, outwards in ((low, -1), (high, 1)):
+        assert p_value(parts, end + outwards * 1e-6) <= 0.05
+        assert p_value(parts, end - outwards * 1e-6) > 0.05
+
+
+def test_higher_level_is_wider() -> None:
+    parts = (Component(2, 30, 20), Component(4, 90, 78))
+    (l1, h1), (l2, h2) = exact_interval(parts, 0.9), exact_interval(parts, 0.99)
+    assert l2 < l1 < h1 < h2
+
+
+def test_equal_k_is_pooled() -> None:
+    split = (Component(2, 30, 20), Component(2, 10, 9), Component(4, 40, 35), Component(4, 50, 43))
+    assert exact_interval(split) == exact_interval((Component(2, 40, 29), Component(4, 90, 78)))
+
+
+def test_a_hundred_thousand_outcomes_take_well_under_a_second() -> None:
+    parts = (Component(2, 316, 300), Component(4, 316, 300))
+    assert lattice_size(parts) > 100_000
+    started = time.perf_counter()
+    exact_interval(parts)
+    assert time.perf_counter() - started < 0.5
+
+
+def test_no_trials() -> None:
+    with pytest.raises(EstimateError, match="n must be at least 1"):
+        exact_interval((Component(4, 0, 0),))

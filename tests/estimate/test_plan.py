@@ -1,0 +1,158 @@
+"""Planning: the theory's ratios, and prices that agree with simulated widths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.allocation import shared_propensities, vote_posterior
+from harness.estimate.asked import accuracy_target
+from harness.estimate.plan import (
+    accuracy_variances,
+    complementary_variance,
+    difference_variances,
+    half_width_for,
+    make_plan,
+    power_factor,
+    questions_for,
+    targeted_variance,
+    uniform_variance,
+)
+from harness.estimate.stylised import stylised_population
+
+
+@pytest.mark.parametrize(
+    ("K", "A", "saving", "over_comp"),
+    [
+        (4, 0.2, 3.14, 14.7),
+        (4, 0.6, 2.36, 5.8),
+        (4, 0.8, 2.15, 4.7),
+        (4, 0.95, 2.03, 4.1),
+        (5, 0.2, 4.00, None),
+        (5, 0.6, 3.00, None),
+        (5, 0.8, 2.71, None),
+        (5, 0.95, 2.55, None),
+        (10, 0.2, 8.20, None),
+        (10, 0.6, 6.14, None),
+        (10, 0.8, 5.50, 12.2),
+        (10, 0.95, 5.11, None),
+        (16, 0.2, 13.2, None),
+        (16, 0.6, 9.90, None),
+        (16, 0.8, 8.84, 19.7),
+        (16, 0.95, 8.19, None),
+    ],
+)
+def test_targeted_saves_what_theory_says(K: int, A: float, saving: float, over_comp: float | None) -> None:
+    targeted = targeted_variance(A)
+    assert uniform_variance(K, A) / targeted == pytest.approx(saving, abs=0.02)
+    if over_comp is not None:
+        assert complementary_variance(K, A) / targeted == pytest.approx(over_comp, abs=0.06)
+
+
+def test_efficiency_of_uniform_routing_stays_in_its_bounds() -> None:
+    for K in (3, 4, 10, 16):
+        for A in (0.01, 0.5, 0.99):
+            efficiency = targeted_variance(A) / uniform_variance(K, A)
+            assert 1 / K <= efficiency <= 2 / K
+
+
+def test_five_models_save_what_theory_says() -> None:
+    # Five models of *equal* accuracy .4 or less stay up to 8 % below (1.56 at K = 4).
+    for K, least in ((4, 1.6), (5, 2.0), (10, 3.6), (16, 5.7)):
+        for A in (0.6, 0.8, 0.95):
+            v = accuracy_variances(K, A, models=5)
+            assert v["uniform"] / v["sequential"] >= least
+            assert 1.3 < v["uniform"] / v["shared"] < v["uniform"] / v["sequential"]
+
+
+def test_disagreements_save_what_theory_says() -> None:
+    for K, targeted, sequential in ((4, 18, 14), (10, 45, 37), (16, 71, 59)):
+        v = difference_variances(K, 0.8)
+        assert v["uniform, sign test"] / v["disagreements, targeted"] >= targeted
+        assert v["uniform, sign test"] / v["disagreements, sequential"] >= sequential
+
+
+@pytest.mark.parametrize(("K", "A"), [(4, 0.8), (10, 0.4)])
+def test_known_error_rates_cost_questions(K: int, A: float) -> None:
+    clean, noisy = accuracy_variances(K, A), accuracy_variances(K, A, sensitivity=0.9, specificity=0.95)
+    assert all(noisy[name] > clean[name] for name in clean)
+    with pytest.raises(NotIdentified):
+        accuracy_variances(K, A, sensitivity=0.5, specificity=0.5)
+    many = accuracy_variances(K, A, models=3, sensitivity=0.9)
+    assert "sequential" not in many
+    assert "disagreements, sequential" not in difference_variances(K, A, specificity=0.9)
+
+
+def test_noise_factors_of_corrected_targeted_questions() -> None:
+    # A = .8, s = t = p_d: x1.4 (.95), 1.9 (.9), 3.8 (.8), 9.2 (.7), 38 (.6) questions.
+    for p_d, factor in ((0.95, 1.4), (0.9, 1.9), (0.8, 3.8), (0.7, 9.2), (0.6, 38)):
+        ratio = targeted_variance(0.8, p_d, p_d) / targeted_variance(0.8)
+        assert ratio == pytest.approx(factor, rel=0.1)
+
+
+def test_width_and_questions_are_inverse() -> None:
+    v = targeted_variance(0.7)
+    n = questions_for(v, 0.03)
+    assert n == 897
+    assert half_width_for(v, n) <= 0.03 < half_width_for(v, n - 1)
+    assert power_factor(0.95, 0.8) == pytest.approx((1.959964 + 0.841621) / 1.959964, rel=1e-5)
+
+
+def test_plans_price_every_protocol() -> None:
+    variances = accuracy_variances(10, 0.7)
+    plans = {p.protocol: p for p in make_plan(variances, half_width=0.03)}
+    assert plans["targeted"].questions == 897
+    assert plans["uniform"].saving == 1
+    assert plans["targeted"].saving == pytest.approx(plans["uniform"].questions / 897, rel=1e-3)
+    bought = {p.protocol: p for p in make_plan(variances, questions=897)}
+    assert bought["targeted"].half_width == pytest.approx(0.03, abs=1e-4)
+
+
+def test_impossible_plans_are_refused() -> None:
+    with pytest.raises(EstimateError, match="not both"):
+        make_plan({"uniform": 1.0}, half_width=0.1, questions=3)
+    with pytest.raises(EstimateError, match="neither"):
+        make_plan({"uniform": 1.0})
+    with pytest.raises(EstimateError, match="half_width"):
+        questions_for(1.0, 0.0)
+    with pytest.raises(EstimateError, match="questions"):
+        half_width_for(1.0, 0)
+    with pytest.raises(EstimateError, match=r"lie in \(0, 1\)"):
+        uniform_variance(4, 1.0)
+    with pytest.raises(EstimateError, match="K"):
+        uniform_variance(1, 0.5)
+    with pytest.raises(EstimateError, match="models"):
+        accuracy_variances(4, 0.5, models=0)
+    with pytest.raises(EstimateError, match="power"):
+        power_factor(0.95, 1.0)
+
+
+def test_stand_in_population_has_the_given_accuracies_and_agreement() -> None:
+    rng = np.random.default_rng(0)
+    truth, predicted = stylised_population(60_000, 10, [0.3, 0.7], rng)
+    right = predicted == truth[:, None]
+    assert right.mean(axis=0) == pytest.approx([0.3, 0.7], abs=0.01)
+    both_wrong = ~right.any(axis=1)
+    assert (predicted[both_wrong, 0] == predicted[both_wrong, 1]).mean() == pytest.approx(0.35, abs=0.03)
+    with pytest.raises(EstimateError, match="correlation"):
+        stylised_population(10, 4, [0.5], rng, correlation=1.5)
+
+
+def test_planned_variance_is_the_simulated_one() -> None:
+    from harness.estimate.allocation import draw_options
+    from harness.estimate.asked import Routed
+    from harness.estimate.outcomes import pseudo_outcomes
+
+    rng = np.random.default_rng(1)
+    K, A, n = 5, 0.7, 40_000
+    truth, predicted = stylised_population(n, K, [A] * 3, rng)
+    votes = vote_posterior(predicted, K, K, accuracy=[A] * 3)
+    pi = shared_propensities(predicted, K, K, posterior=votes)
+    asked = draw_options(pi, rng)
+    data = Routed(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=votes)
+    spread = [float(pseudo_outcomes(accuracy_target(predicted[:, m], K), data).var()) for m in range(3)]
+    assert float(np.mean(spread)) == pytest.approx(accuracy_variances(K, A, models=3)["shared"], rel=0.03)
+    assert math.isfinite(max(spread))

@@ -1,0 +1,69 @@
+"""Rankings: adjusted p-values, joint intervals, ties that share ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.errors import EstimateError
+from harness.estimate.compare import TIE, mcnemar
+from harness.estimate.ranking import adjust, bonferroni, holm, rank_models
+
+
+def test_holm_and_bonferroni_by_hand() -> None:
+    p = [0.03, 0.01, 0.04, 0.5]
+    assert bonferroni(p).tolist() == pytest.approx([0.12, 0.04, 0.16, 1.0])
+    assert holm(p).tolist() == pytest.approx([0.09, 0.04, 0.09, 0.5])
+    assert (holm(p) <= bonferroni(p)).all()
+    with pytest.raises(EstimateError, match=r"p_values\[1\]"):
+        holm([0.2, 1.2])
+
+
+def test_adjusting_can_turn_a_finding_into_a_tie() -> None:
+    one = mcnemar([1] * 8 + [0] * 2, [0] * 7 + [1] + [0] * 2, questions=10, names=("a", "b"))
+    assert one.p_value == pytest.approx(2 * 0.5**7)
+    assert one.verdict == "a"
+    family = adjust([one, one, one, one], "bonferroni")
+    assert {c.verdict for c in family} == {TIE}
+    assert {c.adjusted for c in family} == {"bonferroni"}
+    with pytest.raises(EstimateError, match="holm, bonferroni"):
+        adjust([one], "none")
+
+
+def test_clear_winner_and_a_tie_behind_it() -> None:
+    rng = np.random.default_rng(0)
+    latent = rng.random((2000, 1))
+    z = (np.hstack([latent, latent, latent]) + rng.normal(0, 0.1, (2000, 3)) < [0.9, 0.6, 0.61]).astype(float)
+    ranking = rank_models(z, ["best", "x", "y"], questions=2000)
+    assert ranking.names[0] == "best"
+    assert ranking.ranks == ((1, 1), (2, 3), (2, 3))
+    assert [c.verdict for c in ranking.comparisons] == ["best", "best", TIE]
+    assert str(ranking).splitlines()[1].startswith("2–3  ")
+
+
+def test_two_models_reduce_to_the_z_test() -> None:
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(400, 2))
+    c = rank_models(z, ["a", "b"], questions=400, draws=200_000).comparisons[0]
+    d = z[:, 0] - z[:, 1]
+    statistic = abs(d.mean()) / (d.std(ddof=1) / 20)
+    assert c.p_value == pytest.approx(2 * stats.norm.sf(statistic), abs=0.005)
+    assert (c.high - c.low) / 2 == pytest.approx(1.96 * d.std(ddof=1) / 20, rel=0.02)
+
+
+def test_critical_value_lies_between_one_and_all_pairs() -> None:
+    rng = np.random.default_rng(2)
+    ranking = rank_models(rng.normal(size=(500, 6)), list("abcdef"), questions=500)
+    assert stats.norm.ppf(0.975) < ranking.critical < stats.norm.ppf(1 - 0.025 / 15)
+
+
+def test_identical_models_are_tied_and_names_must_differ() -> None:
+    z = np.repeat(np.array([[1.0], [0.0], [1.0]]), 2, axis=1)
+    ranking = rank_models(z, ["a", "b"], questions=3)
+    assert ranking.comparisons[0].verdict == TIE
+    assert ranking.ranks == ((1, 2), (1, 2))
+    with pytest.raises(EstimateError, match="names must differ"):
+        rank_models(z, ["a", "a"], questions=3)
+    with pytest.raises(EstimateError, match="shape"):
+        rank_models(z[:1], ["a", "b"], questions=3)

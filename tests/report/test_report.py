@@ -1,0 +1,151 @@
+"""The table and the page show what was estimated, and nothing that is not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness.cli.summary import summarise, true_accuracy
+from harness.config import ModelSection, Study
+from harness.errors import BadInput
+from harness.llm.run import make_spec
+from harness.report.contents import StudyReport
+from harness.report.html import render_html, write_html
+from harness.report.table import estimates_table
+from harness.store.repository import Repository
+from harness.types import Item, Prediction, PredictionStatus
+from protocols import Partitioned, SimulatedExperts
+from protocols.experts import one_expert_per_class
+
+CLASSES = ("red", "green", "blue", "black")
+
+
+@pytest.fixture
+def study() -> Study:
+    return Study.model_validate({"study": {"name": "Ünïts & <tags>"}, "items": {"file": "x.csv"}})
+
+
+@pytest.fixture
+def report(tmp_path: Path, study: Study) -> StudyReport:
+    items = [Item(f"i{j}", f"text <b>{j}</b> & more", CLASSES, (0, 1, 2, 3)) for j in range(120)]
+    truth = {item.id: j % 4 for j, item in enumerate(items)}
+    plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
+    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+        store.add_items(items)
+        store.add_questions(plan.route(items))
+        store.add_answers(SimulatedExperts(truth, abstention=0.1).answer(store.questions()))
+        for name, wrong in (("good", 10), ("bad", 3)):
+            spec = make_spec(name, ModelSection(model=name), "$text", None)
+            store.add_run(spec)
+            store.add_predictions(spec.id, [prediction(j, truth[i.id], wrong) for j, i in enumerate(items)])
+        return summarise(store, study, truth=truth, curve=True)
+
+
+def prediction(j: int, right: int, wrong: int) -> Prediction:
+    if j % 20 == 7:
+        return Prediction(f"i{j}", None, PredictionStatus.UNREADABLE, "several")
+    if j % 40 == 9:
+        return Prediction(f"i{j}", None, PredictionStatus.FAILED, "HTTP 500: oops")
+    return Prediction(f"i{j}", (right + (j % wrong == 0)) % 4)
+
+
+def test_the_summary_counts_what_is_there(report: StudyReport) -> None:
+    good, bad = report.models[1], report.models[0]
+    assert (good.name, bad.name) == ("good", "bad")
+    assert (good.unreadable, good.failed) == ({"several": 6}, {"HTTP 500: oops": 3})
+    assert good.estimates["ml"].n.unreadable <= 6
+    assert bad.truth is not None
+    assert good.truth is not None
+    assert good.truth > bad.truth
+    assert list(good.estimates) == ["ml", "ivw", "ivw_half", "ord", "comp"]
+    counts = [n for n, _ in good.curve]
+    assert counts == sorted(counts)
+    assert counts[-1] == report.n_answers == 120
+    assert good.curve[-1][1].value == pytest.approx(good.estimates["ml"].value)
+    assert sum(x.asked for x in report.experts) == 120
+
+
+def test_unreadable_predictions_are_never_right_and_failed_ones_are_left_out() -> None:
+    predictions = [
+        Prediction("a", 1),
+        Prediction("b", None, PredictionStatus.UNREADABLE),
+        Prediction("c", None, PredictionStatus.FAILED),
+    ]
+    assert true_accuracy(predictions, {"a": 1, "b": 0, "c": 0}) == 0.5
+
+
+def test_refuted_predictions_really_are(report: StudyReport) -> None:
+    for refuted in report.models[0].refuted:
+        if refuted.said.startswith("not "):
+            assert refuted.said == f"not {refuted.predicted}"
+        else:
+            assert refuted.said != refuted.predicted
+    assert report.models[0].refuted_total >= len(report.models[0].refuted) > 0
+
+
+def test_the_table_shows_every_estimate(report: StudyReport) -> None:
+    console = Console(width=120, record=True, file=None, quiet=False, force_terminal=False)
+    with console.capture() as captured:
+        console.print(estimates_table(report))
+    text = captured.get()
+    for model in report.models:
+        for e in model.estimates.values():
+            assert f"{100 * e.low:.1f} % – {100 * e.high:.1f} %" in text
+    assert "unreadable" in text
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "br", "path", "use", "line", "rect"):
+            self.open.append(tag)
+        self.links += [v or "" for k, v in attrs if k in ("src", "href", "xlink:href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.open:
+            assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_no_network(report: StudyReport, tmp_path: Path) -> None:
+    text = write_html(report, tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert [link for link in page.links if not link.startswith("#")] == []
+    assert "Ünïts &amp; &lt;tags&gt;" in text
+    assert "text &lt;b&gt;" in text
+    assert "<b>0</b>" not in text
+    assert text.count("<svg") == 2
+    assert "prefers-color-scheme: dark" in text
+    assert re.search(r"@media print", text)
+    e = report.models[0].estimates["ml"]
+    assert f"{100 * e.low:.1f} % – {100 * e.high:.1f} %" in text
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["report.html"]
+
+
+def test_the_same_study_gives_the_same_page(report: StudyReport) -> None:
+    assert render_html(report) == render_html(replace(report))
+
+
+def test_nothing_to_show_is_said(tmp_path: Path, study: Study) -> None:
+    with (
+        Repository(f"sqlite:///{tmp_path / 's.db'}") as store,
+        pytest.raises(BadInput, match="no answers yet"),
+    ):
+        summarise(store, study)
+
+
+def test_the_verbs_need_a_study(oversight: Callable[..., Any], tmp_path: Path) -> None:
+    for verb in ("estimate", "report"):
+        assert "no such study file" in oversight(verb, "--study", tmp_path / "no.toml", code=2)["error"]
