@@ -1,0 +1,70 @@
+"""All estimators from four counts, for papers and meta-analyses without the data."""
+
+from __future__ import annotations
+
+from harness.estimate._validate import check_counts
+from harness.estimate.component import Component
+from harness.estimate.stratified import Estimates, all_estimators
+from harness.estimate.tally import Tallies, Tally
+
+
+def estimate_counts(
+    K: int,
+    S_o: int,
+    n_o: int,
+    S_c: int,
+    n_c: int,
+    *,
+    level: float = 0.95,
+    interval: str | None = None,
+    published: bool = False,
+) -> Estimates:
+    """Estimate accuracy from the sufficient counts of one ordinary and one complementary set.
+
+    Parameters
+    ----------
+    K
+        Options, ≥ 2.
+    S_o, n_o
+        Right predictions among n_o ordinary labels.
+    S_c, n_c
+        Predictions that are not the refused option, among n_c complementary labels ("weakly
+        correct"; the violations are n_c − S_c). The two sets must be of different items.
+    level
+        Confidence level, in (0, 1).
+    interval
+        A name of `intervals.INTERVALS`; ``exact`` if None (``wald`` with `published`).
+    published
+        The conventions of "Scalable Oversight via Partitioned Human Supervision".
+
+    Returns
+    -------
+    Estimates
+        By estimator: ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; undefined ones are left
+        out, with the reason in `Estimates.undefined`.
+
+    Examples
+    --------
+    >>> found = estimate_counts(4, S_o=77, n_o=120, S_c=321, n_c=360)
+    >>> str(found["ml"])
+    '0.656 [0.587, 0.717] ML, exact 95% · 120 ordinary + 360 complementary'
+
+    Raises
+    ------
+    EstimateError
+        If the counts are impossible or all zero, or K < 2.
+    """
+    check_counts(K, S_o, n_o, S_c, n_c)
+    one = Tally(
+        K=K,
+        stratum="",
+        split="answers",
+        hits=Component(2, n_o, S_o),
+        misses=(Component(K, n_c, S_c),) if n_c else (),
+        n_yes=n_o,
+        n_no=n_c,
+        n_unreadable=0,
+        n_failed=0,
+        n_abstained=0,
+    )
+    return all_estimators(Tallies((one,), 0), interval=interval, level=level, published=published)
