@@ -64,7 +64,7 @@ class ExpertsSection(_Section):
     """The roster file and the rule that routes items to experts."""
 
     roster: str = "experts.toml"
-    protocol: Literal["partitioned"] = "partitioned"
+    protocol: Literal["partitioned", "targeted", "sequential"] = "partitioned"
     options_per_item: int = Field(default=1, ge=1)
 
 
@@ -92,6 +92,19 @@ class ModelSection(_Section):
     tries: int = Field(default=5, ge=1)
 
 
+class LabelStudioSection(_Section):
+    """Labelling with Label Studio; URL and token come from the environment, never from here.
+
+    `page` is a file with a labelling page of one's own; `isolated` says that every expert has a
+    server of their own on this machine (``oversight label-studio start --isolated``).
+    """
+
+    instructions: str = ""
+    descriptions: dict[str, str] = {}
+    page: str | None = None
+    isolated: bool = False
+
+
 class EstimateSection(_Section):
     """Confidence level and kind of interval."""
 
@@ -108,6 +121,7 @@ class Study(_Section):
     experts: ExpertsSection = ExpertsSection()
     prompt: PromptSection = PromptSection()
     models: dict[str, ModelSection] = {}
+    label_studio: LabelStudioSection = LabelStudioSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)
 

@@ -9,6 +9,7 @@
     │   └── StoreError              the study database: unreadable, newer, of another study
     ├── EstimateError               exit code 2: the estimate is not defined for these data
     │   └── NotIdentified           the data cannot tell, however many there are
+    ├── LabelStudioError            a Label Studio server: does not answer, or answers nonsense
     └── ModelError                  a model call
         ├── TransientModelError     worth another try: rate limit, server error, time-out
         └── FatalModelError         no try will help: bad request, authentication
@@ -72,6 +73,10 @@ class EstimateError(OversightError, ValueError):
 
 class NotIdentified(EstimateError):
     """The data do not determine the quantity, however many labels are collected."""
+
+
+class LabelStudioError(OversightError):
+    """A Label Studio server could not be started, does not answer, or lost something."""
 
 
 class ModelError(OversightError):

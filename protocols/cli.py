@@ -4,6 +4,9 @@ examples: oversight label route
           oversight label export --folder questions
           oversight label import questions/*.csv
           oversight label simulate --key key.csv --abstention 0.03
+          oversight label push        questions to Label Studio, see oversight label-studio
+          oversight label pull        answers from Label Studio
+          oversight label watch --until-width 0.06
           oversight label status
 """
 
@@ -16,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, study_items, study_of, study_truth
 from harness.cli.output import emit
-from harness.errors import BadInput, ConfigError
+from harness.errors import BadInput
 from harness.store.repository import Repository
-from harness.types import Question, Verdict
+from harness.types import Question
+from protocols import label_verbs as verbs_of_desk
 from protocols.experts import read_roster
+from protocols.label_studio.exported import read_label_studio_export
 from protocols.offline import export_questions, read_answers
-from protocols.partitioned import Partitioned
+from protocols.plan import next_questions, plan_of, refuse_other_rule
 from protocols.simulated import SimulatedExperts
 
 if TYPE_CHECKING:
@@ -38,14 +43,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "export": "write the open questions, one CSV file per expert",
             "import": "read filled-in files; all or nothing",
             "simulate": "answer the open questions from a sealed key",
+            "push": "send the questions to Label Studio, one project per expert",
+            "pull": "bring answers from Label Studio; only what changed",
+            "watch": "pull again and again, with progress and the running estimate",
+            "close": "pull a last time and end the campaign",
             "status": "who was asked what, and what came back",
         }.items()
     }
     for sub in verb.values():
         add_study(sub)
         sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    verb["export"].add_argument("--folder", default="questions", help="default: %(default)s")
-    verb["import"].add_argument("files", nargs="+", help="CSV or JSON Lines files")
+    export = verb["export"]
+    export.add_argument("--folder", default="questions", help="default: %(default)s")
+    export.add_argument("--format", choices=("csv", "jsonl"), default="csv", help="default: %(default)s")
+    import_ = verb["import"]
+    import_.add_argument("files", nargs="+", help="CSV or JSON Lines files that `label export` wrote")
+    import_.add_argument(
+        "--label-studio", action="store_true", help="the files are Label Studio's JSON exports (not JSON-MIN)"
+    )
+    verbs_of_desk.add_arguments(verb)
     simulate = verb["simulate"]
     simulate.add_argument("--key", help="sealed key (columns id,label); presets bring their own")
     simulate.add_argument("--sensitivity", type=float, default=1.0, help="P(yes | it is), default 1")
@@ -62,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         "export": _export,
         "import": _import,
         "simulate": _simulate,
-        "status": _status,
+        **verbs_of_desk.ACTIONS,
     }
     return actions[args.action](args, study)
 
@@ -71,11 +87,11 @@ def _route(args: argparse.Namespace, study: Study) -> int:
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
     roster.check(items[0].options if study.items.classes or _same_options(items) else ())
-    plan = Partitioned(roster, study.study.seed, study.experts.options_per_item)
-    questions = plan.route(items)
     with Repository(study.store_url) as store:
+        plan = plan_of(study, store, roster)
+        refuse_other_rule(store.questions(), plan, items)
         store.add_items(items)
-        _same_rule(store.questions(), plan)
+        questions = next_questions(plan, items, store.answers())
         new = store.add_questions(questions)
     experts = Counter(q.expert for q in questions)
     payload = {"questions": len(questions), "new": new, "experts": dict(experts)}
@@ -88,22 +104,11 @@ def _same_options(items: list[Any]) -> bool:
     return all(item.options == items[0].options for item in items)
 
 
-def _same_rule(stored: list[Question], plan: Partitioned) -> None:
-    """Refuse a second draw over the first: propensities would be wrong, and looks could be chosen."""
-    for question in stored:
-        m = min(plan.options_per_item, question.n_options)
-        if question.seed != plan.seed or abs(question.propensity - m / question.n_options) > 1e-12:
-            raise ConfigError(
-                f"questions were routed with seed {question.seed} and propensity {question.propensity:.3g}; "
-                "seed and options_per_item cannot change once questions are drawn: start a new study"
-            )
-
-
 def _export(args: argparse.Namespace, study: Study) -> int:
     with Repository(study.store_url) as store:
         items, questions, answers = store.items(), _routed(store), store.answers()
     answered = [a.question.id for a in answers]
-    paths = export_questions(questions, {i.id: i for i in items}, answered, args.folder)
+    paths = export_questions(questions, {i.id: i for i in items}, answered, args.folder, args.format)
     names = [str(path) for path in paths]
     text = f"{len(questions) - len(answered)} open questions in {len(names)} files in {args.folder}"
     emit(args, {"files": names, "questions": len(questions) - len(answered)}, text)
@@ -111,8 +116,14 @@ def _export(args: argparse.Namespace, study: Study) -> int:
 
 
 def _import(args: argparse.Namespace, study: Study) -> int:
+    files = [Path(name) for name in args.files]
     with Repository(study.store_url) as store:
-        answers = read_answers([Path(name) for name in args.files], _routed(store))
+        questions = _routed(store)
+        if args.label_studio:
+            roster = read_roster(study.path(study.experts.roster))
+            answers = read_label_studio_export(files, questions, roster)
+        else:
+            answers = read_answers(files, questions)
         new = store.add_answers(answers)
     emit(args, {"answers": len(answers), "new": new}, f"{len(answers)} answers read, {new} new")
     return 0
@@ -132,26 +143,6 @@ def _simulate(args: argparse.Namespace, study: Study) -> int:
         done = {a.question.id for a in store.answers()}
         new = store.add_answers(experts.answer(q for q in questions if q.id not in done))
     emit(args, {"new": new}, f"{new} questions answered by simulated experts")
-    return 0
-
-
-def _status(args: argparse.Namespace, study: Study) -> int:
-    from rich.table import Table
-
-    with Repository(study.store_url) as store:
-        questions, answers = _routed(store), store.answers()
-    asked = Counter(q.expert for q in questions)
-    said = Counter((a.question.expert, a.verdict) for a in answers)
-    table = Table("expert", "asked", "answered", *(v.value for v in Verdict), "open", title="Answers")
-    payload = {}
-    for expert, n in asked.items():
-        verdicts = {v.value: said[expert, v] for v in Verdict}
-        answered = sum(verdicts.values())
-        payload[expert] = {"asked": n, "answered": answered, **verdicts, "open": n - answered}
-        table.add_row(expert, str(n), str(answered), *map(str, verdicts.values()), str(n - answered))
-    totals = {key: sum(p[key] for p in payload.values()) for key in ("asked", "answered", "open")}
-    table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
-    emit(args, {"experts": payload, **totals}, table)
     return 0
 
 

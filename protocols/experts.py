@@ -7,10 +7,12 @@ A roster file is TOML::
     classes = ["cardiology"]     # or ["*"]: may be asked about any option
     capacity = 200               # optional: most questions this expert takes
     absent = false               # optional: true keeps the expert in the file, but asks nothing
+    email = "ana@example.org"    # optional: the account this expert logs in with, for Label Studio
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ANY_CLASS = "*"
-_KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool}
+_KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,15 @@ class Expert:
         Most questions that may be put to this expert; None for no limit.
     absent
         True if no question may be put to this expert at present.
+    email
+        Address of this expert's account on a labelling server; empty for a made-up one.
     """
 
     name: str
     classes: tuple[str, ...]
     capacity: int | None = None
     absent: bool = False
+    email: str = ""
 
     def judges(self, class_name: str) -> bool:
         """Whether this expert can say if an item is of the class."""
@@ -142,4 +147,7 @@ def _expert(row: dict[str, Any], path: Path, number: int) -> Expert:
         raise wrong("classes", "an expert needs a list of class names")
     if capacity is not None and capacity < 1:
         raise wrong("capacity", f"must be at least 1, is {capacity}")
-    return Expert(name, tuple(classes), capacity, row.get("absent", False))
+    email = row.get("email", "")
+    if email and not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email):
+        raise wrong("email", f"must be an e-mail address, is {email!r}")
+    return Expert(name, tuple(classes), capacity, row.get("absent", False), email)

@@ -8,6 +8,7 @@ write a `comment`. Nothing in it tells the truth, a prediction, or what another 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 from pathlib import Path
@@ -28,9 +29,13 @@ SOURCE = "offline"
 
 
 def export_questions(
-    questions: Sequence[Question], items: Mapping[str, Item], answered: Iterable[str], folder: str | Path
+    questions: Sequence[Question],
+    items: Mapping[str, Item],
+    answered: Iterable[str],
+    folder: str | Path,
+    form: str = "csv",
 ) -> list[Path]:
-    """Write the open questions, one CSV file per expert, in an order shuffled per expert.
+    """Write the open questions, one file per expert, in an order shuffled per expert.
 
     Parameters
     ----------
@@ -42,6 +47,8 @@ def export_questions(
         Ids of questions that have an answer already; they are left out.
     folder
         Where the files go; it is made if need be.
+    form
+        ``"csv"``, or ``"jsonl"`` with the same fields, one object a line.
 
     Returns
     -------
@@ -59,7 +66,7 @@ def export_questions(
     for question in questions:
         if question.id not in done:
             by_expert.setdefault(question.expert, []).append(question)
-    paths = {expert: folder / f"questions-{_file_name(expert)}.csv" for expert in by_expert}
+    paths = {expert: folder / f"questions-{_file_name(expert)}.{form}" for expert in by_expert}
     for path in paths.values():
         if path.exists():
             raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
@@ -128,9 +135,12 @@ def _row(question: Question, item: Item) -> dict[str, str]:
 def _write(path: Path, rows: list[dict[str, str]]) -> None:
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows)
+        if path.suffix == ".jsonl":
+            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        else:
+            writer = csv.DictWriter(stream, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(path)

@@ -23,6 +23,8 @@ VERBS = {
     "init": ("harness.cli.init", "write a commented study.toml to start from"),
     "items": ("harness.cli.items", "check the items of a study"),
     "label": ("protocols.cli", "route questions to experts and bring their answers back"),
+    "label-studio": ("protocols.label_studio_cli", "start, stop and find a Label Studio server"),
+    "experts": ("protocols.experts_cli", "give the experts accounts, and see who has none"),
     "run": ("harness.cli.run", "ask models about the items"),
     "estimate": ("harness.cli.estimate", "accuracy of every model, with its interval"),
     "plan": ("harness.cli.plan", "how many questions an interval costs, and the reverse"),
@@ -48,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("-h", "--help"):
-        sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<10} {h}" for v, (_, h) in VERBS.items())))
+        sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<12} {h}" for v, (_, h) in VERBS.items())))
         return 0
     if words[0] == "--version":
         from importlib.metadata import version

@@ -169,7 +169,7 @@ class Repository:
         )
         keys = [{"run": run_id, "item": r["item_id"], "n": r["sample"]} for r in rows]
         if rows:
-            with self._transaction() as connection:
+            with self.transaction() as connection:
                 connection.execute(sa.delete(table).where(same), keys)
                 connection.execute(sa.insert(table), rows)
 
@@ -187,7 +187,7 @@ class Repository:
     def counts(self) -> dict[str, int]:
         """Number of rows of each table."""
         tables = (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return {
                 _table(t).name: connection.execute(select(func.count()).select_from(_table(t))).scalar_one()
                 for t in tables
@@ -196,7 +196,8 @@ class Repository:
     # --- plumbing ----------------------------------------------------------------------------
 
     @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
+    def transaction(self) -> Iterator[sa.Connection]:
+        """All or nothing, for this package's own SQL; database errors become `StoreError`."""
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -210,12 +211,12 @@ class Repository:
             raise StoreError(f"{self._engine.url!r}: the database cannot be used: {reason}") from error
 
     def _all(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return connection.execute(query).all()
 
     def _insert(self, row: type[SQLModel], rows: list[dict[str, Any]]) -> None:
         if rows:
-            with self._transaction() as connection:
+            with self.transaction() as connection:
                 connection.execute(sa.insert(_table(row)), rows)
 
 

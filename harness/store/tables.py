@@ -80,3 +80,60 @@ class PredictionRow(SQLModel, table=True):
     output_tokens: int
     seconds: float
     attempts: int
+
+
+class LabelQueueRow(SQLModel, table=True):
+    """One expert's project on a Label Studio server; `marker` finds it again if its id was not noted."""
+
+    __tablename__ = "label_queue"
+    expert: str = Field(primary_key=True)
+    marker: str = Field(unique=True)
+    server: str
+    project_id: int | None
+    email: str
+    user_id: int | None
+    cursor: str
+    closed: bool
+
+
+class LabelTaskRow(SQLModel, table=True):
+    """A question in an expert's queue: its place, what was sent (`digest`), and its id over there."""
+
+    __tablename__ = "label_task"
+    question_id: str = Field(primary_key=True, foreign_key="question.id")
+    expert: str = Field(foreign_key="label_queue.expert", index=True)
+    place: int
+    digest: str
+    task_id: int | None
+    sending: bool
+
+
+class LabelRevisionRow(SQLModel, table=True):
+    """One state of an annotation, as it was seen; nothing is ever changed or removed here."""
+
+    __tablename__ = "label_revision"
+    expert: str = Field(primary_key=True, foreign_key="label_queue.expert")
+    annotation_id: int = Field(primary_key=True)
+    version: str = Field(primary_key=True)
+    position: int = Field(index=True)
+    task_id: int = Field(index=True)
+    question_id: str | None
+    deleted: bool
+    author: int | None
+    editor: int | None
+    cancelled: bool
+    result: list[Any] = Field(sa_column=Column(JSON, nullable=False))
+    updated_at: str
+    seconds: float | None
+
+
+class LabelQuarantineRow(SQLModel, table=True):
+    """An annotation that counts for nothing, and why."""
+
+    __tablename__ = "label_quarantine"
+    expert: str = Field(primary_key=True, foreign_key="label_queue.expert")
+    annotation_id: int = Field(primary_key=True)
+    task_id: int
+    question_id: str | None
+    reason: str
+    detail: str

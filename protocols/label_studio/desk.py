@@ -1,0 +1,251 @@
+"""Push, pull, look and close: a study's questions on Label Studio."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from harness.errors import BadInput, LabelStudioError
+from harness.store.campaign import SOURCE, Campaign, Queue, QueuedTask, Revision
+from protocols.experts import Roster, read_roster
+from protocols.label_studio.client import Client
+from protocols.label_studio.connection import connect
+from protocols.label_studio.names import server_name
+from protocols.label_studio.pull import Known, pull_queue
+from protocols.label_studio.push import Pushed, find_project, push_queue
+from protocols.label_studio.queue import (
+    check_open,
+    new_queues,
+    new_tasks,
+    one_class_each,
+    refuse_repeats,
+)
+from protocols.label_studio.sheet import Sheet
+
+if TYPE_CHECKING:
+    from harness.config import Study
+    from harness.store.repository import Repository
+    from harness.types import Answer, Question
+    from protocols.label_studio.client import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a pull changed in the stored answers, and how many annotations are in quarantine."""
+
+    new: int
+    changed: int
+    withdrawn: int
+    answers: int
+    quarantined: int
+
+
+class LabelStudio:
+    """A study's labelling desk: one project per expert on a Label Studio server.
+
+    Parameters
+    ----------
+    study
+        The study file.
+    store
+        Its database.
+    patience
+        Seconds for which reading is tried again when the server does not answer.
+    timeout
+        Seconds to wait for one answer of the server.
+    """
+
+    def __init__(
+        self, study: Study, store: Repository, *, patience: float = 20.0, timeout: float = 120.0
+    ) -> None:
+        self.study, self.store, self.campaign = study, store, Campaign(store)
+        self.roster: Roster = read_roster(study.path(study.experts.roster))
+        self.sheet = Sheet.of(study)
+        self._patience, self._timeout = patience, timeout
+        self._clients: dict[str, Client] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients.values():
+            client.close()
+
+    def client(self, expert: str) -> Client:
+        """The server on which an expert's project lies: everybody's, or the expert's own."""
+        name = server_name(self.study.study.name, expert) if self.study.label_studio.isolated else ""
+        if name not in self._clients:
+            connection = connect(name or None)
+            self._clients[name] = Client(connection, patience=self._patience, timeout=self._timeout)
+        return self._clients[name]
+
+    # --- push --------------------------------------------------------------------------------
+
+    def push(self) -> dict[str, Pushed]:
+        """Send every question that has no task yet; expert → what was done.
+
+        Raises
+        ------
+        BadInput
+            If roster, items or page are not fit for it; nothing was sent.
+        LabelStudioError
+            If a server fails; the same call goes on from there.
+        """
+        with self._alone():
+            questions = self._questions()
+            items = {item.id: item for item in self.store.items()}
+            if self.study.experts.protocol == "sequential":
+                one_class_each(self.roster)
+            refuse_repeats(questions, self.roster)
+            data = {q.id: self.sheet.data(q, items[q.item_id]) for q in questions}
+            queues = self.campaign.queues()
+            fresh = new_queues(self.roster, questions, queues)
+            tasks = new_tasks(questions, data, self.campaign.tasks())
+            check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
+            clients = {q.expert: self.client(q.expert) for q in questions}
+            for client in set(clients.values()):
+                client.me()  # a wrong token must fail before anything is written
+            for queue in fresh:
+                self.campaign.save_queue(queue)
+            self.campaign.add_tasks(tasks)
+            answered = frozenset(a.question.id for a in self.store.answers())
+            queued = self._queued()
+            return {
+                name: push_queue(
+                    clients[name],
+                    self.campaign,
+                    queue,
+                    self.sheet,
+                    self.study.study.name,
+                    queued[name],
+                    data,
+                    answered,
+                )
+                for name, queue in self.campaign.queues().items()
+                if not queue.closed
+            }
+
+    # --- pull --------------------------------------------------------------------------------
+
+    def pull(self, *, full: bool = False) -> Difference:
+        """Bring home what experts did since the last pull, or everything.
+
+        Raises
+        ------
+        BadInput
+            If nothing was pushed yet.
+        LabelStudioError
+            If a server fails, or a project is gone or changed; what was stored stays.
+        """
+        with self._alone():
+            queues = [q for q in self._pushed() if not q.closed]
+            queued, known = self._queued(), self._known()
+            projects: dict[tuple[str, int], Project] = {}
+            for client in {self.client(q.expert) for q in queues}:
+                ids = [q.project_id for q in queues if q.project_id and self.client(q.expert) is client]
+                found = client.projects(ids)
+                projects |= {(client.url, number): project for number, project in found.items()}
+            before = {a.question.id: a for a in self.store.answers() if a.source == SOURCE}
+            for queue in queues:
+                client = self.client(queue.expert)
+                here = {number: p for (url, number), p in projects.items() if url == client.url}
+                project = find_project(client, queue, here)
+                pull_queue(
+                    client,
+                    self.campaign,
+                    queue,
+                    project,
+                    self.sheet.page,
+                    queued[queue.expert],
+                    known,
+                    full=full,
+                )
+            return self._difference(before)
+
+    def close(self, *, delete: bool = False) -> Difference:
+        """Bring everything home a last time and end the campaign; later answers count for nothing.
+
+        Parameters
+        ----------
+        delete
+            Whether to delete the projects on the server; all that was answered is stored here.
+        """
+        found = self.pull(full=True)
+        with self._alone():
+            for queue in self._pushed():
+                if not queue.closed:
+                    if delete:
+                        self.client(queue.expert).delete_project(queue.project_id or 0)
+                    self.campaign.save_queue(replace(queue, closed=True))
+        return found
+
+    # --- what is here ------------------------------------------------------------------------
+
+    def _questions(self) -> list[Question]:
+        questions = self.store.questions()
+        if not questions:
+            raise BadInput("no questions yet; draw them with: oversight label route")
+        return questions
+
+    def _pushed(self) -> list[Queue]:
+        queues = list(self.campaign.queues().values())
+        if not queues:
+            raise BadInput("nothing was pushed yet; send the questions with: oversight label push")
+        if unfinished := [q.expert for q in queues if q.project_id is None]:
+            raise BadInput(
+                f"the questions of {', '.join(unfinished)} were not sent; go on with: oversight label push"
+            )
+        return queues
+
+    def _queued(self) -> dict[str, list[QueuedTask]]:
+        queued: dict[str, list[QueuedTask]] = defaultdict(list)
+        for task in self.campaign.tasks():
+            queued[task.expert].append(task)
+        return queued
+
+    def _known(self) -> Known:
+        last: dict[tuple[str, int], Revision] = {}
+        for revision in self.campaign.revisions():
+            last[revision.expert, revision.annotation_id] = revision
+        live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
+        for revision in last.values():
+            if not revision.deleted:
+                live[revision.expert, revision.task_id][revision.annotation_id] = revision
+        quarantined: dict[str, set[int]] = defaultdict(set)
+        for row in self.campaign.quarantine():
+            quarantined[row.expert].add(row.task_id)
+        return Known(
+            questions={q.id: q for q in self.store.questions()},
+            elsewhere={a.question.id: a for a in self.store.answers() if a.source != SOURCE},
+            live=live,
+            quarantined={expert: frozenset(ids) for expert, ids in quarantined.items()},
+        )
+
+    def _difference(self, before: dict[str, Answer]) -> Difference:
+        after = {a.question.id: a for a in self.store.answers() if a.source == SOURCE}
+        both = before.keys() & after.keys()
+        return Difference(
+            new=len(after.keys() - before.keys()),
+            changed=sum(before[q].verdict != after[q].verdict for q in both),
+            withdrawn=len(before.keys() - after.keys()),
+            answers=len(after),
+            quarantined=len(self.campaign.quarantine()),
+        )
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One push or pull of a study at a time, so that two cannot send the same question."""
+        import fcntl
+
+        with Path(self.study.folder, ".label-studio.lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LabelStudioError(
+                    "another oversight label push, pull or watch of this study is under way: wait for it"
+                ) from None
+            yield

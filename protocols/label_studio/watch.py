@@ -1,0 +1,100 @@
+"""What the answers say so far, without being misled by who answers faster.
+
+Options are drawn uniformly, but experts do not answer equally fast: while only the cardiologist has
+answered, every answer is about cardiology, and the estimate would be of nothing. Each expert's queue is
+in random order, so the same share f of every queue, from its start, is a random part of all questions.
+The running estimate uses just these, with f as large as the slowest expert allows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.errors import EstimateError
+from harness.estimate.running import running_accuracy
+from harness.labels import decode
+from harness.store.campaign import Campaign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from harness.store.campaign import QueuedTask
+    from harness.store.repository import Repository
+    from harness.types import Answer, Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a campaign that goes on.
+
+    Attributes
+    ----------
+    share
+        Of every queue, from its start, that has been answered by all.
+    slowest
+        The expert whom that share waits for; empty when all is answered.
+    used
+        Answers that the estimates rest on.
+    estimates
+        Model → running estimate with its anytime-valid interval.
+    undefined
+        Model → why there is none yet.
+    """
+
+    share: float
+    slowest: str
+    used: int
+    estimates: dict[str, Estimate]
+    undefined: dict[str, str]
+
+    def width(self) -> float:
+        """Of the widest interval; 1 before there is one for every model."""
+        if self.undefined or not self.estimates:
+            return 1.0
+        return max(e.high - e.low for e in self.estimates.values())
+
+
+def look(store: Repository, *, models: Sequence[str] | None = None, level: float = 0.95) -> Look:
+    """Estimate every model (or those named, newest runs) from what is stored by now."""
+    answers = store.answers()
+    used, share, slowest = balanced(Campaign(store).tasks(), answers)
+    newest = {run["name"]: run["id"] for run in store.runs()}
+    estimates, undefined = {}, {}
+    for name in models or newest:
+        if name not in newest:
+            undefined[name] = "was not run yet"
+            continue
+        predictions = store.predictions(newest[name])
+        predicted = {p.item_id for p in predictions}
+        try:
+            labels = decode(a for a in used if a.question.item_id in predicted)
+            estimates[name] = running_accuracy(predictions, labels, level=level)
+        except EstimateError as error:
+            undefined[name] = str(error)
+    return Look(share, slowest, len(used), estimates, undefined)
+
+
+def balanced(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:
+    """Answers to the same share of every queue, that share, and whom it waits for.
+
+    Examples
+    --------
+    >>> balanced([], [])
+    ([], 0.0, '')
+    """
+    by_question = {answer.question.id: answer for answer in answers}
+    queues: dict[str, list[str]] = defaultdict(list)
+    for task in sorted(tasks, key=lambda t: t.place):
+        queues[task.expert].append(task.question_id)
+    if not queues:
+        return [], 0.0, ""
+    done: dict[str, float] = {}
+    for expert, queue in queues.items():
+        first_open = next((j for j, q in enumerate(queue) if q not in by_question), len(queue))
+        done[expert] = first_open / len(queue)
+    slowest = min(done, key=lambda expert: done[expert])
+    share = done[slowest]
+    used = [by_question[q] for queue in queues.values() for q in queue[: int(share * len(queue) + 1e-9)]]
+    return used, share, "" if share == 1.0 else slowest
