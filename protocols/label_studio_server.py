@@ -17,7 +17,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -144,11 +144,13 @@ def _launch(folder: Path, port: int) -> None:
         shutil.copyfile(template(), folder / "data" / f"{DATABASE}.part")
         (folder / "data" / f"{DATABASE}.part").replace(folder / "data" / DATABASE)
     _write(folder, server)  # so that no process number of an earlier server stays behind
-    process = _spawn(python, folder, server)
-    _write(folder, LabelStudioServer(**{**asdict(server), "pid": process.pid}))
+    _write(folder, replace(server, pid=_spawn(python, folder, server)))
 
 
-def _spawn(python: Path, folder: Path, server: LabelStudioServer) -> subprocess.Popen[bytes]:
+def _spawn(python: Path, folder: Path, server: LabelStudioServer) -> int:
+    """Start the process and return its number; it is no child of this one, so nobody need wait for it."""
+    import fcntl
+
     environ = clean_environment(
         {
             "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"),
@@ -159,26 +161,26 @@ def _spawn(python: Path, folder: Path, server: LabelStudioServer) -> subprocess.
             "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
         }
     )
+    detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(folder / _LOG)]
     serve = [str(python), "-m", "label_studio.server", "start", "--no-browser"]
+    # Its default is to listen on every interface.
+    where = ["--internal-host", "127.0.0.1", "--port", str(server.port)]
     lock = os.open(folder / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
-        import fcntl
-
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with (folder / _LOG).open("wb") as log:
-            return subprocess.Popen(  # noqa: S603 - a fixed command, no shell
-                # Its default is to listen on every interface.
-                [*serve, "--internal-host", "127.0.0.1", "--port", str(server.port)],
-                cwd=folder,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                pass_fds=(lock,),
-            )
+        done = subprocess.run(  # noqa: S603 - a fixed command; what varies are arguments
+            [*detach, *serve, *where],
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=(lock,),
+            check=True,
+        )
     finally:
         os.close(lock)  # the server has its own copy, and with it the lock
+    return int(done.stdout)
 
 
 def _wait_ready(folder: Path) -> LabelStudioServer:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.common import add_study, study_items, study_of
+from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.prompts import template_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study, api_key
@@ -45,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
     """Look at everything; 1 if something is wrong."""
     from rich.table import Table
 
-    findings = [*_machine(), *_study(args)]
+    # Named as a string: the packages above are not imported from here.
+    labels: list[Finding] = load("protocols.label_studio.check").findings()
+    findings = [*_machine(), *_study(args), *labels]
     table = Table("", "what", "detail", title="oversight doctor")
     for finding in findings:
         mark = {"ok": "[green]ok[/]", "missing": "[yellow]--[/]", "wrong": "[red]!![/]"}[finding.state]

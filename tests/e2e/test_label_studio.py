@@ -1,0 +1,182 @@
+"""A whole campaign against a real Label Studio server, answered through its API."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.labels import decode
+from harness.store.repository import Repository
+from harness.types import LabelKind, Prediction
+from protocols.label_studio_server import LabelStudioServer
+from tests.e2e.conftest import EXPERTS, Bench
+from tests.store.test_repository import SPEC
+
+pytestmark = pytest.mark.label_studio
+
+
+def test_push_pull_estimate(bench: Bench) -> None:
+    sent = bench.call("label", "push")
+    assert sent["sent"] == 30
+    assert bench.call("label", "push")["sent"] == 0
+    truth = {f"i{j}": ("red", "green", "blue")[j % 3] for j in range(30)}
+    ids = {f"number {j}.": f"i{j}" for j in range(30)}
+    for expert, option in EXPERTS.items():
+        for task in bench.tasks(expert):
+            right = truth[ids[task["data"]["text"]]] == option
+            bench.people[expert].answer(task["id"], "yes" if right else "no")
+    assert bench.call("label", "pull") == {
+        "new": 30,
+        "changed": 0,
+        "withdrawn": 0,
+        "answers": 30,
+        "quarantined": 0,
+        "next_questions": 0,
+    }
+    assert bench.call("label", "pull", "--full")["new"] == 0
+    with Repository(bench.url) as store:
+        labels = decode(store.answers())
+        wanted = {
+            q.item_id: truth[q.item_id] == ("red", "green", "blue")[q.option] for q in store.questions()
+        }
+        store.add_run(SPEC)
+        store.add_predictions(
+            SPEC.id, [Prediction(i, ("red", "green", "blue").index(t)) for i, t in truth.items()]
+        )
+    assert {label.item_id: label.kind is LabelKind.ORDINARY for label in labels} == wanted
+    status = bench.call("label", "status")
+    assert (status["answered"], status["open"], status["foreign"]) == (30, 0, 0)
+    assert all(e["median_seconds"] == 4.0 and e["seconds_left"] == 0 for e in status["experts"].values())
+    assert bench.call("estimate")["models"]["m"]["estimates"]["ml"]["estimate"] == 1.0
+    seen = bench.call("label", "watch", "--once")
+    assert (seen["share"], seen["used"], seen["open"]) == (1.0, 30, 0)
+    running = seen["estimates"]["m"]
+    assert running["estimate"] == pytest.approx(1.0, abs=1e-3)
+    fixed = bench.call("estimate")["models"]["m"]["estimates"]["ml"]
+    assert running["low"] <= fixed["low"]  # valid at all times at once: never narrower
+
+
+def test_tasks_hold_nothing_but_what_must_be_read(bench: Bench) -> None:
+    bench.edit("study.toml", "[models.m]", '[label_studio]\ndescriptions = {red = "Like roses."}\n[models.m]')
+    bench.call("label", "push")
+    orders = []
+    with Repository(bench.url) as store:
+        asked = {q.id: q for q in store.questions()}
+        texts = {item.id: item.text for item in store.items()}
+    for expert, option in EXPERTS.items():
+        tasks = bench.tasks(expert)
+        for task in tasks:
+            question = asked[task["data"]["question_id"]]
+            assert task["data"] == {
+                "question_id": question.id,
+                "text": texts[question.item_id],
+                "question": f"Is the answer “{option}”?",
+                "description": "Like roses." if option == "red" else " ",
+            }
+            assert question.expert == expert
+            assert (task["annotations"], task["predictions"], task["meta"]) == ([], [], {})
+        places = [int(task["data"]["text"].split()[1].strip(".")) for task in tasks]
+        assert places != sorted(places)
+        orders.append(places)
+    project = bench.admin.do("GET", f"/api/projects/{bench.project('ana')}")
+    for shown in ("show_collab_predictions", "show_skip_button", "enable_empty_annotation"):
+        assert project[shown] is False
+    assert "red" not in project["title"] + project["description"]
+
+
+def test_answers_of_every_kind(bench: Bench) -> None:
+    bench.call("label", "push")
+    ana = bench.people["ana"]
+    yes, no, unsure, skip = (task["id"] for task in bench.tasks("ana")[:4])
+    ana.answer(yes, "yes")
+    ana.answer(no, "no")
+    comment = {"from_name": "comment", "to_name": "item", "type": "textarea", "value": {"text": ["both fit"]}}
+    regions = [{**comment}, {"from_name": "verdict", "to_name": "item", "type": "choices"}]
+    regions[1]["value"] = {"choices": ["unsure"]}
+    ana.do("POST", f"/api/tasks/{unsure}/annotations/", {"result": regions})
+    ana.do("POST", f"/api/tasks/{skip}/annotations/", {"result": [], "was_cancelled": True})
+    assert bench.call("label", "pull")["new"] == 4
+    row = bench.call("label", "status")["experts"]["ana"]
+    assert [row[v] for v in ("yes", "no", "unsure", "skip")] == [1, 1, 1, 1]
+    with Repository(bench.url) as store:
+        kinds = Counter(label.kind for label in decode(store.answers()))
+        assert [a.comment for a in store.answers() if a.comment] == ["both fit"]
+    assert kinds == {LabelKind.ORDINARY: 1, LabelKind.COMPLEMENTARY: 1, LabelKind.ABSTAINED: 2}
+
+
+def test_accounts_can_log_in(bench: Bench, label_studio: LabelStudioServer) -> None:
+    import httpx
+
+    name = f"dan-{bench.folder.name[-8:]}"
+    with (bench.folder / "experts.toml").open("a") as roster:
+        roster.write(f'[[expert]]\nname = "{name}"\nclasses = ["red"]\n')
+    before = {a["expert"]: a for a in bench.call("experts", "list")["accounts"]}
+    assert before["ana"]["exists"]
+    assert not before[name]["exists"]
+    linked = {a["expert"]: a for a in bench.call("experts", "invite", "--link")["accounts"]}
+    assert linked[name]["link"].startswith(f"{label_studio.url}/user/signup/?token=")
+    made = {a["expert"]: a for a in bench.call("experts", "invite")["accounts"]}
+    assert made["ana"]["password"] == ""
+    assert made[name]["classes"] == ["red"]
+    with httpx.Client(base_url=label_studio.url, trust_env=False) as browser:
+        page = browser.get("/user/login/").text
+        token = page.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+        fields = {"email": made[name]["email"], "password": made[name]["password"]}
+        reply = browser.post(
+            "/user/login/",
+            data={**fields, "csrfmiddlewaretoken": token},
+            headers={"Referer": f"{label_studio.url}/user/login/"},
+        )
+    assert reply.status_code == 302
+    again = {a["expert"]: a for a in bench.call("experts", "invite")["accounts"]}
+    assert again[name]["exists"]
+    assert again[name]["password"] == ""
+
+
+def test_the_token_is_nowhere(bench: Bench, label_studio: LabelStudioServer) -> None:
+    bench.call("label", "push")
+    bench.people["ana"].answer(bench.tasks("ana")[0]["id"])
+    bench.call("label", "pull")
+    for path in bench.folder.rglob("*"):
+        if path.is_file():
+            assert label_studio.token.encode() not in path.read_bytes(), path
+    for expert in EXPERTS:
+        assert label_studio.token not in json.dumps(bench.tasks(expert))
+    assert label_studio.token not in repr(label_studio)
+    log = Path(label_studio.folder, "server.log").read_text()
+    assert label_studio.token not in log
+    assert oct(Path(label_studio.folder, "server.json").stat().st_mode & 0o777) == "0o600"
+
+
+def test_close_ends_the_campaign(bench: Bench) -> None:
+    bench.call("label", "push")
+    tasks = bench.tasks("ana")
+    bench.people["ana"].answer(tasks[0]["id"])
+    project = bench.project("ana")
+    assert bench.call("label", "close", "--delete")["answers"] == 1
+    assert bench.admin.http.get(f"/api/projects/{project}").status_code == 404
+    assert bench.call("label", "pull") == bench.call("label", "pull")
+    assert bench.call("label", "status")["answered"] == 1
+
+
+def test_export_of_the_server_can_be_imported(bench: Bench) -> None:
+    bench.call("label", "push")
+    files = []
+    for expert in EXPERTS:
+        for task in bench.tasks(expert)[:5]:
+            bench.people[expert].answer(task["id"], "no")
+        reply = bench.admin.http.get(
+            f"/api/projects/{bench.project(expert)}/export", params={"exportType": "JSON"}
+        )
+        path = bench.folder / f"{expert}.json"
+        path.write_bytes(reply.content)
+        files.append(path)
+    assert bench.call("label", "import", "--label-studio", *files) == {"answers": 15, "new": 15}
+    assert bench.call("label", "import", "--label-studio", *files) == {"answers": 15, "new": 0}
+    pulled = bench.call("label", "pull")  # the same answers, which are there already
+    assert (pulled["new"], pulled["quarantined"]) == (0, 0)
+    with Repository(bench.url) as store:
+        assert {a.source for a in store.answers()} == {"label_studio_export"}

@@ -1,0 +1,106 @@
+"""A loopback proxy before a real server that fails on request: what no server does when asked to."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one request: another status, a cut or other body, or no answer at all.
+
+    `forward` says whether the server gets the request all the same; `hold` is called before the answer.
+    """
+
+    status: int | None = None
+    body: Callable[[bytes], bytes] | None = None
+    drop: bool = False
+    forward: bool = True
+    hold: Callable[[], object] | None = None
+
+
+@dataclass
+class FaultyProxy:
+    """`fault(method, path)` decides for each request; all requests are kept as "METHOD path"."""
+
+    target: str
+    fault: Callable[[str, str], Fault | None] = lambda method, path: None
+    url: str = ""
+    seen: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def decide(self, method: str, path: str) -> Fault | None:
+        with self.lock:
+            self.seen.append(f"{method} {path}")
+            return self.fault(method, path)
+
+
+@contextmanager
+def faulty_proxy(target: str) -> Iterator[FaultyProxy]:
+    proxy = FaultyProxy(target)
+    goal = urlsplit(target)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def relay(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = self.rfile.read(length)
+            fault = proxy.decide(self.command, self.path) or Fault()
+            status, kind, data, date = 503, "application/json", b"{}", None
+            if fault.forward:
+                server = http.client.HTTPConnection(goal.hostname or "", goal.port, timeout=60)
+                try:
+                    headers = {
+                        k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection")
+                    }
+                    server.request(self.command, self.path, body, headers)
+                    reply = server.getresponse()
+                    status, data = reply.status, reply.read()
+                    kind = reply.headers.get("Content-Type", kind)
+                    date = reply.headers.get("Date")
+                except OSError:
+                    fault = Fault(drop=True)
+                finally:
+                    server.close()
+            if fault.hold is not None:
+                fault.hold()
+            if fault.drop:
+                self.close_connection = True
+                return
+            data = data if fault.body is None else fault.body(data)
+            self.send_response_only(fault.status or status)
+            if date:
+                self.send_header("Date", date)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = relay  # noqa: N815  the base class wants these names
+
+        def log_message(self, *_: object) -> None:
+            """Keep the test output clean."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """A client that hangs up is no error of the proxy."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
