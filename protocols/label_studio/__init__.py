@@ -2,7 +2,7 @@
 
 `desk` is the whole of it; the other modules are its parts: `page` and `sheet` (what is shown), `queue`
 and `push` (out), `pull` and `judge` (back), `accounts` (people), `progress` and `watch` (looking on),
-`client` (the only module that knows the SDK).
+`client` and `transport` (the server; only the latter knows the SDK).
 """
 
 from protocols.label_studio.desk import Difference, LabelStudio
