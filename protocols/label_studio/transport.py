@@ -92,6 +92,7 @@ class Transport:
             wait = min(2 * wait, 2.0)
 
     def write(self, call: Callable[[Sdk], T]) -> T:
+        """Call once; the server may have done it even if this fails."""
         import httpx
         from label_studio_sdk.core.api_error import ApiError
 

@@ -28,12 +28,12 @@ class Person:
     email: str
     http: httpx.Client
 
-    def answer(self, task: int, verdict: Any = "yes", **more: Any) -> dict[str, Any]:
+    def answer(self, task: int, verdict: Any = "yes", **more: Any) -> Any:
         choices = verdict if isinstance(verdict, list) else [verdict]
         body = {"result": [region(choices)], "lead_time": 4.0, **more}
         return self.do("POST", f"/api/tasks/{task}/annotations/", body)
 
-    def edit(self, annotation: int, verdict: str) -> dict[str, Any]:
+    def edit(self, annotation: int, verdict: str) -> Any:
         return self.do("PATCH", f"/api/annotations/{annotation}/", {"result": [region([verdict])]})
 
     def delete(self, annotation: int) -> None:

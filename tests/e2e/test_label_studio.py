@@ -12,7 +12,7 @@ from harness.labels import decode
 from harness.store.repository import Repository
 from harness.types import LabelKind, Prediction
 from protocols.label_studio_server import LabelStudioServer
-from tests.e2e.conftest import EXPERTS, Bench
+from tests.e2e.conftest import EXPERTS, Bench, region
 from tests.store.test_repository import SPEC
 
 pytestmark = pytest.mark.label_studio
@@ -94,8 +94,7 @@ def test_answers_of_every_kind(bench: Bench) -> None:
     ana.answer(yes, "yes")
     ana.answer(no, "no")
     comment = {"from_name": "comment", "to_name": "item", "type": "textarea", "value": {"text": ["both fit"]}}
-    regions = [{**comment}, {"from_name": "verdict", "to_name": "item", "type": "choices"}]
-    regions[1]["value"] = {"choices": ["unsure"]}
+    regions = [comment, region(["unsure"])]
     ana.do("POST", f"/api/tasks/{unsure}/annotations/", {"result": regions})
     ana.do("POST", f"/api/tasks/{skip}/annotations/", {"result": [], "was_cancelled": True})
     assert bench.call("label", "pull")["new"] == 4

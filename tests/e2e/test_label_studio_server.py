@@ -1,0 +1,105 @@
+"""The local server: one a name, found again, on its own port, and gone when it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from harness.errors import ConfigError
+from protocols import label_studio_server
+from protocols.label_studio.names import server_name
+from protocols.label_studio_install import home
+from tests.e2e.conftest import client
+
+pytestmark = pytest.mark.label_studio
+
+
+def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-secret-of-the-caller")
+    assert label_studio_server.status(folder=tmp_path / "none") is None
+    assert not label_studio_server.stop(folder=tmp_path / "none")
+    first = label_studio_server.start(folder=tmp_path)
+    try:
+        assert (
+            label_studio_server.start(folder=tmp_path) == first == label_studio_server.status(folder=tmp_path)
+        )
+        environ = Path(f"/proc/{first.pid}/environ").read_bytes()
+        assert b"a-secret-of-the-caller" not in environ
+        assert b"COLLECT_ANALYTICS=false" in environ
+        with pytest.raises(ConfigError, match=f"already runs on port {first.port}"):
+            label_studio_server.start(port=first.port + 1, folder=tmp_path)
+        with client(first, first.token) as http:
+            made = http.post("/api/projects/", json={"title": "kept"}).json()["id"]
+        assert not _listens_elsewhere(first.port)
+    finally:
+        assert label_studio_server.stop(folder=tmp_path)
+    assert label_studio_server.status(folder=tmp_path) is None
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(first.url, trust_env=False)
+    with socket.socket() as other, contextlib.ExitStack() as stack:
+        other.bind(("127.0.0.1", first.port))
+        other.listen()
+        with pytest.raises(ConfigError, match=f"port {first.port} is taken"):
+            label_studio_server.start(port=first.port, folder=tmp_path)
+        again = label_studio_server.start(folder=tmp_path)  # without a wish it takes another
+        stack.callback(label_studio_server.stop, folder=tmp_path)
+        assert again.port != first.port
+        assert again.token == first.token
+        with client(again, again.token) as http:
+            assert http.get(f"/api/projects/{made}").json()["title"] == "kept"
+
+
+def test_isolated_experts_share_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")  # not asked: each has a server of their own
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "x")
+    study = f"isolated-{os.getpid()}"
+    Path("study.toml").write_text(
+        f'[study]\nname = "{study}"\n[items]\nfile = "items.csv"\nclasses = ["a", "b"]\n'
+        "[label_studio]\nisolated = true\n"
+    )
+    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(8)))
+    Path("experts.toml").write_text("".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in "ab"))
+    oversight("label", "route")
+    names = [server_name(study, expert) for expert in "ab"]
+    missing = oversight("label", "push", code=2)["error"]
+    assert "oversight label-studio start --isolated" in missing
+    try:
+        servers = oversight("label-studio", "start", "--isolated")["servers"]
+        assert list(servers) == names
+        invited = oversight("experts", "invite")["accounts"]
+        pushed = oversight("label", "push")["experts"]
+        for account, name in zip(invited, names, strict=True):
+            assert pushed[account["expert"]]["url"].startswith(servers[name]["url"])
+            running = label_studio_server.status(name)
+            assert running is not None
+            with client(running, running.token) as http:
+                users = {user["email"] for user in http.get("/api/users").json()}
+                projects = http.get("/api/projects").json()["results"]
+            assert users == {running.admin, account["email"]}
+            assert [p["task_number"] for p in projects] == [pushed[account["expert"]]["sent"]]
+        assert oversight("label", "pull")["answers"] == 0
+        assert oversight("label-studio", "status", "--isolated")["running"]
+    finally:
+        assert oversight("label-studio", "stop", "--isolated")["stopped"] == names
+        for name in names:
+            shutil.rmtree(home() / "servers" / name)
+
+
+def _listens_elsewhere(port: int) -> bool:
+    """Whether the port answers on an address that other machines can reach."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # sends nothing: only asks which address would be used
+        outside = probe.getsockname()[0]
+    with socket.socket() as tried:
+        return tried.connect_ex((outside, port)) == 0
