@@ -36,7 +36,8 @@ def findings() -> list[Finding]:
         try:
             done.append(_version(http, connection))
             header, whose = _token(http, connection)
-            done += [whose, _rights(http, header)]
+            done.append(whose)
+            done.append(_rights(http, header))
         except ConfigError as error:
             done.append(Finding(NAME, "wrong", str(error)))
         except httpx.HTTPError as error:

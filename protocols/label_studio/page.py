@@ -22,7 +22,7 @@ VERDICTS = (Verdict.YES, Verdict.NO, Verdict.UNSURE)
 
 _STYLE = (
     "<Style>.ask-page{max-width:60em;margin:0 auto} .ask-text{white-space:pre-line;line-height:1.55}"
-    " .ask-small{opacity:.75;white-space:pre-line}</Style>"
+    " .ask-small{opacity:.75;white-space:pre-line;margin-bottom:.8em}</Style>"
 )
 _COMMENT = (
     f'<TextArea name="{COMMENT}" toName="{ITEM}" rows="2" maxSubmissions="1" editable="true" '

@@ -56,9 +56,10 @@ def test_an_expert_answers_in_the_browser(bench: Bench, page: Page) -> None:
     bench.edit(
         "study.toml",
         "[models.m]",
-        f'[label_studio]\ninstructions = "{instructions}"\ndescriptions = {{red = "Like <roses>."}}\n[models.m]',
+        f'[label_studio]\ninstructions = "{instructions}"\n'
+        'descriptions = {red = "Like <roses>."}\n[models.m]',
     )
-    url = bench.call("label", "push")["experts"]["ana"]["url"].replace("localhost", "127.0.0.1")
+    url = bench.call("label", "push")["experts"]["ana"]["url"]
     order = [task["data"]["text"] for task in bench.tasks("ana")]
     page.goto(url)
     expect(page.get_by_text("Leave nothing out.")).to_be_visible()

@@ -1,0 +1,144 @@
+"""Protocols that look at predictions, and the running estimate, over a real Label Studio."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.config import read_study
+from harness.llm.run import make_spec
+from harness.store.repository import Repository
+from harness.types import Prediction
+from protocols.experts import read_roster
+from protocols.label_studio_server import LabelStudioServer
+from protocols.plan import plan_of
+from protocols.sequential import Sequential
+from tests.e2e.conftest import CLASSES, EXPERTS, Bench, Person, lay_out
+
+pytestmark = pytest.mark.label_studio
+
+N = 24
+TRUTH = {f"i{j}": j % 3 for j in range(N)}
+MODELS = {"large": {f"i{j}": j % 3 for j in range(N)}, "tiny": {f"i{j}": (j // 2) % 3 for j in range(N)}}
+
+
+@pytest.fixture
+def predicted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    label_studio: LabelStudioServer,
+    people: dict[str, Person],
+    admin: Person,
+    oversight: Callable[..., Any],
+    request: pytest.FixtureRequest,
+) -> Bench:
+    """A study with the predictions of two models, nothing routed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
+    lay_out(tmp_path, N, request.node.name[:40])
+    bench = Bench(tmp_path, oversight, people, admin)
+    study = read_study(tmp_path / "study.toml")
+    oversight("label", "route")  # stores the items
+    with Repository(bench.url) as store:
+        items = store.items()
+    (tmp_path / "study.db").unlink()
+    with Repository(bench.url) as store:
+        store.add_items(items)
+        for name, options in MODELS.items():
+            spec = make_spec(name, study.model("m"), "$text", None)
+            store.add_run(spec)
+            store.add_predictions(spec.id, [Prediction(i, k) for i, k in options.items()])
+    return bench
+
+
+def answer_open(bench: Bench) -> int:
+    """Every expert answers truly what is open in their project."""
+    done = 0
+    for expert, option in EXPERTS.items():
+        for task in bench.tasks(expert):
+            if not task["annotations"]:
+                item = "i" + task["data"]["text"].split()[1].strip(".")
+                right = CLASSES[TRUTH[item]] == option
+                bench.people[expert].answer(task["id"], "yes" if right else "no")
+                done += 1
+    return done
+
+
+def test_sequential_asks_on_until_every_model_is_known(predicted: Bench) -> None:
+    predicted.edit("study.toml", "[models.m]", '[experts]\nprotocol = "sequential"\n[models.m]')
+    assert predicted.call("label", "route")["questions"] == N
+    predicted.call("label", "push")
+    waves, answered = 0, 0
+    follow = 1
+    while follow:
+        answered += answer_open(predicted)
+        follow = predicted.call("label", "pull")["next_questions"]
+        waves += 1
+    assert waves >= 2
+    with Repository(predicted.url) as store:
+        answers, items = store.answers(), store.items()
+        assert len(answers) == answered == len(store.questions())
+        study = read_study(predicted.folder / "study.toml")
+        plan = plan_of(study, store, read_roster("experts.toml"))
+    assert isinstance(plan, Sequential)
+    correct = plan.correctness(items, answers)
+    for model, options in MODELS.items():
+        assert correct[model].tolist() == [int(options[i.id] == TRUTH[i.id]) for i in items]
+    for expert in EXPERTS:
+        sent = json.dumps([task["data"] for task in predicted.tasks(expert)])
+        assert not any(word in sent for word in ("large", "tiny", "sequential", "propensity"))
+
+
+def test_sequential_refuses_an_expert_of_two_classes(predicted: Bench) -> None:
+    predicted.edit("study.toml", "[models.m]", '[experts]\nprotocol = "sequential"\n[models.m]')
+    predicted.edit("experts.toml", 'classes = ["red"]', 'classes = ["red", "green"]')
+    predicted.call("label", "route")
+    failed = predicted.call("label", "push", code=2)["error"]
+    assert "experts.toml [classes]: expert 'ana' judges red, green" in failed
+
+
+def test_one_expert_is_never_asked_about_an_item_twice(predicted: Bench) -> None:
+    predicted.edit("study.toml", "[models.m]", "[experts]\noptions_per_item = 3\n[models.m]")
+    predicted.edit("experts.toml", 'classes = ["green"]', 'classes = ["green", "red"]')
+    predicted.call("label", "route")
+    failed = predicted.call("label", "push", code=2)["error"]
+    assert "expert 'bea' would be asked about the item" in failed
+
+
+def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
+    predicted.edit("study.toml", "[models.m]", '[experts]\nprotocol = "targeted"\n[models.m]')
+    predicted.call("label", "route")
+    assert predicted.call("label", "route")["new"] == 0
+    predicted.call("label", "push")
+    assert answer_open(predicted) == N
+    assert predicted.call("label", "pull")["new"] == N
+    with Repository(predicted.url) as store:
+        assert len({round(q.propensity, 6) for q in store.questions()}) > 1
+        spec = make_spec("late", read_study(predicted.folder / "study.toml").model("m"), "$text", None)
+        store.add_run(spec)
+        store.add_predictions(spec.id, [Prediction(i, 2) for i in TRUTH])
+    assert "start a new study" in predicted.call("label", "route", code=2)["error"]
+
+
+def test_watch_stops_at_the_width_and_never_runs_ahead_of_the_slowest(predicted: Bench) -> None:
+    predicted.call("label", "route")
+    predicted.call("label", "push")
+    truth = {expert: predicted.tasks(expert) for expert in EXPERTS}
+    for task in truth["ana"]:
+        predicted.people["ana"].answer(task["id"], "no")
+    seen = predicted.call("label", "watch", "--once")
+    assert (seen["share"], seen["used"], seen["estimates"]) == (0.0, 0, {})
+    assert seen["slowest"] in ("bea", "cem")
+    assert "without a label" in seen["undefined"]["large"]
+    answer_open(predicted)
+    wide = predicted.call("label", "watch", "--until-width", "0.9", "--every", "0.01")
+    assert wide["reached"]
+    assert wide["used"] == N
+    refused = predicted.call("label", "watch", "--until-width", "1.5", code=2)["error"]
+    assert "--until-width" in refused
+    assert "'nobody' was not run" in predicted.call("label", "watch", "--model", "nobody", code=2)["error"]

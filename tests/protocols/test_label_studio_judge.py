@@ -1,0 +1,88 @@
+"""Which annotation is the answer: every case by itself, and any mixture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.types import Verdict
+from protocols.label_studio.judge import Annotation, Reason, judge, read_result
+
+ANA, EVE = 5, 9
+
+
+def said(
+    verdict: object, number: int = 1, author: int | None = ANA, editor: int | None = ANA, **more: Any
+) -> Annotation:
+    result = [{"from_name": "verdict", "value": {"choices": [verdict]}}]
+    return Annotation(
+        number, 7, author, editor, more.get("cancelled", False), "t", 1.0, more.get("result", result)
+    )
+
+
+@pytest.mark.parametrize(
+    ("annotations", "verdict", "reasons"),
+    [
+        ([], None, []),
+        ([said("yes")], Verdict.YES, []),
+        ([said("unsure")], Verdict.UNSURE, []),
+        ([said("", cancelled=True, result=[])], Verdict.SKIP, []),
+        ([said("", cancelled=True, result=[]), said("no", 2)], Verdict.NO, []),
+        ([said("yes", author=EVE, editor=EVE)], None, [Reason.FOREIGN]),
+        ([said("yes", editor=EVE)], None, [Reason.EDITED]),
+        ([said("yes", editor=None)], None, [Reason.EDITED]),
+        ([said("yes", author=None, editor=None)], None, [Reason.FOREIGN]),
+        ([said("maybe")], None, [Reason.INVALID]),
+        ([said("skip")], None, [Reason.INVALID]),
+        ([said(None)], None, [Reason.INVALID]),
+        ([said("yes", result=["yes"])], None, [Reason.INVALID]),
+        ([said("yes", 2), said("yes", 1)], Verdict.YES, [Reason.DUPLICATE]),
+        ([said("yes", 2), said("no", 1)], None, [Reason.CONTRADICTION] * 2),
+        ([said("yes", 2, EVE, EVE), said("no", 1)], Verdict.NO, [Reason.FOREIGN]),
+    ],
+)
+def test_cases(annotations: list[Annotation], verdict: Verdict | None, reasons: list[Reason]) -> None:
+    judged = judge(annotations, ANA)
+    assert judged.verdict is verdict
+    assert [reason for _, reason, _ in judged.rejected] == reasons
+
+
+@given(
+    st.lists(
+        st.builds(
+            said,
+            st.sampled_from(["yes", "no", "unsure", "maybe", "", None]),
+            st.integers(1, 99),
+            st.sampled_from([ANA, EVE, None]),
+            st.sampled_from([ANA, EVE, None]),
+            cancelled=st.booleans(),
+        ),
+        max_size=6,
+        unique_by=lambda a: a.id,
+    ),
+    st.sampled_from([ANA, None]),
+)
+def test_what_counts_is_always_the_experts_own(annotations: list[Annotation], expert: int | None) -> None:
+    judged = judge(annotations, expert)
+    rejected = [annotation.id for annotation, _, _ in judged.rejected]
+    assert len(set(rejected)) == len(rejected)
+    if judged.annotation is not None:
+        assert (judged.annotation.author, judged.annotation.editor) == (expert, expert)
+        assert judged.annotation.id not in rejected
+    assert (judged.verdict is None) == (judged.annotation is None)
+    assert {a.id for a in annotations if a.author != expert or a.editor != expert} <= set(rejected)
+
+
+def test_comments_are_joined() -> None:
+    verdict = {"from_name": "verdict", "value": {"choices": ["no"]}}
+    note = {"from_name": "comment", "value": {"text": ["one", "two"]}}
+    assert read_result([note, verdict]) == (Verdict.NO, "one\ntwo")
+    assert read_result([verdict, {"from_name": "comment", "value": {"text": "one"}}]) == (Verdict.NO, "one")
+
+
+def test_users_are_read_in_both_forms() -> None:
+    row = {"id": 1, "task": 2, "completed_by": {"id": ANA, "email": "a@b.c"}, "updated_by": ANA}
+    assert (Annotation.of(row).author, Annotation.of(row).editor) == (ANA, ANA)

@@ -1,0 +1,308 @@
+"""Names, pages, queues, connections, exports and the balanced share, without a server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from harness.errors import ConfigError, DataError
+from harness.store.campaign import Campaign, QueuedTask
+from harness.store.repository import Repository
+from harness.types import Answer, Item, Question, Verdict
+from protocols.experts import Expert, Roster
+from protocols.label_studio.connection import Connection, connect
+from protocols.label_studio.exported import read_label_studio_export
+from protocols.label_studio.names import account_email, project_title, server_name, slug
+from protocols.label_studio.page import check_page, panel_page, same_page, verdict_page
+from protocols.label_studio.queue import new_queues, new_tasks
+from protocols.label_studio.watch import balanced
+
+ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
+
+
+def question(number: int, expert: str = "ana") -> Question:
+    return Question(f"q{number}", f"i{number}", 0, expert, 2, "partitioned", 0.5, 7)
+
+
+def jwt(claims: dict[str, Any]) -> str:
+    middle = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return f"e30.{middle}.x"
+
+
+def test_different_names_stay_different() -> None:
+    names = ["ana", "Ana", "ANA", "a na", "a-na", "é", "ü", "", "x" * 99, "x" * 98]
+    assert len({slug(name) for name in names}) == len(names)
+    assert len({account_email(name, "") for name in names}) == len(names)
+    assert slug("ana") == "ana"
+    assert account_email("ana", "Ana@X.org") == "ana@x.org"
+    assert server_name("study", "ana") == "study--ana"
+    assert len(project_title("", "a")) >= 3
+    assert len(project_title("s" * 99, "ana")) == 50
+
+
+@pytest.mark.parametrize("page", [verdict_page(), verdict_page(options=True, descriptions=True)])
+def test_own_pages_pass_their_own_check(page: str) -> None:
+    assert check_page(page, "p.xml") == page
+    assert same_page(page, page.replace('"/>', '" />'))
+    assert not same_page(page, page.replace('hotkey="y"', 'hotkey="n"'))
+    assert not same_page(page, "<View>")
+
+
+def test_panel_page_keeps_odd_names_as_they_are() -> None:
+    names = ['a "b" & <c>', "d"] + [f"o{j}" for j in range(10)]
+    choices = list(ET.fromstring(panel_page(names)).iter("Choice"))  # noqa: S314  our own
+    assert [c.get("value") for c in choices] == names
+    assert [c.get("alias") for c in choices] == [str(j) for j in range(12)]
+    hotkeys = [c.get("hotkey") for c in choices if c.get("hotkey")]
+    assert len(set(hotkeys)) == len(hotkeys) == 9
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("<View>\n<a", "p.xml:2: the page is not valid XML"),
+        ("<View/>", 'needs one <Choices name="verdict">'),
+        (verdict_page().replace('alias="unsure"', 'alias="dunno"'), "p.xml:1 [verdict]: the page lacks"),
+        (verdict_page().replace("single-radio", "multiple"), "one verdict only"),
+        (
+            verdict_page().replace("</Choices>", '<Choice value="maybe"/></Choices>'),
+            "unknown verdict 'maybe'",
+        ),
+    ],
+)
+def test_pages_that_cannot_work(page: str, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        check_page(page, "p.xml")
+    assert message in str(caught.value)
+
+
+def test_orders_are_drawn_per_expert_and_stay() -> None:
+    asked = [question(j, "ana" if j % 2 else "Bea B.") for j in range(40)]
+    data = {q.id: {"text": q.id} for q in asked}
+    tasks = new_tasks(asked, data, [])
+    assert tasks == new_tasks(asked, data, [])
+    for expert in ("ana", "Bea B."):
+        queue = sorted((t for t in tasks if t.expert == expert), key=lambda t: t.place)
+        assert [t.place for t in queue] == list(range(20))
+        assert [t.question_id for t in queue] != [q.id for q in asked if q.expert == expert]
+    later = new_tasks([*asked, question(99)], {**data, "q99": {}}, tasks)
+    assert [(t.question_id, t.place) for t in later] == [("q99", 20)]
+
+
+def test_queues_follow_the_roster() -> None:
+    first = new_queues(ROSTER, [question(1), question(2, "Bea B.")], {})
+    assert [q.email for q in first] == ["ana@experts.invalid", "bea@example.org"]
+    assert len({q.marker for q in first}) == 2
+    known = {q.expert: q for q in first}
+    assert new_queues(ROSTER, [question(1)], known) == []
+    moved = Roster((Expert("ana", ("a",), email="new@x.org"),), "r")
+    (changed,) = new_queues(moved, [question(1)], known)
+    assert (changed.marker, changed.email, changed.user_id) == (known["ana"].marker, "new@x.org", None)
+    twice = Roster((Expert("a", ("a",), email="X@y.org"), Expert("b", ("b",), email="x@Y.org")), "r.toml")
+    with pytest.raises(DataError, match=r"r.toml \[email\]: expert 'b'"):
+        new_queues(twice, [], {})
+
+
+@pytest.mark.parametrize(
+    ("token", "kind"),
+    [
+        ("0" * 40, "legacy"),
+        ("a.b.c", "legacy"),
+        (jwt({"token_type": "refresh"}), "personal"),
+        (jwt({"token_type": "access"}), "access"),
+    ],
+)
+def test_kinds_of_tokens(token: str, kind: str) -> None:
+    connection = Connection("https://labels.example.org", token)
+    assert connection.kind == kind
+    assert token not in repr(connection)
+    assert not connection.is_local
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "message"),
+    [
+        ("http://x", "", "LABEL_STUDIO_URL is set, but LABEL_STUDIO_API_KEY is not"),
+        ("", "k", "LABEL_STUDIO_API_KEY is set, but LABEL_STUDIO_URL is not"),
+        ("labels.example.org", "k", "must be an address such as https://"),
+        ("https://me:pw@labels.example.org", "k", "must not hold a user or password"),
+        ("https://x", "a b", "holds blanks"),
+    ],
+)
+def test_half_an_environment(url: str, key: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LABEL_STUDIO_URL", url)
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", key)
+    with pytest.raises(ConfigError, match=message):
+        connect()
+
+
+def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
+    monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    with pytest.raises(ConfigError, match="oversight label-studio start"):
+        connect()
+
+
+def answers_of(*ids: int) -> list[Answer]:
+    return [Answer(question(j), "ana", Verdict.NO, "t") for j in ids]
+
+
+def test_balanced_takes_the_same_share_of_every_queue() -> None:
+    queues = {"ana": range(10), "bea": range(10, 15)}
+    tasks = [QueuedTask(f"q{j}", e, place, "") for e, q in queues.items() for place, j in enumerate(q)]
+    used, share, slowest = balanced(tasks, answers_of(*range(10), 10, 11))
+    assert (sorted(a.question.id for a in used), share, slowest) == (
+        sorted(["q0", "q1", "q2", "q3", "q10", "q11"]),
+        0.4,
+        "bea",
+    )
+    # An answer out of turn does not count before its turn.
+    assert balanced(tasks, answers_of(*range(10), 12, 13, 14))[1:] == (0.0, "bea")
+    assert balanced(tasks, answers_of(*range(15)))[1:] == (1.0, "")
+
+
+@pytest.mark.statistical
+def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
+    """With one expert far ahead, all answers mislead and the balanced share does not."""
+    from harness.estimate.running import running_accuracy
+    from harness.labels import decode
+    from harness.types import Prediction
+
+    rng = np.random.default_rng(5)
+    plain, fair, covered, runs = [], [], 0, 60
+    for _ in range(runs):
+        n, truth = 600, rng.choice(3, p=(0.7, 0.2, 0.1), size=600)
+        right = rng.random(n) < np.where(truth == 0, 0.9, 0.5)  # class 0 is common and easy
+        predicted = np.where(right, truth, (truth + 1) % 3)
+        option = rng.integers(3, size=n)
+        queued: Counter[str] = Counter()
+        tasks, answers = [], []
+        limits = {"e0": 10_000, "e1": 60, "e2": 100}
+        for j in range(n):
+            expert = f"e{option[j]}"
+            q = Question(f"q{j}", f"i{j}", int(option[j]), expert, 3, "partitioned", 1 / 3, 0)
+            tasks.append(QueuedTask(q.id, expert, queued[expert], ""))
+            if queued[expert] < limits[expert]:
+                yes = truth[j] == option[j]
+                answers.append(Answer(q, expert, Verdict.YES if yes else Verdict.NO, "t"))
+            queued[expert] += 1
+        predictions = [Prediction(f"i{j}", int(predicted[j])) for j in range(n)]
+        used, _, _ = balanced(tasks, answers)
+        fair.append(running_accuracy(predictions, decode(used)))
+        plain.append(running_accuracy(predictions, decode(answers)))
+        covered += fair[-1].low <= 0.78 <= fair[-1].high
+    assert np.mean([e.value for e in fair]) == pytest.approx(0.78, abs=0.02)
+    assert np.mean([e.value for e in plain]) > 0.80
+    assert covered >= 0.95 * runs
+
+
+def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
+    from harness.errors import EstimateError
+    from harness.estimate.running import running_accuracy
+    from harness.types import Label, LabelKind, Prediction, PredictionStatus
+
+    labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]
+    labels += [Label(f"b{j}", 0, LabelKind.ORDINARY, 4, 0.25) for j in range(40)]
+    good = [Prediction(label.item_id, 0) for label in labels]
+    whole = running_accuracy(good, labels)
+    assert whole.value == pytest.approx(1.0, abs=1e-6)
+    assert whole.low < running_accuracy(good[:40], labels[:40]).value
+    half = [*good[:40], *(Prediction(f"b{j}", None, PredictionStatus.UNREADABLE) for j in range(40))]
+    assert running_accuracy(half, labels).value == pytest.approx(0.5, abs=1e-6)
+    with pytest.raises(EstimateError):
+        running_accuracy(good, [])
+
+
+def export(tmp_path: Path, rows: list[dict[str, Any]]) -> Path:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def exported(number: int, verdict: str = "yes", by: Any = 4, **more: Any) -> dict[str, Any]:
+    annotation = {
+        "id": number,
+        "completed_by": by,
+        "updated_by": by["id"] if isinstance(by, dict) else by,
+        "result": [{"from_name": "verdict", "value": {"choices": [verdict]}}],
+    }
+    return {"id": number, "data": {"question_id": f"q{number}"}, "annotations": [annotation], **more}
+
+
+def test_exports_are_read(tmp_path: Path) -> None:
+    by = {"id": 4, "email": "Ana@experts.invalid"}
+    rows = [exported(1, by=by), exported(2, "no", by=by), {**exported(3), "annotations": []}]
+    answers = read_label_studio_export([export(tmp_path, rows)], [question(j) for j in range(5)], ROSTER)
+    assert [(a.question.id, a.verdict) for a in answers] == [("q1", Verdict.YES), ("q2", Verdict.NO)]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (exported(9), ("data.question_id", "'q9' was never asked")),
+        (exported(1, "maybe"), ("annotations", "task 1: not one of the verdicts")),
+        (exported(1, by={"id": 8, "email": "eve@x.org"}), ("completed_by", "eve@x.org is no expert")),
+        (exported(1, by={"id": 8, "email": "bea@example.org"}), ("completed_by", "put to 'ana'")),
+        (exported(1, by=None), ("completed_by", "does not say who")),
+        (exported(1, data=3), ("data", "has no data")),
+        (exported(1, annotations=[{"id": "x"}]), ("annotations", "cannot be read")),
+    ],
+)
+def test_exports_that_cannot_be_read(tmp_path: Path, row: dict[str, Any], words: tuple[str, str]) -> None:
+    path = export(tmp_path, [row])
+    with pytest.raises(DataError) as caught:
+        read_label_studio_export([path], [question(1)], ROSTER)
+    assert str(caught.value).startswith(f"{path} [{words[0]}]: task 1")
+    assert words[1] in str(caught.value)
+
+
+def test_one_user_is_one_expert(tmp_path: Path) -> None:
+    path = export(tmp_path, [exported(1), exported(2)])
+    with pytest.raises(DataError, match=r"put to 'Bea B\.', user 4 is 'ana'"):
+        read_label_studio_export([path], [question(1), question(2, "Bea B.")], ROSTER)
+
+
+def test_jsonl_round_trip(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.csv").write_text("id,text\n" + "".join(f'n{j},"note {j}, é ""x"""\n' for j in range(12)))
+    oversight("init", "--items", "notes.csv", "--classes", "a,b")
+    oversight("label", "route")
+    files = [Path(f) for f in oversight("label", "export", "--format", "jsonl")["files"]]
+    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    assert sorted(row["text"] for row in rows) == sorted(f'note {j}, é "x"' for j in range(12))
+    for path in files:
+        filled = [{**json.loads(line), "answer": "no"} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(row) + "\n" for row in filled))
+    assert oversight("label", "import", *files) == {"answers": 12, "new": 12}
+
+
+def test_the_campaign_of_another_study_is_not_touched(tmp_path: Path, items: list[Item]) -> None:
+    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+        store.add_items(items)
+        store.add_questions([question(j) for j in range(3)])
+        campaign = Campaign(store)
+        (queue,) = new_queues(ROSTER, [question(0)], {})
+        campaign.save_queue(queue)
+        campaign.save_queue(queue)
+        assert campaign.queues() == {"ana": queue}
+        tasks = new_tasks([question(j) for j in range(3)], {f"q{j}": {} for j in range(3)}, [])
+        campaign.add_tasks(tasks)
+        campaign.mark_sending(tasks)
+        assert all(task.sending for task in campaign.tasks())
+        campaign.set_task_ids({"q0": 7, "q1": None})
+        assert {t.question_id: (t.task_id, t.sending) for t in campaign.tasks()} == {
+            "q0": (7, False),
+            "q1": (None, False),
+            "q2": (None, True),
+        }
