@@ -1,13 +1,19 @@
 """How questions reach experts and how answers become labels."""
 
+from typing import TYPE_CHECKING, Any
+
 from protocols.base import RoutingProtocol, decode
 from protocols.experts import Expert, Roster, read_roster
 from protocols.offline import export_questions, read_answers
 from protocols.partitioned import Partitioned
 from protocols.simulated import SimulatedExperts
 
+if TYPE_CHECKING:
+    from protocols.label_studio import LabelStudio
+
 __all__ = [
     "Expert",
+    "LabelStudio",
     "Partitioned",
     "Roster",
     "RoutingProtocol",
@@ -17,3 +23,12 @@ __all__ = [
     "read_answers",
     "read_roster",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the labelling desk, which brings the database along, only for who asks for it."""
+    if name == "LabelStudio":
+        from protocols.label_studio import LabelStudio
+
+        return LabelStudio
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

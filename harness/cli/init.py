@@ -36,6 +36,10 @@ roster = "experts.toml"
 protocol = "partitioned"       # every item to one expert, drawn uniformly over the options
 # options_per_item = 1         # ask about m different options of each item
 
+# [label_studio]               # for `oversight label push`; see docs/label-studio.md
+# instructions = "Read the note. Would you treat this patient?"
+# isolated = true              # one server per expert, so that nobody can see another's answers
+
 [prompt]
 # template = "prompt.txt"      # fields: $text $options $names $letters; built-in one if left out
 # max_words = 200              # show at most so many words of a text

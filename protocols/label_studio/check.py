@@ -86,7 +86,10 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
     if reply.status_code == 401:
         raise ConfigError(f"{KEY}: the server knows no such token; copy it again, or {_NEW_TOKEN}")
     if reply.status_code != 200:
-        raise ConfigError(f"{KEY}: asked who it belongs to, the server answers {reply.status_code}")
+        raise ConfigError(
+            f"asked whose token {KEY} is, the server answers {reply.status_code}: {URL} must be its address "
+            "without /api or /projects"
+        )
     return header, Finding(f"{NAME} token", "ok", f"{kind} token of {reply.json().get('email')}")
 
 

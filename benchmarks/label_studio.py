@@ -1,0 +1,166 @@
+"""Push and pull of a real campaign on a real Label Studio server, beside the SDK's plain way.
+
+2,888 abstracts (Medical Abstracts, the test split) to five experts: pushed, answered through the API,
+pulled whole, pulled again without changes. The plain way is what the SDK's examples show: one call a
+task out (timed on 40 of them), and the whole list of tasks back, changed or not.
+
+``--quick`` takes 300 items; in full, answering alone takes minutes. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import gzip
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from harness.cli.common import study_items
+from harness.config import read_study
+from harness.store.campaign import Campaign
+from harness.store.repository import Repository
+from protocols import label_studio_server
+from protocols.experts import read_roster
+from protocols.label_studio.connection import Connection
+from protocols.label_studio.desk import LabelStudio
+from protocols.label_studio.page import verdict_page
+from protocols.label_studio.pull import OVERLAP
+from protocols.label_studio.transport import Transport
+from protocols.partitioned import Partitioned
+
+CLASSES = ["neoplasms", "digestive", "nervous", "cardiovascular", "general"]
+PLAIN_TASKS = 40
+ROOT = Path(__file__).parents[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    texts = abstracts()[: 300 if quick else None]
+    with tempfile.TemporaryDirectory() as name, server(Path(name)) as running:
+        os.environ["LABEL_STUDIO_URL"], os.environ["LABEL_STUDIO_API_KEY"] = running.url, running.token
+        found = measure(Path(name), texts, running)
+    print(f"{len(texts)} items, 5 experts; seconds")
+    for what, (ours, plain) in found.items():
+        ratio = "" if plain is None else f"   the SDK's plain way {plain:8.2f}   {plain / ours:6.1f} ×"
+        print(f"  {what:<32} {ours:8.2f}{ratio}")
+    print(json.dumps({"items": len(texts), **{k: {"seconds": o, "plain": p} for k, (o, p) in found.items()}}))
+
+
+def measure(
+    folder: Path, texts: list[str], running: label_studio_server.LabelStudioServer
+) -> dict[str, tuple[float, float | None]]:
+    found: dict[str, tuple[float, float | None]] = {}
+    desk, store = study(folder, texts)
+    with store, desk:
+        sdk = Transport(Connection(running.url, running.token))
+        sdk.read(lambda c: c.users.whoami())  # its import is paid before the clock starts
+        desk.client("expert-0").me()
+        found["push"] = (seconds(desk.push), plain_push(sdk, texts))
+        found["push of 0 changes"] = (seconds(desk.push), None)
+        answer(sdk, store, running)
+        took = seconds(lambda: desk.pull(full=True))
+        assert len(store.answers()) == len(texts), "an answer is missing"
+        whole = plain_pull(sdk, store)
+        found["full pull"] = (took, whole)
+        time.sleep(OVERLAP.total_seconds() + 1)  # until nothing is read twice any more
+        desk.pull()
+        found["pull of 0 changes"] = (min(seconds(desk.pull) for _ in range(5)), whole)
+        sdk.close()
+    return found
+
+
+def seconds(call: Any) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@contextlib.contextmanager
+def server(folder: Path) -> Iterator[label_studio_server.LabelStudioServer]:
+    try:
+        yield label_studio_server.start(folder=folder / "server")
+    finally:
+        label_studio_server.stop(folder=folder / "server")
+
+
+def abstracts() -> list[str]:
+    folder = Path(os.environ.get("OVERSIGHT_DATASETS", ROOT.parent / "shared" / "datasets"))
+    path = folder / "medical_abstracts_test.csv.gz"
+    if not path.exists():
+        print(f"{path} is not there: made-up texts of the same length instead")
+        return [f"abstract {j}. " + "word " * 200 for j in range(2888)]
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        return [row["medical_abstract"] for row in csv.DictReader(stream)]
+
+
+def study(folder: Path, texts: list[str]) -> tuple[LabelStudio, Repository]:
+    (folder / "study.toml").write_text(
+        f'[study]\nname = "bench"\n[items]\nfile = "items.jsonl"\nclasses = {json.dumps(CLASSES)}\n'
+    )
+    (folder / "items.jsonl").write_text(
+        "".join(json.dumps({"id": f"i{j}", "text": text}) + "\n" for j, text in enumerate(texts))
+    )
+    (folder / "experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "expert-{j}"\nclasses = ["{c}"]\n' for j, c in enumerate(CLASSES))
+    )
+    found = read_study(folder / "study.toml")
+    store = Repository(found.store_url)
+    items = study_items(found)
+    store.add_items(items)
+    store.add_questions(Partitioned(read_roster(folder / "experts.toml"), 1).route(items))
+    return LabelStudio(found, store), store
+
+
+def answer(sdk: Transport, store: Repository, running: label_studio_server.LabelStudioServer) -> None:
+    """Answer everything; the admin stands for every expert, so that one account will do."""
+    campaign = Campaign(store)
+    me = sdk.read(lambda c: c.users.whoami()).id
+    for queue in campaign.queues().values():
+        campaign.save_queue(replace(queue, user_id=me))
+    verdict = {"from_name": "verdict", "to_name": "item", "type": "choices", "value": {"choices": ["no"]}}
+    header = {"Authorization": f"Token {running.token}"}
+    with httpx.Client(base_url=running.url, headers=header, timeout=60, trust_env=False) as http:
+        for task in campaign.tasks():
+            body = {"result": [verdict], "lead_time": 3.0}
+            http.post(f"/api/tasks/{task.task_id}/annotations/", json=body).raise_for_status()
+
+
+def plain_push(sdk: Transport, texts: list[str]) -> float:
+    """One call a task, timed on a few."""
+    page = verdict_page()
+    project = sdk.write(lambda c: c.projects.create(title="plain", label_config=page)).id
+    few = texts[:PLAIN_TASKS]
+
+    def push() -> None:
+        for text in few:
+            data = {"text": text, "question": "?"}
+            sdk.write(lambda c, d=data: c.tasks.create(project=project, data=d))  # type: ignore[misc]
+
+    return seconds(push) / len(few) * len(texts)
+
+
+def plain_pull(sdk: Transport, store: Repository) -> float:
+    """Every task of every project, in pages of the default size."""
+    projects = [queue.project_id for queue in Campaign(store).queues().values()]
+
+    def pull() -> None:
+        for project in projects:
+            tasks = sdk.write(lambda c, p=project: list(c.tasks.list(project=p, fields="all")))  # type: ignore[misc]
+            assert tasks
+
+    return seconds(pull)
+
+
+if __name__ == "__main__":
+    main()

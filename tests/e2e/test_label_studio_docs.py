@@ -1,0 +1,56 @@
+"""The commands of docs/label-studio.md run as they stand there, on the files that it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocols.label_studio_server import LabelStudioServer
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "label-studio.md"
+
+
+@pytest.mark.label_studio
+def test_the_page_runs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Callable[..., Any],
+    label_studio: LabelStudioServer,
+) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
+    for name, content in re.findall(r"```toml\n# (\S+)\n(.*?)```", text, re.DOTALL):
+        Path(name).write_text(content.replace("@example.org", "@docs.example.org"))
+    Path("notes.csv").write_text("id,text\n" + "".join(f"n{j},note {j}\n" for j in range(8)))
+    commands = [
+        shlex.split(line.removeprefix("$ "))
+        for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    assert len(commands) >= 8
+    done = []
+    for program, *words in commands:
+        assert program == "oversight"
+        if words == ["label-studio", "start"]:
+            continue  # the one that the tests started does it
+        done.append(oversight(*words))
+    assert done[1]["sent"] == 8
+    assert all(account["password"] for account in done[2]["accounts"])
+    assert len(list(Path("questions").glob("*.jsonl"))) == 2
+
+
+def test_what_the_page_names_is_there() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert (PAGE.parent / target).is_file(), target
+    width, height = struct.unpack(">II", (PAGE.parent / "label-studio.png").read_bytes()[16:24])
+    assert width >= 900 > height
