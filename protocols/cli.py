@@ -95,7 +95,8 @@ def _route(args: argparse.Namespace, study: Study) -> int:
         new = store.add_questions(questions)
     experts = Counter(q.expert for q in questions)
     payload = {"questions": len(questions), "new": new, "experts": dict(experts)}
-    text = f"{len(questions)} questions to {len(experts)} experts ({new} new); next: oversight label push or export"
+    text = f"{len(questions)} questions to {len(experts)} experts ({new} new)"
+    text += "; next: oversight label push, or export"
     emit(args, payload, text)
     return 0
 
