@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import BadInput, EstimateError
-from harness.estimate import accuracies, accuracy
+from harness.estimate import accuracies, accuracy, checks
 from harness.labels import decode
 from harness.report.contents import (
     ESTIMATOR_NAMES,
@@ -113,7 +113,7 @@ def _model(
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
         undefined=estimates.undefined,
         curve=_curve(predictions, labels, options, strata) if curve else (),
-        checks=(),
+        checks=checks(predictions, labels, strata=strata),
         unreadable=_reasons(predictions, PredictionStatus.UNREADABLE),
         failed=_reasons(predictions, PredictionStatus.FAILED),
         refuted=tuple(refuted[:_EXAMPLES]),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from harness.estimate import Check
     from harness.types import Estimate
 
 ESTIMATOR_NAMES = {
@@ -55,7 +56,7 @@ class ModelReport:
     estimates: Mapping[str, Estimate]
     undefined: Mapping[str, str]
     curve: tuple[tuple[int, Estimate], ...]
-    checks: tuple[Any, ...]
+    checks: tuple[Check, ...]
     unreadable: Mapping[str, int]
     failed: Mapping[str, int]
     refuted: tuple[RefutedPrediction, ...]
