@@ -4,14 +4,18 @@ from protocols.base import RoutingProtocol, decode
 from protocols.experts import Expert, Roster, read_roster
 from protocols.offline import export_questions, read_answers
 from protocols.partitioned import Partitioned
+from protocols.sequential import Sequential
 from protocols.simulated import SimulatedExperts
+from protocols.targeted import Targeted
 
 __all__ = [
     "Expert",
     "Partitioned",
     "Roster",
     "RoutingProtocol",
+    "Sequential",
     "SimulatedExperts",
+    "Targeted",
     "decode",
     "export_questions",
     "read_answers",

@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, study_items, study_of, study_truth
 from harness.cli.output import emit
+from harness.cli.summary import newest_runs
 from harness.errors import BadInput, ConfigError
 from harness.store.repository import Repository
 from harness.types import Question, Verdict
-from protocols.experts import read_roster
+from protocols.experts import Roster, read_roster
 from protocols.offline import export_questions, read_answers
 from protocols.partitioned import Partitioned
+from protocols.sequential import Sequential
 from protocols.simulated import SimulatedExperts
+from protocols.targeted import Targeted
 
 if TYPE_CHECKING:
     from harness.config import Study
@@ -71,31 +74,63 @@ def _route(args: argparse.Namespace, study: Study) -> int:
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
     roster.check(items[0].options if study.items.classes or _same_options(items) else ())
-    plan = Partitioned(roster, study.study.seed, study.experts.options_per_item)
-    questions = plan.route(items)
     with Repository(study.store_url) as store:
+        stored = store.questions()
+        plan = _plan(study, store, roster)
+        if isinstance(plan, Sequential):
+            questions = plan.next_questions(items, store.answers())
+        else:
+            questions = plan.route(items)
+            _same_draw(stored, questions, plan.name)
         store.add_items(items)
-        _same_rule(store.questions(), plan)
         new = store.add_questions(questions)
     experts = Counter(q.expert for q in questions)
     payload = {"questions": len(questions), "new": new, "experts": dict(experts)}
     text = f"{len(questions)} questions to {len(experts)} experts ({new} new); next: oversight label export"
+    if isinstance(plan, Sequential) and not questions:
+        text = "every item is resolved; next: oversight estimate"
     emit(args, payload, text)
     return 0
+
+
+def _plan(study: Study, store: Repository, roster: Roster) -> Partitioned | Targeted | Sequential:
+    section, seed = study.experts, study.study.seed
+    if section.protocol == "partitioned":
+        return Partitioned(roster, seed, section.options_per_item)
+    runs = newest_runs(store.runs(), section.models or None)
+    predictions = {
+        run["name"]: {p.item_id: p.option for p in store.predictions(run["id"]) if p.status != "failed"}
+        for run in runs
+    }
+    if section.protocol == "sequential":
+        return Sequential(roster, predictions, seed)
+    return Targeted(
+        roster,
+        predictions,
+        seed,
+        section.epsilon,
+        disagreements_only=section.protocol == "disagreement",
+        name=section.protocol,
+    )
 
 
 def _same_options(items: list[Any]) -> bool:
     return all(item.options == items[0].options for item in items)
 
 
-def _same_rule(stored: list[Question], plan: Partitioned) -> None:
+def _same_draw(stored: list[Question], drawn: list[Question], name: str) -> None:
     """Refuse a second draw over the first: propensities would be wrong, and looks could be chosen."""
+    redrawn = {q.item_id for q in drawn}
+    same = {(q.id, q.propensity, q.propensities) for q in drawn}
     for question in stored:
-        m = min(plan.options_per_item, question.n_options)
-        if question.seed != plan.seed or abs(question.propensity - m / question.n_options) > 1e-12:
+        if question.protocol != name or (
+            question.item_id in redrawn
+            and (question.id, question.propensity, question.propensities) not in same
+        ):
             raise ConfigError(
-                f"questions were routed with seed {question.seed} and propensity {question.propensity:.3g}; "
-                "seed and options_per_item cannot change once questions are drawn: start a new study"
+                f"questions were drawn before by {question.protocol!r} with seed {question.seed} and "
+                f"propensity {question.propensity:.3g}; protocol, seed, options_per_item and the models "
+                "looked at cannot change once questions are drawn: start a new study"
             )
 
 

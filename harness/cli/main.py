@@ -25,6 +25,7 @@ VERBS = {
     "label": ("protocols.cli", "route questions to experts and bring their answers back"),
     "run": ("harness.cli.run", "ask models about the items"),
     "estimate": ("harness.cli.estimate", "accuracy of every model, with its interval"),
+    "compare": ("harness.cli.compare", "which model is better, with ties shown as ties"),
     "plan": ("harness.cli.plan", "how many questions an interval costs, and the reverse"),
     "report": ("harness.cli.report", "write the study's report as one HTML page"),
     "model": ("harness.cli.model", "start, stop and find the small local language model"),

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from harness.types import Estimate
 
 ESTIMATOR_NAMES = {
+    "resolved": "Resolved items",
+    "routed": "Routed (G)",
     "ml": "ML",
     "ivw": "IVW",
     "ivw_half": "IVW, w = ½",
     "ord": "Ord (yes only)",
     "comp": "Comp (no only)",
+    "anytime": "ML, any time",
+    "corrected": "Corrected (gold)",
 }
 """As tables and plots name the estimators, in the order they are shown."""
 
