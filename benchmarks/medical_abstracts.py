@@ -72,9 +72,8 @@ def main() -> None:
     print(f"{len(items)} abstracts, K = 5, {len(labels)} answers; true accuracy {A:.1%}; {seconds:.0f} s")
     estimates = h.accuracies(predictions, labels)
     for name, e in estimates.items():
-        print(
-            f"{name:<9} {e.value:>7.1%}  [{e.low:.1%}, {e.high:.1%}]  {'holds' if e.low <= A <= e.high else 'MISSES'}"
-        )
+        verdict = "holds" if e.low <= A <= e.high else "MISSES"
+        print(f"{name:<9} {e.value:>7.1%}  [{e.low:.1%}, {e.high:.1%}]  {verdict}")
     print(f"n: {estimates['ml'].n}")
     rows = {name: [round(e.value, 4), round(e.low, 4), round(e.high, 4)] for name, e in estimates.items()}
     print(json.dumps({"items": len(items), "truth": round(A, 4), **rows, "seconds": round(seconds, 1)}))
