@@ -61,9 +61,9 @@ def summarise(
         If there are no answers or no predictions yet.
     """
     items, questions, answers = store.items(), store.questions(), store.answers()
-    chosen = newest_runs(store.runs(), runs)
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
+    chosen = newest_runs(store.runs(), runs)
     data = _Collected(
         items,
         answers,
