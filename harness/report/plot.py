@@ -42,7 +42,8 @@ def intervals_svg(study: StudyReport) -> str:
         for y, (model, name, estimate) in enumerate(reversed(rows)):
             color = _SERIES[study.models.index(model) % len(_SERIES)]
             axes.plot([estimate.low, estimate.high], [y, y], color=color, lw=2.2, solid_capstyle="butt")
-            axes.plot([estimate.clipped], [y], "o", color=color, ms=6 if name == next(iter(model.estimates)) else 4)
+            quoted = name == next(iter(model.estimates))
+            axes.plot([estimate.clipped], [y], "o", color=color, ms=6 if quoted else 4)
             if model.truth is not None:
                 axes.plot([model.truth] * 2, [y - 0.35, y + 0.35], color=_INK, lw=1.2)
         axes.set_yticks(range(len(rows)), [_row_label(study, m.name, n) for m, n, _ in reversed(rows)])
