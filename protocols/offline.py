@@ -51,7 +51,7 @@ def export_questions(
     Raises
     ------
     BadInput
-        If a file is there already: it may hold answers that were not imported yet.
+        If a file is there already with questions whose answers were not imported yet.
     """
     folder = Path(folder)
     done = set(answered)
@@ -61,7 +61,7 @@ def export_questions(
             by_expert.setdefault(question.expert, []).append(question)
     paths = {expert: folder / f"questions-{_file_name(expert)}.csv" for expert in by_expert}
     for path in paths.values():
-        if path.exists():
+        if path.exists() and any(str(row.fields.get("question_id")) not in done for row in read_rows(path)):
             raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
     folder.mkdir(parents=True, exist_ok=True)
     for expert, asked in by_expert.items():
