@@ -24,12 +24,13 @@ class GrowthPoint:
     U_e: float | None
     U_t: float | None
     U_star: float | None
+    U_panel: float | None
 
 
 def growth(
     panel: Panel, predicted: IntArray, *, points: int = 12, shuffles: int = 20, seed: int = 0
 ) -> tuple[GrowthPoint, ...]:
-    """L, U(e), U(t) and U* of k labels an item, k = 1 … all, slots shuffled within items.
+    """L, U(e), U(t), U* and U(p) of k labels an item, k = 1 … all, slots shuffled within items.
 
     Only items with the most common full number of labels or more are used, the same ones for every
     k, so that the curve is not one of changing items.
@@ -49,7 +50,7 @@ def growth(
     rows = m >= full
     grid, own = panel.grid()[rows], predicted[rows]
     ks = sorted({round(k) for k in np.linspace(1, full, min(points, full))})
-    sums = np.zeros((len(ks), 4))
+    sums = np.zeros((len(ks), 5))
     for j in range(shuffles):
         slots = shuffled(grid, seed + j)
         for i, k in enumerate(ks):
@@ -61,10 +62,10 @@ def growth(
     )
 
 
-def _bounds(slots: IntArray, K: int, predicted: IntArray) -> tuple[float, float, float, float]:
+def _bounds(slots: IntArray, K: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
     if slots.shape[1] < 2 or (slots == MISSING).all():
-        return L, 0.0, 0.0, 0.0
+        return L, 0.0, 0.0, 0.0, 0.0
     c = ceilings(votes)
-    return L, c.U_e, c.U_t, c.U_star
+    return L, c.U_e, c.U_t, c.U_star, c.U_panel

@@ -24,6 +24,7 @@ from harness.panel.ratings import BoolArray, IntArray, Panel
 AGGREGATES = ("plurality", "weighted", "dawid-skene")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
 MOST_ITEMS = 10**7
+_FIXED = "these very annotators are meant, no pool they were drawn from: U_e and U_star do not certify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ def superhuman(
     aggregate: str = "plurality",
     weights: Mapping[str, float] | None = None,
     oracle: IntArray | None = None,
+    pool: bool | None = None,
     level: float = 0.95,
 ) -> Superhuman:
     """Certify from every label.
@@ -146,6 +148,9 @@ def superhuman(
         aggregate ties items together, so its tail is approximate and flagged.
     oracle
         Shape (N,): truth where known, negative elsewhere; checks the assumptions.
+    pool
+        Whether an item's annotators were drawn from a pool (then U_e and U_star hold, of the pool's
+        average). By default only if no annotator set is the same for every item.
 
     Raises
     ------
@@ -173,7 +178,7 @@ def superhuman(
         len(bounds.pairs),
     )
     flags = _flags(votes, aggregate)
-    fixed = bool((m == len(panel.annotators)).all())
+    fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
     check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
     return _decide(evidence, level, disagreement_rate(votes, predicted), check, flags, fixed=fixed)
 
@@ -221,7 +226,7 @@ def _decide(
     certified = tuple(name for name in holding if against[name].confidence >= level)
     binding = "U_panel" if fixed else "U_e"
     if fixed:
-        flags = ("fixed_panel: the same annotators rated every item, U_e and U_star do not certify", *flags)
+        flags = (f"fixed_panel: {_FIXED}", *flags)
     U_e = empirical(e.x)
     plans: tuple[DirectPlan, ...] = ()
     if not certified and disagreement:
