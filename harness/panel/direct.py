@@ -55,9 +55,10 @@ class DirectResult:
     Attributes
     ----------
     difference, low, high
-        Accuracy of the model minus that of the average annotator, with a two-sided interval.
+        Accuracy of the model minus that of the average annotator, with a two-sided interval; the
+        ends hold whichever way the unsettled items would have gone.
     p_value
-        One-sided, of "the model is not better".
+        One-sided, of "the model is not better"; unsettled items count as losses.
     superhuman
         Whether p_value ≤ 1 − level.
     """
@@ -70,6 +71,7 @@ class DirectResult:
     wins: int
     losses: int
     neither: int
+    unsettled: int
     screened: int
 
     @property
@@ -156,25 +158,36 @@ def critical_wins(n: int, level: float = 0.95) -> int:
 
 
 def direct_result(
-    wins: int, losses: int, *, neither: int = 0, screened: int, level: float = 0.95
+    wins: int,
+    losses: int,
+    *,
+    neither: int = 0,
+    unsettled: int = 0,
+    screened: int,
+    level: float = 0.95,
 ) -> DirectResult:
     """Test and estimate from the experts' answers.
 
     Parameters
     ----------
+    unsettled
+        Items that experts abstained on.
     screened
         Items on which model and annotator were compared, agreeing ones included.
 
     Raises
     ------
     EstimateError
-        If a count is negative or wins, losses and neither exceed the screened items.
+        If a count is negative or they exceed the screened items.
     """
-    if min(wins, losses, neither) < 0 or wins + losses + neither > screened or screened < 1:
+    counts = (wins, losses, neither, unsettled)
+    if min(counts) < 0 or sum(counts) > screened or screened < 1:
         raise EstimateError(
-            f"wins {wins}, losses {losses}, neither {neither}: at least 0, in all at most {screened} screened"
+            f"wins {wins}, losses {losses}, neither {neither}, unsettled {unsettled}: at least 0, in all at "
+            f"most {screened} screened"
         )
-    decisive = wins + losses
+    decisive = wins + losses + unsettled
     p = binomial_at_least(wins, decisive, 0.5) if decisive else 1.0
-    low, high = adjusted_difference(wins, losses, screened, level)
-    return DirectResult((wins - losses) / screened, low, high, p, level, wins, losses, neither, screened)
+    low, _ = adjusted_difference(wins, losses + unsettled, screened, level)
+    _, high = adjusted_difference(wins + unsettled, losses, screened, level)
+    return DirectResult((wins - losses) / screened, low, high, p, level, *counts, screened)

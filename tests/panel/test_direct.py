@@ -120,7 +120,12 @@ def test_impossible_plans_are_refused(values: dict[str, float], message: str) ->
 
 
 def test_impossible_answers_are_refused() -> None:
-    with pytest.raises(
-        EstimateError, match="wins 3, losses 3, neither 0: at least 0, in all at most 5 screened"
-    ):
+    with pytest.raises(EstimateError, match="wins 3, losses 3, neither 0, unsettled 0: at least 0"):
         direct_result(3, 3, screened=5)
+
+
+def test_unsettled_items_are_taken_at_their_worst() -> None:
+    sure, open_ = direct_result(20, 5, screened=200), direct_result(20, 5, unsettled=6, screened=200)
+    assert open_.p_value == direct_result(20, 11, screened=200).p_value > sure.p_value
+    assert open_.low < sure.low < sure.high < open_.high
+    assert open_.difference == sure.difference
