@@ -76,7 +76,7 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
     from rich.table import Table
 
     head = f"{report.items} items, {report.annotators} annotators, {report.ratings} ratings"
-    table = Table("coefficient", "value", "interval", title=head, title_justify="left")
+    table = Table("coefficient", "value", "interval")
     a = report.alpha
     ends = "" if a is None else interval(a.low, a.high)
     table.add_row(f"Krippendorff's α, {report.level}", number(a.value if a else None), ends)
@@ -87,7 +87,7 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
         ("agreeing pairs", report.observed),
     ):
         table.add_row(name, number(value), "")
-    classes = Table("class", "α against the rest", title_justify="left")
+    classes = Table("class", "α against the rest")
     for name, value in report.categories.items():
         classes.add_row(name, number(value) + (" *" if name in report.unreliable else ""))
     people = Table("annotator", "ratings", "agrees with others", "median κ")
@@ -102,4 +102,4 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
         notes.append(f"{len(report.people) - 20} more annotators with --json")
     if payload["svg"]:
         notes.append(f"wrote {payload['svg']}")
-    return Group(table, classes, people, *notes)
+    return Group(head, table, classes, people, *notes)

@@ -130,10 +130,8 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
     from rich.table import Table
 
     people = str(found.annotators) if found.annotators else "varying"
-    head = (
-        f"model agrees with the aggregate on {found.L:.4f} of {found.N} items · annotators per item: {people}"
-    )
-    table = Table("the average annotator is at most", "bound", "confidence", title=head, title_justify="left")
+    head = f"model = aggregate on {found.L:.4f} of {found.N} items · annotators per item: {people}"
+    table = Table("the average annotator is at most", "bound", "confidence that the model is above")
     for name, c in found.against.items():
         holds = not found.fixed or name in ("U_t", "U_panel")
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
@@ -154,7 +152,7 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
         notes += _check_lines(found)
     if payload["svg"]:
         notes.append(f"wrote {payload['svg']}")
-    return Group(table, scores, *notes)
+    return Group(head, table, scores, *notes)
 
 
 def _check_lines(found: Superhuman) -> list[str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
+    from harness.panel.clusters import Share
+    from harness.panel.detection import Scores
     from harness.panel.human_level import HumanLevel
     from harness.panel.ratings import IntArray, Panel
 
@@ -92,11 +94,12 @@ def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> G
     from rich.console import Group
     from rich.table import Table
 
-    head = f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · {found.level:.0%}"
-    table = Table(
-        "vote", "items", "expected", "P(≥80 %)", "human", "model", "human − model", "p",
-        title=head, title_justify="left",
-    )  # fmt: skip
+    head = (
+        f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · per cent, "
+        f"intervals {found.level:.0%}"
+    )
+    columns = ("vote", "items", "expected", "P(≥80 %)", "human", "model", "human − model", "p")
+    table = Table(*columns)
     for b in (*found.bins, found.overall):
         table.add_row(*_row(b))
     notes = []
@@ -111,18 +114,30 @@ def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> G
         notes += _level_lines(level)
     if payload["svg"]:
         notes.append(f"wrote {payload['svg']}")
-    return Group(*tables, *notes)
+    return Group(head, *tables, *notes)
 
 
 def _row(b: ParityBin) -> list[str]:
-    def cell(s: Any, sign: str = "") -> str:
-        return f"{s.value:{sign}.3f} [{s.low:{sign}.3f}, {s.high:{sign}.3f}]"
-
-    name = b.name + (" *" if b.flags else "")
     return [
-        name, str(b.items), f"{b.p_d:.3f}", f"{b.at_least_80:.2g}", cell(b.human), cell(b.model),
-        cell(b.delta, "+"), f"{b.p_value:.2g}",
-    ]  # fmt: skip
+        b.name + (" *" if b.flags else ""),
+        str(b.items),
+        f"{100 * b.p_d:.1f}",
+        f"{b.at_least_80:.2g}",
+        _cell(b.human),
+        _cell(b.model),
+        _cell(b.delta, "+"),
+        f"{b.p_value:.2g}",
+    ]
+
+
+def _three(s: Scores) -> str:
+    parts = (s.precision, s.recall, s.f1)
+    return " / ".join("–" if x is None else f"{100 * x.value:.1f}" for x in parts)
+
+
+def _cell(s: Share, sign: str = "") -> str:
+    value, low, high = 100 * s.value, 100 * s.low, 100 * s.high
+    return f"{value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
 
 
 def _detection(found: Parity) -> list[Any]:
@@ -135,13 +150,9 @@ def _detection(found: Parity) -> list[Any]:
         "vote", "positive", "expected F1", "human P / R / F1", "model P / R / F1", "F1: human − model"
     )
     for b, d in rows:
-        both = [
-            " / ".join(number(None if s is None else s.value) for s in (who.precision, who.recall, who.f1))
-            for who in (d.human, d.model)
-        ]
-        delta = d.delta_f1
-        gap = "–" if delta is None else f"{delta.value:+.3f} [{delta.low:+.3f}, {delta.high:+.3f}]"
-        table.add_row(b.name, f"{d.positive:.3f}", f"{d.expected.f1:.3f}", *both, gap)
+        both = [_three(d.human), _three(d.model)]
+        gap = "–" if d.delta_f1 is None else _cell(d.delta_f1, "+")
+        table.add_row(b.name, f"{100 * d.positive:.1f}", f"{100 * d.expected.f1:.1f}", *both, gap)
     return [table]
 
 
