@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from harness.panel.ratings import IntArray, Panel
-    from harness.panel.superhuman import Superhuman
+    from harness.panel.verdict import Superhuman
 
 HELP = "certify that a model beats the average annotator, without a truth"
 
@@ -133,7 +133,7 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
     head = f"model = aggregate on {found.L:.4f} of {found.N} items · annotators per item: {people}"
     table = Table("the average annotator is at most", "bound", "confidence that the model is above")
     for name, c in found.against.items():
-        holds = not found.fixed or name in ("U_t", "U_panel")
+        holds = name in found.holds
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
         table.add_row(_CEILINGS[name], f"{c.bound:.4f}", f"{c.confidence:.5f}{mark}")
     scores = Table("published score against U(e)", "S")

@@ -21,7 +21,9 @@ class AssumptionCheck:
     ----------
     right_given_right, right
         P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators, and P(ℓ_i = ℓ*). Theorem 1
-        assumes the first is not below the second. None without an item of two labels.
+        assumes the first is not below the second; of its bounds U(e) needs it, U(t) does not. A
+        fixed panel of unequal skill may fail it although its errors are independent. None without
+        an item of two labels.
     model_right, model_repeats, model_wrong
         Where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label) and the
         published, stricter comparison P(model = any wrong label). Theorem 3 needs the first not below

@@ -7,12 +7,13 @@ With X the share of an item's annotator pairs that agree and x = E X:
     U*   = [1 + √((C − 1)(C x − 1))]/C         annotators drawn from a pool, C classes
     U(p) = E max_c v_c/m                       these very annotators, v_c votes for class c
 
-U(t) holds for m fixed annotators under assumption (2) of the source. U(e) needs exchangeable slots
-(annotators drawn from a pool): with fixed accuracies a, mean(a)² may exceed x by var(a)/(m − 1). U* needs
-that too, and nothing about the oracle: if every annotator of an item is drawn from shares p_c, accuracy
-is at most E max_c p_c, and max_c p_c is at most the root above of Σ p_c², concave in it (Jensen). U(p) needs
-nothing at all: whatever the truth, the share of an item's annotators who name it is at most the
-largest share. U* ≤ U(e) ≤ U(t), and U(p) ≤ the root above at 1/m + (m − 1)/m · x ≤ U(t).
+U(p) needs nothing: whatever the truth, the share of an item's annotators who name it is at most the
+largest share. Nor does U(t), although the source derives it from its assumption (2): its square is
+E Σ_c (v_c/m)² ≥ E (share that is right)² ≥ (average accuracy)². U(e) needs that assumption, and exchangeable
+slots (annotators drawn from a pool): with fixed accuracies a, mean(a)² may exceed x by var(a)/(m − 1).
+U* needs the pool and nothing about the oracle: if every annotator of an item is drawn from shares p_c,
+accuracy is at most E max_c p_c, and max_c p_c at most the root above of Σ p_c², concave in it (Jensen).
+U* ≤ U(e) ≤ U(t), and U(p) ≤ the root above at 1/m + (m − 1)/m · x ≤ U(t).
 
 Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), equations 3 and 4; the others are ours.
 """

@@ -29,7 +29,8 @@ from harness.panel.tails import binomial_at_least, chernoff_high, chernoff_low
 WHOLE = 1e-9
 ASSUMPTIONS = (
     "items are an independent sample of those meant",
-    "an annotator is right more often where another is right (Theorem 1, assumption 2)",
+    "for U_e and U_star: an item's annotators are drawn from a pool, and one is right more often where "
+    "another is (Theorem 1, assumption 2)",
     "where the aggregate is wrong, the model names the truth at least as often as the aggregate's "
     "wrong class (Theorem 3, assumption 6)",
 )

@@ -7,7 +7,7 @@ published (`hms`, `oms`); the confidence that decides is the rigorous one of `ce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,78 +15,16 @@ from harness.errors import EstimateError
 from harness.panel.aggregate import agreement_with, plurality, weighted_votes
 from harness.panel.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.ceiling import ceilings, empirical
-from harness.panel.certificate import ASSUMPTIONS, CEILINGS, WHOLE, Certainty, Evidence, certify
+from harness.panel.certificate import ASSUMPTIONS, WHOLE, Evidence, certify
 from harness.panel.dawid_skene import dawid_skene, label_counts
 from harness.panel.direct import DirectPlan, direct_plan, disagreement_rate
 from harness.panel.margin import heuristic_score, optimal_score, published_score
 from harness.panel.ratings import BoolArray, IntArray, Panel
+from harness.panel.verdict import Superhuman, holding
 
 AGGREGATES = ("plurality", "weighted", "dawid-skene")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
 MOST_ITEMS = 10**7
-_FIXED = "these very annotators are meant, no pool they were drawn from: U_e and U_star do not certify"
-
-
-@dataclass(frozen=True, slots=True)
-class Superhuman:
-    """Bounds, scores and the decision.
-
-    Attributes
-    ----------
-    L
-        Lower bound of the model's accuracy: its agreement with the aggregate.
-    U_e, U_t, U_star, U_panel
-        Upper bounds of the average annotator's (`ceiling`).
-    hms, oms, oms_exact
-        Published scores against U_e, and the second's optimum; None where L ≤ U_e.
-    confidence
-        Rigorous confidence that the model beats U_e.
-    against
-        The same for every ceiling.
-    fixed
-        Whether the same annotators rated every item. U_e and U_star would take them as drawn from a
-        pool, so then only U_t and U_panel certify.
-    certified
-        Ceilings beaten with confidence ≥ `level`, of those that hold.
-    items_needed
-        Items at which it would be reached against U_e (U_panel if fixed), if L and agreement stayed;
-        None if none would.
-    direct
-        Where nothing is certified: what the direct route would cost, by the model's share of wins.
-    """
-
-    L: float
-    U_e: float
-    U_t: float
-    U_star: float
-    U_panel: float
-    N: int
-    annotators: int
-    classes: int
-    level: float
-    hms: float | None
-    oms: float | None
-    oms_exact: float | None
-    confidence: float
-    against: Mapping[str, Certainty]
-    fixed: bool
-    certified: tuple[str, ...]
-    items_needed: int | None
-    disagreement: float | None
-    direct: tuple[DirectPlan, ...]
-    check: AssumptionCheck | None
-    assumptions: tuple[str, ...]
-    flags: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> str:
-        """One sentence."""
-        if self.certified:
-            return f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
-        if self.items_needed is not None:
-            return f"not certified; the same margin on {self.items_needed:,} items would be"
-        ceiling = "U_panel" if self.fixed else "U_e"
-        return f"not certified, and on no number of items would it be: L does not exceed {ceiling}"
 
 
 def superhuman_from_counts(
@@ -222,11 +160,10 @@ def _decide(
     if not 0 < level < 1:
         raise EstimateError(f"level must lie in (0, 1), is {level}")
     against = certify(e)
-    holding = ("U_t", "U_panel") if fixed else CEILINGS
-    certified = tuple(name for name in holding if against[name].confidence >= level)
-    binding = "U_panel" if fixed else "U_e"
-    if fixed:
-        flags = (f"fixed_panel: {_FIXED}", *flags)
+    holds, why_not = holding(check, fixed=fixed)
+    flags = (*why_not, *flags)
+    certified = tuple(name for name in holds if against[name].confidence >= level)
+    binding = "U_e" if "U_e" in holds else "U_panel"
     U_e = empirical(e.x)
     plans: tuple[DirectPlan, ...] = ()
     if not certified and disagreement:
@@ -248,13 +185,18 @@ def _decide(
         against=against,
         fixed=fixed,
         certified=certified,
-        items_needed=e.N if binding in certified else items_needed(e, level, binding),
+        holds=holds,
+        items_needed=_needed(e, level, binding, certified) if holds else None,
         disagreement=disagreement,
         direct=plans,
         check=check,
         assumptions=ASSUMPTIONS,
         flags=flags,
     )
+
+
+def _needed(e: Evidence, level: float, ceiling: str, certified: tuple[str, ...]) -> int | None:
+    return e.N if ceiling in certified else items_needed(e, level, ceiling)
 
 
 def items_needed(e: Evidence, level: float, ceiling: str = "U_e") -> int | None:

@@ -46,7 +46,7 @@ def test_commands_print_what_the_page_shows(
         return f"```console\n{shown}\n```"
 
     found = BLOCK.sub(fresh, page)
-    assert len(BLOCK.findall(page)) == 9
+    assert len(BLOCK.findall(page)) == 10
     if os.environ.get("OVERSIGHT_WRITE_DOCS"):
         PAGE.write_text(found, encoding="utf-8")
     assert found == PAGE.read_text(encoding="utf-8")

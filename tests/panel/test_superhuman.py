@@ -304,6 +304,8 @@ def test_the_panels_own_ceiling_needs_no_assumption(m: int) -> None:
     found = superhuman(panel_of_grid(grid, ["a", "b", "c"]), truth, oracle=truth)
     assert found.check is not None
     assert found.check.human_accuracy <= found.U_panel <= found.U_t
+    squared = ((grid == truth[:, None]).mean(axis=1) ** 2).mean()
+    assert found.check.human_accuracy**2 <= squared <= found.U_t**2
     counted = superhuman_from_counts(found.L, found.U_e, 5000, m, 3)
     assert counted.U_panel >= found.U_panel - 1e-9
 
@@ -319,3 +321,22 @@ def test_type_one_error_against_the_panels_own_ceiling() -> None:
         e = Evidence(float(hits.mean()), 0.7, N, 5, 2, largest=float(share.mean()))
         alarms += certify(e, ["U_panel"])["U_panel"].confidence >= 0.95
     assert alarms / runs <= 0.05
+
+
+def test_assumptions_that_fail_on_the_oracle_take_the_certificate_away() -> None:
+    rng = np.random.default_rng(12)
+    truth, grid = two_class(rng, 2000, [0.8] * 5)
+    copycat = (grid.sum(axis=1) >= 3).astype(np.int64)
+    panel = panel_of_grid(grid, ["0", "1"])
+    # A model that repeats the aggregate agrees with it everywhere, and errs where it errs.
+    blind, seen = superhuman(panel, copycat), superhuman(panel, copycat, oracle=truth)
+    assert blind.certified == ("U_t", "U_panel")
+    assert seen.certified == seen.holds == ()
+    assert "L is no lower bound" in seen.verdict
+    # Items chosen for a split vote: who is right makes another right one less likely.
+    split = np.flatnonzero((grid.sum(axis=1) == 2) | (grid.sum(axis=1) == 3))
+    chosen = panel_of_grid(grid[split], ["0", "1"])
+    found = superhuman(chosen, truth[split], pool=True, oracle=truth[split])
+    assert found.check is not None
+    assert found.check.first_holds is False
+    assert found.holds == ("U_t", "U_panel")
