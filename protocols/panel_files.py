@@ -20,13 +20,14 @@ from harness.errors import BadInput
 from harness.seeding import derive_seed
 from harness.types import Rating
 from protocols.offline import file_name
+from protocols.panel import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from harness.types import Item
-    from protocols.panel import Assignment
 
+PLAN = ("id", "item", "annotator", "propensity", "protocol", "seed")
 COLUMNS = ("assignment_id", "item", "annotator", "text", "options", "label")
 
 
@@ -64,6 +65,48 @@ def export_assignments(
         rng = np.random.default_rng(derive_seed(given[0].seed, "order", name))
         _write(paths[name], [_row(given[int(j)], items) for j in rng.permutation(len(given))])
     return list(paths.values())
+
+
+def write_plan(assignments: Iterable[Assignment], path: str | Path) -> Path:
+    """Record who was given what, with propensity, rule and seed, before anything is rated.
+
+    Raises
+    ------
+    BadInput
+        If the file is there already: a plan is drawn once.
+    """
+    path = Path(path)
+    if path.exists():
+        raise BadInput(f"{path} is there already; a plan is drawn once, before any rating")
+    rows = [(a.id, a.item_id, a.annotator, repr(a.propensity), a.protocol, str(a.seed)) for a in assignments]
+    _write(path, [dict(zip(PLAN, row, strict=True)) for row in rows], PLAN)
+    return path
+
+
+def read_plan(path: str | Path) -> list[Assignment]:
+    """Read a recorded plan.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field of a missing column, a bad number or an assignment made twice.
+    """
+    made: dict[str, Assignment] = {}
+    for row in read_rows(path):
+        for column in PLAN:
+            if column not in row.fields:
+                raise row.error(column, "there is no such column; read what write_plan wrote")
+        f = row.fields
+        if f["id"] in made:
+            raise row.error("id", f"the assignment {f['id']!r} is there twice")
+        try:
+            propensity, seed = float(f["propensity"]), int(f["seed"])
+        except ValueError as error:
+            raise row.error(None, str(error)) from None
+        if not 0 < propensity <= 1:
+            raise row.error("propensity", f"must lie in (0, 1], is {propensity}")
+        made[f["id"]] = Assignment(f["id"], f["item"], f["annotator"], propensity, f["protocol"], seed)
+    return list(made.values())
 
 
 def read_panel(
@@ -143,10 +186,10 @@ def _row(assignment: Assignment, items: Mapping[str, Item]) -> dict[str, str]:
     }
 
 
-def _write(path: Path, rows: list[dict[str, str]]) -> None:
+def _write(path: Path, rows: list[dict[str, str]], columns: Sequence[str] = COLUMNS) -> None:
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
+        writer = csv.DictWriter(stream, columns)
         writer.writeheader()
         writer.writerows(rows)
         stream.flush()

@@ -148,6 +148,11 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
         notes += [
             f"  {p.win_share:.0%}: {p.questions} questions, {p.screened} items screened" for p in found.direct
         ]
+    elif not found.certified and found.disagreement is None:
+        notes.append(
+            'add "disagreement", how often the model differs from a random annotator, for the cost of the '
+            "direct route"
+        )
     if found.check is not None:
         notes += _check_lines(found)
     if payload["svg"]:

@@ -25,6 +25,7 @@ def alphas_svg(categories: Mapping[str, float | None], reliable: float) -> str:
             axes.plot([alpha], [y], "o", color=plot.SERIES[0], ms=6)
         axes.axvline(reliable, color=plot.INK, lw=0.9, ls=(0, (4, 3)))
         axes.set_yticks(range(len(rows)), [c for _, c in rows])
+        axes.set_ylim(-0.5, max(1, len(rows)) - 0.5)
         axes.set_xlim(min(0.0, *(a for a, _ in rows), 0.0) if rows else 0.0, 1)
         named = f"  (undefined: {', '.join(left_out)})" if left_out else ""
         axes.set_xlabel(f"Krippendorff's α against the rest; dashed: {reliable:g}{named}")
@@ -64,7 +65,7 @@ def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] 
         axes.set_ylabel("accuracy")
         axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
         axes.grid(axis="y", color="#888888", alpha=0.25, lw=0.8)
-        axes.legend()
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return plot.svg(figure)
 
 
@@ -86,5 +87,5 @@ def parity_svg(found: Parity) -> str:
         axes.set_xticks(range(len(rows)), [f"{b.name}\n{b.items} items" for b in rows])
         axes.set_ylabel("accuracy against the vote")
         plot.percent_axis(axes, "y")
-        axes.legend(title="dashed: to expect of an expert")
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="dashed: expected\nof an expert")
         return plot.svg(figure)

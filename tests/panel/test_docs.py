@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.panel_data import write_all
+from benchmarks._panel_data import write_all
 from harness.cli.main import main
 from tests.conftest import ROOT
 
@@ -33,7 +33,7 @@ def test_commands_print_what_the_page_shows(
     datasets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    monkeypatch.setattr("benchmarks.panel_data.SOURCE", datasets)
+    monkeypatch.setattr("benchmarks._panel_data.SOURCE", datasets)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     write_all(tmp_path)

@@ -222,3 +222,17 @@ def test_bad_calls_say_what_is_wrong(
     put(files / "one.csv", "item,annotator,label\ni0,a,1\ni1,a,2\n")
     assert main(list(words)) == 2
     assert message in capsys.readouterr().err
+
+
+def test_counts_without_a_certificate_say_what_would_settle_it(
+    oversight: Callable[..., dict[str, object]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    bert = '{"L": 0.949, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2'
+    assert main(["certify", "--counts", bert + "}"]) == 0
+    out = capsys.readouterr().out
+    assert "not certified; the same margin on 5,121 items would be" in out
+    assert 'add "disagreement"' in out
+    found = oversight("certify", "--counts", bert + ', "disagreement": 0.118}')
+    plans = found["direct"]
+    assert isinstance(plans, list)
+    assert [p["questions"] for p in plans] == [158, 37, 18, 8]

@@ -17,7 +17,7 @@ from harness.types import Answer, Item, Rating
 from protocols.direct import Direct
 from protocols.experts import Expert, Roster, one_expert_per_class
 from protocols.panel import Assignment, BalancedPanel, RandomPanel
-from protocols.panel_files import export_assignments, read_panel, write_ratings
+from protocols.panel_files import export_assignments, read_panel, read_plan, write_plan, write_ratings
 from protocols.simulated import SimulatedExperts
 
 CLASSES = ("red", "green", "blue")
@@ -132,6 +132,24 @@ def test_spreadsheets_there_and_back(
     krippendorff_alpha(panel_of(ratings, CLASSES).votes())
     left = export_assignments(made, items, tmp_path / "second", rated=[a.id for a in made[:30]])
     assert sum(len(p.read_text().splitlines()) - 1 for p in left) == 6
+
+
+def test_a_plan_is_recorded_once_and_read_back_whole(tmp_path: Path) -> None:
+    made = RandomPanel(PEOPLE, 3, seed=9).route(make_items(10))
+    path = write_plan(made, tmp_path / "plan.csv")
+    assert read_plan(path) == made
+    with pytest.raises(BadInput, match="a plan is drawn once"):
+        write_plan(made, path)
+    text = path.read_text()
+    for old, new, message in (
+        (",9\n", ",x\n", r"plan\.csv:2: invalid literal"),
+        (f",{3 / 7!r},", ",1.5,", r"plan\.csv:2 \[propensity\]: must lie in \(0, 1\], is 1.5"),
+        ("id,item", "key,item", r"plan\.csv:2 \[id\]: there is no such column"),
+        (made[1].id, made[0].id, r"plan\.csv:3 \[id\]: .* is there twice"),
+    ):
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(DataError, match=message):
+            read_plan(path)
 
 
 def test_files_that_may_hold_ratings_are_never_overwritten(

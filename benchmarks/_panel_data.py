@@ -1,6 +1,6 @@
 """Write the public multi-annotator data sets as long-form panels, for the commands in docs/panels.md.
 
-    python benchmarks/panel_data.py FOLDER
+    python benchmarks/_panel_data.py FOLDER
 
 Writes chaosnli.csv (a hundred annotators an item, SNLI part) with roberta.csv, bluebirds.csv with its
 truth, a majority of ten other workers as a "model" and the same panel without them, and, per
