@@ -170,8 +170,13 @@ def _largest(e: Evidence) -> tuple[float, PValue, str]:
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
     if e.largest is not None:
-        mean, n = e.largest, e.N_x or e.N
-        return mean, lambda u: chernoff_low(mean, n, u), "Chernoff-KL"
+        mean, n, floor = e.largest, e.N_x or e.N, 1 / e.C
+
+        def p_largest(u: float) -> float:
+            # The largest share is at least 1/C; on [1/C, 1] the bound is sharper than on [0, 1].
+            return chernoff_low((mean - floor) / (1 - floor), n, max(0.0, (u - floor) / (1 - floor)))
+
+        return mean, p_largest, "Chernoff-KL"
     bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)  # by Jensen, from x alone
     return bound, lambda u: p_x(_different(pool_agreement(u, e.C), e.m)), tail
 
