@@ -152,6 +152,15 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Rating:
+    """What one annotator of a panel chose for one item, among all classes; a missing one is no row."""
+
+    item: str
+    annotator: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How many of what went into an estimate; all are numbers of items unless said otherwise.
 
