@@ -19,16 +19,18 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from harness.estimate import accuracies
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 K = 10
+IntArray = NDArray[np.int64]
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer seeds, under 50 s")
     parser.add_argument("--items", type=int, default=600)
     parser.add_argument("--seeds", type=int, default=200)
@@ -69,7 +71,7 @@ def main() -> None:
     )
 
 
-def load() -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def load() -> tuple[IntArray, dict[str, IntArray]]:
     """Read the true option and every model's option (-1: unreadable) of the ten-option items."""
     path = FOLDER / "mmlu_pro_model_predictions.parquet"
     if not path.exists():
@@ -78,14 +80,14 @@ def load() -> tuple[np.ndarray, dict[str, np.ndarray]]:
     keep = [j for j, k in enumerate(columns["n_options"]) if k == K]
     names = [n for n in columns if n not in ("question_id", "category", "n_options", "answer")]
 
-    def options(name: str) -> np.ndarray:
+    def options(name: str) -> IntArray:
         letters = [columns[name][j] for j in keep]
         return np.array([ord(x) - 65 if x is not None and 0 <= ord(x) - 65 < K else -1 for x in letters])
 
     return options("answer"), {name: options(name) for name in names}
 
 
-def verified(drawn: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> list[Label]:
+def verified(drawn: IntArray, truth: IntArray, rng: np.random.Generator) -> list[Label]:
     """Draw one option per item and say whether it is the true one."""
     asked = rng.integers(K, size=len(drawn))
     return [
@@ -94,7 +96,7 @@ def verified(drawn: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> 
     ]
 
 
-def predictions(drawn: np.ndarray, option: np.ndarray) -> list[Prediction]:
+def predictions(drawn: IntArray, option: IntArray) -> list[Prediction]:
     """Make the drawn items' predictions of one model."""
     return [
         Prediction(str(j), int(option[j]))

@@ -61,11 +61,17 @@ class ItemsSection(_Section):
 
 
 class ExpertsSection(_Section):
-    """The roster file and the rule that routes items to experts."""
+    """The roster file and the rule that routes items to experts.
+
+    `models` names the models whose predictions the rules other than ``"partitioned"`` look at;
+    empty means all that were run. `epsilon` is the uniform share of ``"targeted"`` for several.
+    """
 
     roster: str = "experts.toml"
-    protocol: Literal["partitioned", "targeted", "sequential"] = "partitioned"
+    protocol: Literal["partitioned", "targeted", "disagreement", "sequential"] = "partitioned"
     options_per_item: int = Field(default=1, ge=1)
+    models: list[str] = []
+    epsilon: float = Field(default=0.1, ge=0, le=1)
 
 
 class PromptSection(_Section):

@@ -42,5 +42,6 @@ def decode(answers: Iterable[Answer]) -> list[Label]:
             n_options=question.n_options,
             propensity=question.propensity,
             expert=question.expert,
+            propensities=question.propensities,
         )
     return list(labels.values())

@@ -92,6 +92,8 @@ class Question:
         Probability with which the rule drew this option, in (0, 1]; fixed before any answer.
     seed
         Seed of the draw.
+    propensities
+        The same for every option of the item; empty where all options have `propensity`.
     """
 
     id: str
@@ -102,6 +104,7 @@ class Question:
     protocol: str
     propensity: float
     seed: int
+    propensities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,8 @@ class Answer:
 class Label:
     """What is known of an item's truth from one answered question.
 
-    `propensity` is the probability with which `option` was asked about.
+    `propensity` is the probability with which `option` was asked about; `propensities` that of every
+    option, empty where they are all alike.
     """
 
     item_id: str
@@ -128,6 +132,7 @@ class Label:
     n_options: int
     propensity: float
     expert: str = ""
+    propensities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,15 @@ class Prediction:
     output_tokens: int = 0
     seconds: float = 0.0
     attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one annotator of a panel chose for one item, among all classes; a missing one is no row."""
+
+    item: str
+    annotator: str
+    label: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from protocols import label_verbs as verbs_of_desk
 from protocols.experts import read_roster
 from protocols.label_studio.exported import read_label_studio_export
 from protocols.offline import export_questions, read_answers
-from protocols.plan import next_questions, plan_of, refuse_other_rule
+from protocols.plan import next_questions, plan_of
+from protocols.sequential import Sequential
 from protocols.simulated import SimulatedExperts
 
 if TYPE_CHECKING:
@@ -89,14 +90,15 @@ def _route(args: argparse.Namespace, study: Study) -> int:
     roster.check(items[0].options if study.items.classes or _same_options(items) else ())
     with Repository(study.store_url) as store:
         plan = plan_of(study, store, roster)
-        refuse_other_rule(store.questions(), plan, items)
+        questions = next_questions(plan, items, store.questions(), store.answers())
         store.add_items(items)
-        questions = next_questions(plan, items, store.answers())
         new = store.add_questions(questions)
     experts = Counter(q.expert for q in questions)
     payload = {"questions": len(questions), "new": new, "experts": dict(experts)}
     text = f"{len(questions)} questions to {len(experts)} experts ({new} new)"
-    text += "; next: oversight label push, or export"
+    text += "; next: oversight label export, or push"
+    if isinstance(plan, Sequential) and not questions:
+        text = "every item is resolved; next: oversight estimate"
     emit(args, payload, text)
     return 0
 

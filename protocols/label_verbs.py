@@ -140,7 +140,7 @@ def _follow(desk: LabelStudio) -> int:
     from protocols.plan import next_questions, plan_of
 
     plan = plan_of(desk.study, desk.store, desk.roster)
-    new = desk.store.add_questions(next_questions(plan, desk.store.items(), desk.store.answers()))
+    new = desk.store.add_questions(next_questions(plan, desk.store.items(), (), desk.store.answers()))
     if new:
         desk.push()
     return new

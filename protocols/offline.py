@@ -58,7 +58,7 @@ def export_questions(
     Raises
     ------
     BadInput
-        If a file is there already: it may hold answers that were not imported yet.
+        If a file is there already with questions whose answers were not imported yet.
     """
     folder = Path(folder)
     done = set(answered)
@@ -66,9 +66,9 @@ def export_questions(
     for question in questions:
         if question.id not in done:
             by_expert.setdefault(question.expert, []).append(question)
-    paths = {expert: folder / f"questions-{_file_name(expert)}.{form}" for expert in by_expert}
+    paths = {expert: folder / f"questions-{file_name(expert)}.{form}" for expert in by_expert}
     for path in paths.values():
-        if path.exists():
+        if path.exists() and any(str(row.fields.get("question_id")) not in done for row in read_rows(path)):
             raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
     folder.mkdir(parents=True, exist_ok=True)
     for expert, asked in by_expert.items():
@@ -146,7 +146,8 @@ def _write(path: Path, rows: list[dict[str, str]]) -> None:
     part.replace(path)
 
 
-def _file_name(expert: str) -> str:
+def file_name(expert: str) -> str:
+    """What of a name a file name can hold; refused if nothing is left."""
     name = re.sub(r"[^\w.-]+", "_", expert)
     if not name.strip("._"):
         raise DataError(f"the expert's name {expert!r} makes no file name", field="name")

@@ -126,6 +126,7 @@ class Targeted:
                     protocol=self.name,
                     propensity=float(pi[option]),
                     seed=self.seed,
+                    propensities=tuple(float(p) for p in pi[: len(item.options)]),
                 )
             )
         return questions

@@ -18,7 +18,10 @@ from harness.store.repository import Repository
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
+    from harness.cli.estimating import Options
+    from harness.config import Study
     from harness.types import Estimate
 
 _COUNTS = ("K", "S_o", "n_o", "S_c", "n_c")
@@ -27,18 +30,17 @@ _COUNTS = ("K", "S_o", "n_o", "S_c", "n_c")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight estimate``."""
     add_study(parser)
-    parser.add_argument("--model", action="append", help="name of a model that was run; may be repeated")
-    parser.add_argument("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
-    parser.add_argument(
-        "--counts", help="estimate from counts alone: a JSON object with K, S_o, n_o, S_c, n_c"
-    )
-    parser.add_argument("--interval", default=None, help="kind of interval (default: the study's, exact)")
-    parser.add_argument(
-        "--level", type=float, default=None, help="confidence level (default: the study's, 0.95)"
-    )
-    parser.add_argument(
-        "--published", action="store_true", help="use the paper's own conventions (with --counts)"
-    )
+    add = parser.add_argument
+    add("--model", action="append", help="name of a model that was run; may be repeated")
+    add("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
+    add("--counts", help="estimate from counts alone: a JSON object with K, S_o, n_o, S_c, n_c")
+    add("--interval", help="kind of interval (default: the study's, exact)")
+    add("--level", type=float, help="confidence level (default: the study's, 0.95)")
+    add("--strata", metavar="COLUMN", help="estimate by this column of the items and weight the strata")
+    add("--published", action="store_true", help="use the paper's own conventions")
+    add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
+    add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
+    add("--gold", help="correct for experts' errors: JSON with yes_on_true, n_true, no_on_false, n_false")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,13 +53,15 @@ def _from_study(args: argparse.Namespace) -> int:
     from harness.report.table import estimates_table
 
     study = study_of(args)
-    changes = {name: getattr(args, name) for name in ("interval", "level") if getattr(args, name) is not None}
-    study = study.model_copy(update={"estimate": study.estimate.model_copy(update=changes)})
+    if args.strata:
+        section = study.estimate.model_copy(update={"strata": args.strata})
+        study = study.model_copy(update={"estimate": section})
     with Repository(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.items()) if args.open_key else None
-        report = summarise(store, study, runs=args.model, truth=truth)
+        report = summarise(store, study, runs=args.model, truth=truth, options=_options(args, study))
     payload = {
         "study": report.name,
+        "protocol": report.protocol,
         "models": {
             model.name: {
                 "run": model.run_id,
@@ -73,6 +77,28 @@ def _from_study(args: argparse.Namespace) -> int:
     return 0
 
 
+def _options(args: argparse.Namespace, study: Study) -> Options:
+    from harness.cli.estimating import Options
+    from harness.estimate import GoldCounts
+
+    look, looks = 0, 0
+    if args.look:
+        parts = args.look.split("/")
+        if len(parts) != 2 or not all(part.isdigit() for part in parts):
+            raise BadInput(f"--look: give J/L, such as 2/5, not {args.look!r}")
+        look, looks = int(parts[0]), int(parts[1])
+    names = ("yes_on_true", "n_true", "no_on_false", "n_false")
+    return Options(
+        interval=args.interval or (None if args.published else study.estimate.interval),
+        level=args.level or study.estimate.level,
+        published=args.published,
+        look=look,
+        looks=looks,
+        anytime=args.anytime,
+        gold=GoldCounts(**_whole_numbers("--gold", args.gold, names)) if args.gold else None,
+    )
+
+
 def plain(estimate: Estimate) -> dict[str, Any]:
     """Turn an estimate into what JSON can hold, with `estimate` for its value."""
     fields = asdict(estimate)
@@ -86,11 +112,10 @@ def _from_counts(args: argparse.Namespace) -> int:
     from harness.report.contents import ESTIMATOR_NAMES
     from harness.report.table import percent
 
-    counts = _read_counts(args.counts)
     estimates = estimate_counts(
-        **counts,
+        **_whole_numbers("--counts", args.counts, _COUNTS),
         level=args.level or 0.95,
-        interval=args.interval or "exact",
+        interval=args.interval,
         published=args.published,
     )
     table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=f"From counts, {args.counts}")
@@ -104,14 +129,14 @@ def _from_counts(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read_counts(text: str) -> dict[str, int]:
+def _whole_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:
     try:
         counts = json.loads(text)
     except ValueError as error:
-        raise BadInput(f"--counts: not JSON: {error}") from None
-    if not isinstance(counts, dict) or set(counts) != set(_COUNTS):
-        raise BadInput(f"--counts: give a JSON object with exactly {', '.join(_COUNTS)}")
+        raise BadInput(f"{option}: not JSON: {error}") from None
+    if not isinstance(counts, dict) or set(counts) != set(names):
+        raise BadInput(f"{option}: give a JSON object with exactly {', '.join(names)}")
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, int):
-            raise BadInput(f"--counts: {name} must be a whole number, is {value!r}")
+            raise BadInput(f"{option}: {name} must be a whole number, is {value!r}")
     return counts

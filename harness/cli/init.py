@@ -34,7 +34,11 @@ store = "study.db"             # SQLite file, or any SQLAlchemy URL
 [experts]
 roster = "experts.toml"
 protocol = "partitioned"       # every item to one expert, drawn uniformly over the options
-# options_per_item = 1         # ask about m different options of each item
+#     "targeted"               # asks where the models (run first) predict: far fewer questions
+#     "sequential"             # asks about predicted options until every item is resolved
+#     "disagreement"           # compares two models: asks only where they differ
+# options_per_item = 1         # partitioned: ask about m different options of each item
+# models = ["small"]           # the others: whose predictions to look at (default: all that were run)
 
 # [label_studio]               # for `oversight label push`; see docs/label-studio.md
 # instructions = "Read the note. Would you treat this patient?"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from harness.cli.estimating import Options, estimate_model, headline
 from harness.errors import BadInput, EstimateError
-from harness.estimate import accuracies, accuracy
+from harness.estimate import checks
 from harness.labels import decode
 from harness.report.contents import (
     ESTIMATOR_NAMES,
@@ -22,7 +24,7 @@ from harness.types import PredictionStatus, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from harness.config import EstimateSection, Study
+    from harness.config import Study
     from harness.store.repository import Repository
     from harness.types import Answer, Estimate, Item, Label, Prediction, Question
 
@@ -37,6 +39,7 @@ def summarise(
     *,
     runs: Sequence[str] | None = None,
     truth: Mapping[str, int] | None = None,
+    options: Options | None = None,
     curve: bool = False,
 ) -> StudyReport:
     """Estimate every stored run of a study.
@@ -47,6 +50,8 @@ def summarise(
         Names of models; None takes the newest run of each.
     truth
         The opened key, to show the true accuracy beside each estimate.
+    options
+        How to estimate; None takes the study's settings.
     curve
         Whether to estimate also at earlier numbers of answers.
 
@@ -58,15 +63,20 @@ def summarise(
     items, questions, answers = store.items(), store.questions(), store.answers()
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
-    chosen = _newest(store.runs(), runs)
-    models = tuple(
-        _model(run, store.predictions(run["id"]), items, answers, study.estimate, truth, curve=curve)
-        for run in chosen
+    chosen = newest_runs(store.runs(), runs)
+    data = _Collected(
+        items,
+        answers,
+        protocols=frozenset(q.protocol for q in questions),
+        asked=frozenset(q.item_id for q in questions),
+        strata=_strata(items, study.estimate.strata),
+        options=options or Options(study.estimate.interval, study.estimate.level),
     )
+    models = tuple(_model(run, store.predictions(run["id"]), data, truth, curve=curve) for run in chosen)
     return StudyReport(
         name=study.study.name,
         seed=study.study.seed,
-        protocol=", ".join(sorted({q.protocol for q in questions})),
+        protocol=", ".join(sorted(data.protocols)),
         n_items=len(items),
         n_questions=len(questions),
         n_answers=len(answers),
@@ -79,7 +89,26 @@ def summarise(
     )
 
 
-def _newest(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """What all models of a study share."""
+
+    items: Sequence[Item]
+    answers: Sequence[Answer]
+    protocols: frozenset[str]
+    asked: frozenset[str]
+    strata: dict[str, str] | None
+    options: Options
+
+
+def newest_runs(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list[dict[str, Any]]:
+    """The newest run of every model, or of those named.
+
+    Raises
+    ------
+    BadInput
+        If a model was not run, or none was.
+    """
     newest = {run["name"]: run for run in runs}
     if not newest:
         raise BadInput("no model was run yet; see: oversight run --help")
@@ -92,18 +121,16 @@ def _newest(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list
 def _model(
     run: dict[str, Any],
     predictions: Sequence[Prediction],
-    items: Sequence[Item],
-    answers: Sequence[Answer],
-    options: EstimateSection,
+    data: _Collected,
     truth: Mapping[str, int] | None,
     *,
     curve: bool,
 ) -> ModelReport:
-    asked = {p.item_id for p in predictions}  # a run that is under way has fewer items than the study
-    labels = decode(a for a in answers if a.question.item_id in asked)
-    strata = _strata(items, options.strata)
-    estimates = accuracies(predictions, labels, interval=options.interval, level=options.level, strata=strata)
-    refuted = _refuted(predictions, items, answers)
+    predicted = {p.item_id for p in predictions}  # a run that is under way has fewer items
+    labels = decode(a for a in data.answers if a.question.item_id in predicted)
+    how = (data.protocols, data.asked, data.strata, data.options)
+    estimates, undefined = estimate_model(predictions, labels, *how)
+    refuted = _refuted(predictions, data.items, data.answers)
     return ModelReport(
         name=run["name"],
         run_id=run["id"],
@@ -111,9 +138,9 @@ def _model(
         created=run["created"],
         predictions=len(predictions),
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
-        undefined=estimates.undefined,
-        curve=_curve(predictions, labels, options, strata) if curve else (),
-        checks=(),
+        undefined=undefined,
+        curve=_curve(predictions, labels, data) if curve else (),
+        checks=checks(predictions, labels, strata=data.strata) if data.protocols == {"partitioned"} else (),
         unreadable=_reasons(predictions, PredictionStatus.UNREADABLE),
         failed=_reasons(predictions, PredictionStatus.FAILED),
         refuted=tuple(refuted[:_EXAMPLES]),
@@ -136,18 +163,15 @@ def _strata(items: Sequence[Item], column: str | None) -> dict[str, str] | None:
 
 
 def _curve(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
-    options: EstimateSection,
-    strata: dict[str, str] | None,
+    predictions: Sequence[Prediction], labels: Sequence[Label], data: _Collected
 ) -> tuple[tuple[int, Estimate], ...]:
     """Estimates from the first so many labels; the earliest may be undefined and are left out."""
     points = []
     for j in range(1, _CURVE_POINTS + 1):
         n = round(len(labels) * j / _CURVE_POINTS)
         try:
-            estimate = accuracy(
-                predictions, labels[:n], interval=options.interval, level=options.level, strata=strata
+            estimate = headline(
+                predictions, labels[:n], data.protocols, data.asked, data.strata, data.options
             )
         except EstimateError:
             continue

@@ -3,5 +3,15 @@
 from harness.datasets.items import ItemMapping, read_items
 from harness.datasets.key import read_key
 from harness.datasets.presets import PRESETS, Preset, read_preset
+from harness.datasets.ratings import read_choices, read_ratings
 
-__all__ = ["PRESETS", "ItemMapping", "Preset", "read_items", "read_key", "read_preset"]
+__all__ = [
+    "PRESETS",
+    "ItemMapping",
+    "Preset",
+    "read_choices",
+    "read_items",
+    "read_key",
+    "read_preset",
+    "read_ratings",
+]

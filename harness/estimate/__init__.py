@@ -1,12 +1,36 @@
 """Accuracy and its uncertainty from expert labels: pure functions, arrays in, `Estimate` out."""
 
 from harness.estimate.accuracy import accuracies, accuracy
+from harness.estimate.allocation import (
+    disagreement,
+    draw_options,
+    neyman_rates,
+    shared_propensities,
+    targeted_propensities,
+    vote_posterior,
+)
+from harness.estimate.anytime import (
+    betting_sequence,
+    likelihood_sequence,
+    obrien_fleming_constant,
+    obrien_fleming_level,
+)
+from harness.estimate.asked import Routed, accuracy_target, difference_target
 from harness.estimate.check import Check
 from harness.estimate.checks import checks
+from harness.estimate.compare import Comparison, mcnemar, paired_difference, sign_test
 from harness.estimate.component import Component
 from harness.estimate.counts import estimate_counts
+from harness.estimate.crossfit import crossfitted_posterior
+from harness.estimate.hui_walter import hui_walter_accuracy
 from harness.estimate.intervals import INTERVALS
+from harness.estimate.noise import GoldCounts, corrected_accuracy, corrected_mean, immune_accuracy
+from harness.estimate.outcomes import pseudo_outcome_bounds, pseudo_outcomes
+from harness.estimate.plan import Plan, accuracy_variances, difference_variances, make_plan
 from harness.estimate.point import POINTS
+from harness.estimate.ranking import Ranking, adjust, rank_models
+from harness.estimate.resolve import next_option, resolved_accuracy
+from harness.estimate.routed import routed_accuracy, routed_mean, sampled_mean
 from harness.estimate.stratified import Estimates, all_estimators, estimate_tallies
 from harness.estimate.tally import Tallies, Tally, tally, tally_arrays
 
@@ -14,16 +38,53 @@ __all__ = [
     "INTERVALS",
     "POINTS",
     "Check",
+    "Comparison",
     "Component",
     "Estimates",
+    "GoldCounts",
+    "Plan",
+    "Ranking",
+    "Routed",
     "Tallies",
     "Tally",
     "accuracies",
     "accuracy",
+    "accuracy_target",
+    "accuracy_variances",
+    "adjust",
     "all_estimators",
+    "betting_sequence",
     "checks",
+    "corrected_accuracy",
+    "corrected_mean",
+    "crossfitted_posterior",
+    "difference_target",
+    "difference_variances",
+    "disagreement",
+    "draw_options",
     "estimate_counts",
     "estimate_tallies",
+    "hui_walter_accuracy",
+    "immune_accuracy",
+    "likelihood_sequence",
+    "make_plan",
+    "mcnemar",
+    "next_option",
+    "neyman_rates",
+    "obrien_fleming_constant",
+    "obrien_fleming_level",
+    "paired_difference",
+    "pseudo_outcome_bounds",
+    "pseudo_outcomes",
+    "rank_models",
+    "resolved_accuracy",
+    "routed_accuracy",
+    "routed_mean",
+    "sampled_mean",
+    "shared_propensities",
+    "sign_test",
     "tally",
     "tally_arrays",
+    "targeted_propensities",
+    "vote_posterior",
 ]

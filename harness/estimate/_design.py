@@ -39,10 +39,21 @@ class Design:
         Items all of whose asked options were certain to be asked (propensity 1), shape (n_items,).
     split
         By which numbers every group's samples are conditioned on, see `tally`.
-    abstained
-        Questions without an answer in every group.
+    mute
+        Item and option of every question without an answer.
     names
         What items are called in messages.
+    labelled
+        Items with a yes or a no, shape (n_items,).
+    width
+        One more than the largest number of answered questions about one item.
+    cell, total
+        Number of every item's group and options refused (0: a yes), g·width + m, shape (n_items,);
+        labelled items in every cell, shape (G·width,).
+    decisive
+        Labels that tell about a prediction by answer: yes, and no where there is no yes, shape (L,).
+    n_labels
+        Yes and no labels by group.
     """
 
     item: Ints
@@ -54,8 +65,14 @@ class Design:
     has_yes: Bools
     certain: Bools
     split: tuple[Split, ...]
-    abstained: Ints
+    mute: tuple[Ints, Ints]
     names: Sequence[object]
+    labelled: Bools
+    width: int
+    cell: Ints
+    total: Ints
+    decisive: Bools
+    n_labels: tuple[Ints, Ints]
 
 
 def make_design(
@@ -78,12 +95,10 @@ def make_design(
     """
     names = range(n_options.size) if names is None else names
     _check_labels(option, kind, item, n_options, propensity, names)
-    answered = kind != ABSTAINED
     group, K = _groups(n_options, stratum)
-    rows = np.flatnonzero(answered)
-    all_answered = rows.size == kind.size
-    lab_item, lab_option = (item, option) if all_answered else (item[rows], option[rows])
-    yes = (kind if all_answered else kind[rows]) == YES
+    rows = np.flatnonzero(kind != ABSTAINED)
+    keep = slice(None) if rows.size == kind.size else rows  # a slice copies nothing
+    lab_item, lab_option, yes = item[keep], option[keep], kind[keep] == YES
     n_yes = np.bincount(lab_item[yes], minlength=n_options.size)
     n_no = np.bincount(lab_item[~yes], minlength=n_options.size)
     _check_consistent(lab_item, lab_option, yes, n_yes, n_no, n_options, rows, names)
@@ -91,9 +106,32 @@ def make_design(
     if propensity is not None:
         certain[lab_item] = True
         certain[item[propensity < 1 - NEAR]] = False
-    chosen = choose_splits(split, item, kind, group, K, propensity)
-    abstained = np.bincount(group[item[~answered]], minlength=K.size)
-    return Design(lab_item, lab_option, yes, group, K, n_no, n_yes > 0, certain, chosen, abstained, names)
+    has_yes = n_yes > 0
+    labelled = has_yes | (n_no > 0)
+    width = int((n_no + n_yes).max()) + 1
+    cell = group.astype(np.int64) * width + np.where(has_yes, 0, n_no)
+    return Design(
+        item=lab_item,
+        option=lab_option,
+        yes=yes,
+        group=group,
+        K=K,
+        n_no=n_no,
+        has_yes=has_yes,
+        certain=certain,
+        split=choose_splits(split, item, kind, group, K, propensity),
+        mute=(item[kind == ABSTAINED], option[kind == ABSTAINED]),
+        names=names,
+        labelled=labelled,
+        width=width,
+        cell=cell,
+        total=np.bincount(cell[labelled], minlength=K.size * width),
+        decisive=yes | ~has_yes[lab_item],
+        n_labels=(
+            np.bincount(group, weights=n_yes, minlength=K.size).astype(np.int64),
+            np.bincount(group, weights=n_no, minlength=K.size).astype(np.int64),
+        ),
+    )
 
 
 def _groups(n_options: Ints, stratum: Ints | None) -> tuple[Ints, Ints]:

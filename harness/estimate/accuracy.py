@@ -54,10 +54,7 @@ def accuracy(
     Estimate
         Items of different K are estimated apart and weighted by their share of the labelled
         items: pooled naively, yes-answers over-represent few options and no-answers many.
-
-    Notes
-    -----
-    Var = Σ W² Var(Â_h) + Σ W_h(Â_h − Â)²/N over strata, as the shares W_h are sampled themselves.
+        Var = Σ W_h² Var(Â_h) + Σ W_h(Â_h − Â)²/N, as the shares W_h are sampled themselves.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize, stats
+from scipy.special import ndtr, ndtri
 
 from harness.errors import EstimateError
 from harness.estimate._validate import check_count, check_level
@@ -37,11 +37,13 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
     >>> round(obrien_fleming_constant(10), 3), round(obrien_fleming_constant(5), 3)
     (2.087, 2.04)
     """
+    from scipy.optimize import brentq  # a third of a second, which only this function need pay
+
     check_level(level)
     if looks < 1:
         raise EstimateError(f"looks must be at least 1, is {looks}")
-    top = float(stats.norm.ppf(0.5 + level / 2)) + 2.0
-    return float(optimize.brentq(lambda c: _stays_inside(c * np.sqrt(looks), looks) - level, 0.01, top))
+    top = float(ndtri(0.5 + level / 2)) + 2.0
+    return float(brentq(lambda c: _stays_inside(c * np.sqrt(looks), looks) - level, 0.01, top))
 
 
 def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
@@ -59,7 +61,7 @@ def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
         raise EstimateError(f"look must lie in 1..{looks}, is {look}")
     z = obrien_fleming_constant(looks, level) * np.sqrt(looks / look)
     # The first of many looks has a level so near 1 that rounding would make it 1.
-    return float(min(1 - 2 * stats.norm.sf(z), 1 - 1e-15))
+    return float(min(1 - 2 * ndtr(-z), 1 - 1e-15))
 
 
 def likelihood_sequence(
@@ -95,18 +97,7 @@ def likelihood_sequence(
         If lengths differ, a count is negative, K' < 2, or there is no answer at all.
     """
     check_level(level)
-    if len(no_misses) != len(effective_K):
-        raise EstimateError(
-            f"no_misses and effective_K differ in length: {len(no_misses)}, {len(effective_K)}"
-        )
-    for name, count in (("yes_hits", yes_hits), ("errors", errors), *(("no_misses", m) for m in no_misses)):
-        check_count(name, count)
-    for j, K in enumerate(effective_K):
-        if K < 2:
-            raise EstimateError(f"effective_K[{j}] must be at least 2, is {K}")
-    n = yes_hits + errors + sum(no_misses)
-    if n == 0:
-        raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")
+    n = _answers(yes_hits, errors, no_misses, effective_K)
 
     def log_likelihood(A: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
@@ -182,6 +173,23 @@ def betting_sequence(
     return lower, upper
 
 
+def _answers(yes_hits: int, errors: int, no_misses: Sequence[int], effective_K: Sequence[float]) -> int:
+    """Number of answers, after a check of every count."""
+    if len(no_misses) != len(effective_K):
+        raise EstimateError(
+            f"no_misses and effective_K differ in length: {len(no_misses)}, {len(effective_K)}"
+        )
+    for name, count in (("yes_hits", yes_hits), ("errors", errors), *(("no_misses", m) for m in no_misses)):
+        check_count(name, count)
+    for j, K in enumerate(effective_K):
+        if K < 2:
+            raise EstimateError(f"effective_K[{j}] must be at least 2, is {K}")
+    n = yes_hits + errors + sum(no_misses)
+    if n == 0:
+        raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")
+    return n
+
+
 def _bets(x: FloatArray, alpha: float) -> FloatArray:
     """Predictable plug-in bets: the t-th uses x_1..x_{t−1} alone, with one pseudo-value at ½."""
     t = np.arange(1, len(x) + 1)
@@ -197,11 +205,17 @@ def _stays_inside(bound: float, steps: int) -> float:
     # The kernel has width 1: ten nodes a unit integrate it to rounding.
     nodes, weights = np.polynomial.legendre.leggauss(40 + int(10 * bound))
     x, w = bound * nodes, bound * weights
-    kernel = stats.norm.pdf(x[:, None] - x[None, :])
-    density = stats.norm.pdf(x)
+    kernel = _density(x[:, None] - x[None, :])
+    density = _density(x)
     for _ in range(steps - 1):
         density = kernel @ (w * density)
     return float((w * density).sum())
+
+
+def _density(x: FloatArray) -> FloatArray:
+    """Density of the standard normal."""
+    density: FloatArray = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+    return density
 
 
 def _crossing(

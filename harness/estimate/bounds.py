@@ -155,8 +155,8 @@ def influence(K: float, w: float, n_o: int, n_c: int) -> float:
 def equation_15(hits: Component, misses: Component, w: float, delta: float) -> float:
     """Theorem 4 with estimated variances. No guarantee: see `theorem_4`.
 
-    In exact enumerations over small designs it covered at least .992 at δ = .05, at 1.6–2.6 times
-    the width of the score interval.
+    By exact enumeration of Eq. 16 over designs of 30 to 176 labels (K = 4, 10, 16) it covered at
+    least .985 at δ = .05, at 1.9–2.9 times the width of the score interval.
 
     Raises
     ------

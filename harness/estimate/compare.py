@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy.special import bdtr, stdtr
 
 from harness.errors import EstimateError
 from harness.estimate._validate import check_count, check_level
@@ -124,7 +124,7 @@ def paired_difference(
     value, se = float(g.mean()), float(g.std(ddof=1) / np.sqrt(len(g)))
     df = max(1, int((a != b)[np.unique(data.item)].sum()) - 1)
     half = t_quantile(level, df) * se
-    p_value = float(2 * stats.t.sf(abs(value) / se, df)) if se > 0 else 1.0
+    p_value = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else 1.0
     low, high = max(-1.0, value - half), min(1.0, value + half)
     flags = () if se > 0 else ("zero_variance",)
     return Comparison(
@@ -211,7 +211,7 @@ def sign_p_value(n_10: int, n_01: int) -> float:
     check_count("n_10", n_10)
     check_count("n_01", n_01)
     m = n_10 + n_01
-    return 1.0 if m == 0 else min(1.0, 2 * float(stats.binom.cdf(min(n_10, n_01), m, 0.5)))
+    return 1.0 if m == 0 else min(1.0, 2 * float(bdtr(min(n_10, n_01), m, 0.5)))
 
 
 def adjusted_difference(n_10: int, n_01: int, n: int, level: float) -> tuple[float, float]:

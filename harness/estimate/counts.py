@@ -40,8 +40,7 @@ def estimate_counts(
     Returns
     -------
     Estimates
-        By estimator: ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; undefined ones are left
-        out, with the reason in `Estimates.undefined`.
+        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` says why one is left out.
 
     Examples
     --------

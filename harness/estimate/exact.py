@@ -1,6 +1,6 @@
 """Exact interval of A: inversion of the exact test that orders outcomes by the score statistic.
 
-For independent S_j ~ Bin(n_j, q_j(A)) the score is (V(A))/(1 − A) with V = Σ S_j/q_j − N, so at a
+For independent S_j ~ Bin(n_j, q_j(A)) the score is V(A)/(1 − A) with V = Σ S_j/q_j − N, so at a
 given A outcomes are ordered by |Σ s_j/q_j(A) − N|. The p-value p(A) sums the probabilities of all
 outcomes at least as extreme as the one observed, and the interval is the hull of {A: p(A) > α}.
 The true A is in that set with probability ≥ 1 − α, whatever it is.
@@ -19,7 +19,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import bdtr, bdtrc, gammaln
 
 from harness.errors import EstimateError
 from harness.estimate._validate import check_level
@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 _CELLS = 16
+_TABLE_RATIO = 50
+"""How many more trials than tail probabilities wanted make a table of all of them too dear."""
 _TINY = 1e-300
 _TIE = 1e-7
 """Outcomes this close to a tie (in counts) are taken as extreme: rounding must not narrow."""
@@ -58,8 +61,8 @@ def exact_interval(
 
     Notes
     -----
-    The cost grows with the sum, not the product, of the two largest samples: for a given outcome
-    of all components but the largest, the extreme outcomes of the largest are two tails.
+    The cost grows with the smaller samples, not with the lattice: for a given outcome of all
+    components but the largest, the extreme outcomes of the largest are two tails.
 
     Raises
     ------
@@ -138,14 +141,10 @@ class _Lattice:
     def _probability(self, edges: Floats, low: Floats, high: Floats) -> Floats:
         """P_{A1}(inner ≤ low) + P_{A2}(inner ≥ high), summed over the outer outcomes."""
         n = self.inner.n
-        at_most = np.clip(np.floor(low + _TIE), -1, n).astype(np.int64) + 1
+        at_most = np.clip(np.floor(low + _TIE), -1, n).astype(np.int64)
         at_least = np.clip(np.ceil(high - _TIE), 0, n + 1).astype(np.int64)
-        pmf = _pmf(self.inner, edges)
-        zero = np.zeros((edges.size, 1))
-        cdf = np.concatenate([zero, np.cumsum(pmf, axis=1)], axis=1)[:-1]
-        sf = np.concatenate([np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1], zero], axis=1)[1:]
-        below = np.take_along_axis(cdf, at_most, axis=1)
-        above = np.take_along_axis(sf, at_least, axis=1)
+        tails = _tails_one_by_one if n > _TABLE_RATIO * self.size else _tails_from_table
+        below, above = tails(self.inner, edges, at_most, at_least)
         weight: Floats = np.ones((edges.size, 1))
         for c, s in self.outer:
             weight = weight * _pmf(c, edges)[:, s.astype(np.int64)]
@@ -155,6 +154,23 @@ class _Lattice:
 
 def _q(c: Component, A: Floats) -> Floats:
     return np.maximum((A + c.K - 2) / (c.K - 1), _TINY)
+
+
+def _tails_from_table(c: Component, edges: Floats, at_most: Ints, at_least: Ints) -> tuple[Floats, Floats]:
+    """P_{A1}(S ≤ at_most) and P_{A2}(S ≥ at_least) for every cell, by summing all probabilities."""
+    pmf = _pmf(c, edges)
+    zero = np.zeros((edges.size, 1))
+    cdf = np.concatenate([zero, np.cumsum(pmf, axis=1)], axis=1)[:-1]
+    sf = np.concatenate([np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1], zero], axis=1)[1:]
+    return np.take_along_axis(cdf, at_most + 1, axis=1), np.take_along_axis(sf, at_least, axis=1)
+
+
+def _tails_one_by_one(c: Component, edges: Floats, at_most: Ints, at_least: Ints) -> tuple[Floats, Floats]:
+    """Like `_tails_from_table`, by the incomplete beta function where only few are wanted."""
+    q = np.minimum(_q(c, edges), 1.0)[:, None]
+    below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
+    above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))
+    return below, above
 
 
 def _pmf(c: Component, A: Floats) -> Floats:

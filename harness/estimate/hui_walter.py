@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize
 
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate._validate import check_count, check_level
@@ -70,6 +69,8 @@ def hui_walter_fit(hits: Sequence[int], misses: Sequence[int], K: int) -> tuple[
     ``hits`` and ``misses`` are (two yes, one yes, no yes). The mirror solution (s, t) → (1−t, 1−s)
     is excluded by bounding both rates below by ½: experts better than a coin.
     """
+    from scipy.optimize import minimize  # a third of a second, which only this function need pay
+
     counts = np.array([hits, misses], dtype=np.float64)
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
@@ -81,7 +82,7 @@ def hui_walter_fit(hits: Sequence[int], misses: Sequence[int], K: int) -> tuple[
     bounds = [(eps, 1 - eps), (0.5, 1 - eps), (0.5, 1 - eps)]
     first = (counts[0, 0] + counts[0, 1] / 2) / counts[0].sum()
     starts = [(min(max(a, 0.02), 0.98), s, t) for a, s, t in ((first, 0.95, 0.97), (0.5, 0.8, 0.8))]
-    fits = [optimize.minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts]
+    fits = [minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts]
     best = min(fits, key=lambda fit: float(fit.fun))
     return float(best.x[0]), float(best.x[1]), float(best.x[2])
 

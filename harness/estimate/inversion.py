@@ -1,7 +1,8 @@
 """Approximate intervals of A by inverting a test: score and likelihood ratio.
 
 Both invert (★) of `likelihood` and so allow any number of samples of different K. Neither is
-exact; `exact` is. Near A = 1 with few labels their coverage falls to .86–.87.
+exact; `exact` is. By exact enumeration (K = 3 to 16, 30 to 300 labels) they cover .95 on average,
+but as little as .84 (score) and .82 (likelihood ratio), mostly near A = 1.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from harness.errors import EstimateError
 from harness.estimate._validate import check_level
@@ -113,7 +113,7 @@ def power_factor(level: float, power: float) -> float:
     check_level(level)
     if not 0 < power < 1:
         raise EstimateError(f"power must lie in (0, 1), is {power}")
-    return 1 + float(stats.norm.ppf(power)) / z_value(level)
+    return 1 + float(ndtri(power)) / z_value(level)
 
 
 def accuracy_variances(

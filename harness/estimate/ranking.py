@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Models from best to worst, with every pair compared at one joint level.
@@ -133,26 +136,15 @@ def rank_models(
     critical = float(np.quantile(largest, level))
     z = np.divide(np.abs(difference), se, out=np.zeros_like(se), where=se > 0)
     p = (1 + (largest >= z[:, None]).sum(axis=1)) / (draws + 1)
-    comparisons = tuple(
-        Comparison(
-            names[a],
-            names[b],
-            float(difference[j]),
-            max(-1.0, float(difference[j] - critical * se[j])),
-            min(1.0, float(difference[j] + critical * se[j])),
-            float(p[j]),
-            level,
-            "max-z",
-            n,
-            questions,
-            "max-z",
-            ("items are independent draws", "no outcome rests on the same answers twice"),
-        )
-        for j, (a, b) in enumerate(pairs)
-    )
+    comparisons = []
+    for j, (a, b) in enumerate(pairs):
+        low, high = (float(difference[j] + sign * critical * se[j]) for sign in (-1, 1))
+        ends = max(-1.0, low), min(1.0, high)
+        found = (names[a], names[b], float(difference[j]), *ends, float(p[j]), level, "max-z", n, questions)
+        comparisons.append(Comparison(*found, adjusted="max-z", assumptions=ASSUMPTIONS))
     ordered = tuple(names[j] for j in order)
     values = tuple(float(mean[j]) for j in order)
-    return Ranking(ordered, values, rank_ranges(ordered, comparisons), comparisons, critical, level)
+    return Ranking(ordered, values, rank_ranges(ordered, comparisons), tuple(comparisons), critical, level)
 
 
 def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], ...]:

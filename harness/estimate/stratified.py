@@ -58,6 +58,7 @@ def all_estimators(
     """
     found: dict[str, Estimate] = {}
     undefined: dict[str, str] = {}
+    check_level(level)
     _check_names("ml", interval)
     for name in POINTS:
         try:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from harness.errors import EstimateError
 from harness.estimate._validate import check_options
@@ -57,7 +57,7 @@ def stylised_population(
     models = len(accuracy)
     common, own = rng.standard_normal((n, 1)), rng.standard_normal((n, models))
     latent = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
-    right = latent < stats.norm.ppf(np.asarray(accuracy))
+    right = latent < ndtri(np.asarray(accuracy))
     truth = rng.integers(K, size=n)
     lure = 1 + rng.integers(K - 1, size=(n, 1))
     slip = 1 + rng.integers(K - 1, size=(n, models))

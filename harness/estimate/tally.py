@@ -125,7 +125,7 @@ def tally_arrays(
     split: Split | Literal["auto"] = "auto",
     names: Sequence[object] | None = None,
 ) -> tuple[Tallies, ...]:
-    """Tally any number of models on the same labels.
+    """Tally any number of models on the same labels, one `Tallies` each.
 
     Parameters
     ----------
@@ -145,11 +145,6 @@ def tally_arrays(
     names
         What items are called in messages; their index by default.
 
-    Returns
-    -------
-    tuple of Tallies
-        One per model.
-
     Raises
     ------
     EstimateError
@@ -158,11 +153,7 @@ def tally_arrays(
     NotIdentified
         If an item's questions were certain not to settle its prediction (see `_counting`).
     """
-    rows = np.atleast_2d(y_hat)
-    if rows.ndim != 2 or rows.shape[1] != n_options.size:
-        raise EstimateError(
-            f"y_hat must have {n_options.size} columns, one per item, has shape {y_hat.shape}"
-        )
+    rows = _rows(y_hat, n_options.size)
     design = make_design(
         option,
         kind,
@@ -177,6 +168,13 @@ def tally_arrays(
     touched = np.zeros(n_options.size, np.bool_)
     touched[item] = True
     return tuple(_tally_model(design, row, n_options, touched, group_names) for row in rows)
+
+
+def _rows(y_hat: Ints, n_items: int) -> Ints:
+    rows = np.atleast_2d(y_hat)
+    if rows.ndim != 2 or rows.shape[1] != n_items:
+        raise EstimateError(f"y_hat must have {n_items} columns, one per item, has shape {y_hat.shape}")
+    return rows
 
 
 def _tally_model(
@@ -201,7 +199,7 @@ def _tally_model(
             c.n_no,
             c.n_unreadable,
             c.n_failed,
-            int(design.abstained[g]),
+            c.n_abstained,
         )
         for g, c in enumerate(counted)
     )

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from harness.estimate import Check
     from harness.types import Estimate
 
 ESTIMATOR_NAMES = {
+    "resolved": "Resolved items",
+    "routed": "Routed (G)",
     "ml": "ML",
     "ivw": "IVW",
     "ivw_half": "IVW, w = ½",
     "ord": "Ord (yes only)",
     "comp": "Comp (no only)",
+    "anytime": "ML, any time",
+    "corrected": "Corrected (gold)",
 }
 """As tables and plots name the estimators, in the order they are shown."""
 
@@ -55,7 +60,7 @@ class ModelReport:
     estimates: Mapping[str, Estimate]
     undefined: Mapping[str, str]
     curve: tuple[tuple[int, Estimate], ...]
-    checks: tuple[Any, ...]
+    checks: tuple[Check, ...]
     unreadable: Mapping[str, int]
     failed: Mapping[str, int]
     refuted: tuple[RefutedPrediction, ...]

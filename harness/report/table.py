@@ -68,7 +68,10 @@ def notes(model: ModelReport) -> list[str]:
         if parts:
             lines.append(f"{model.name}: {', '.join(parts)}")
     lines += [f"{model.name}: {name}: {reason}" for name, reason in model.undefined.items()]
-    lines += [f"{model.name}: check {c.name!r}: {c.message}" for c in model.checks if not c.passed]
+    failed = [c for c in model.checks if not c.passed]
+    lines += [f"{model.name}: check {c.name!r}: {c.message}" for c in failed]
+    if model.checks and not failed:
+        lines.append(f"{model.name}: all {len(model.checks)} checks of the assumptions passed")
     if any(e.value != e.clipped for e in model.estimates.values()):
         lines.append("* outside 0–100 % before clipping for display")
     return lines

@@ -98,7 +98,10 @@ class Repository:
         """All questions, in the order of their items."""
         question, item = _table(QuestionRow), _table(ItemRow)
         query = sa.select(question).join(item).order_by(item.c.position, question.c.option)
-        return [Question(**row._mapping) for row in self._all(query)]  # noqa: SLF001  SQLAlchemy's public name
+        return [
+            Question(**{**row._mapping, "propensities": tuple(row.propensities)})  # noqa: SLF001  a public name
+            for row in self._all(query)
+        ]
 
     def add_answers(self, answers: Sequence[Answer]) -> int:
         """Store answers to stored questions, all or none; return how many were new.

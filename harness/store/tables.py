@@ -37,6 +37,7 @@ class QuestionRow(SQLModel, table=True):
     protocol: str
     propensity: float
     seed: int = Field(sa_type=BigInteger)
+    propensities: list[float] = Field(sa_column=Column(JSON, nullable=False))
 
 
 class AnswerRow(SQLModel, table=True):

@@ -18,7 +18,7 @@ from harness.labels import decode
 from harness.store.campaign import Campaign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from harness.store.campaign import QueuedTask
     from harness.store.repository import Repository
@@ -68,12 +68,26 @@ def look(store: Repository, *, models: Sequence[str] | None = None, level: float
             continue
         predictions = store.predictions(newest[name])
         predicted = {p.item_id for p in predictions}
+        if not _independent(used, {p.item_id: p.option for p in predictions}):
+            undefined[name] = (
+                "its questions followed from predictions; an interval for looking on needs the partitioned "
+                "protocol, or the targeted one with this model alone; at the end: oversight estimate"
+            )
+            continue
         try:
             labels = decode(a for a in used if a.question.item_id in predicted)
             estimates[name] = running_accuracy(predictions, labels, level=level)
         except EstimateError as error:
             undefined[name] = str(error)
     return Look(share, slowest, len(used), estimates, undefined)
+
+
+def _independent(used: Sequence[Answer], predicted: Mapping[str, int | None]) -> bool:
+    """Whether the sequence's likelihood is right: options drawn uniformly, or each the prediction itself."""
+    protocols = {answer.question.protocol for answer in used}
+    if protocols == {"targeted"}:
+        return all(predicted.get(a.question.item_id) == a.question.option for a in used)
+    return protocols <= {"partitioned"}
 
 
 def balanced(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:

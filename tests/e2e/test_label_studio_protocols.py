@@ -89,6 +89,9 @@ def test_sequential_asks_on_until_every_model_is_known(predicted: Bench) -> None
     correct = plan.correctness(items, answers)
     for model, options in MODELS.items():
         assert correct[model].tolist() == [int(options[i.id] == TRUTH[i.id]) for i in items]
+    looked = predicted.call("label", "watch", "--once")
+    assert looked["estimates"] == {}
+    assert all("followed from predictions" in why for why in looked["undefined"].values())
     for expert in EXPERTS:
         sent = json.dumps([task["data"] for task in predicted.tasks(expert)])
         assert not any(word in sent for word in ("large", "tiny", "sequential", "propensity"))
@@ -117,12 +120,27 @@ def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     predicted.call("label", "push")
     assert answer_open(predicted) == N
     assert predicted.call("label", "pull")["new"] == N
+    looked = predicted.call("label", "watch", "--once", "--model", "large")
+    assert "followed from predictions" in looked["undefined"]["large"]
     with Repository(predicted.url) as store:
         assert len({round(q.propensity, 6) for q in store.questions()}) > 1
         spec = make_spec("late", read_study(predicted.folder / "study.toml").model("m"), "$text", None)
         store.add_run(spec)
         store.add_predictions(spec.id, [Prediction(i, 2) for i in TRUTH])
     assert "start a new study" in predicted.call("label", "route", code=2)["error"]
+
+
+def test_one_model_alone_may_be_watched_while_targeted(predicted: Bench) -> None:
+    predicted.edit(
+        "study.toml", "[models.m]", '[experts]\nprotocol = "targeted"\nmodels = ["tiny"]\n[models.m]'
+    )
+    predicted.call("label", "route")
+    predicted.call("label", "push")
+    answer_open(predicted)
+    looked = predicted.call("label", "watch", "--once")
+    right = sum(option == TRUTH[item] for item, option in MODELS["tiny"].items()) / N
+    assert looked["estimates"]["tiny"]["estimate"] == pytest.approx(right, abs=1e-3)
+    assert list(looked["undefined"]) == ["large"]
 
 
 def test_watch_stops_at_the_width_and_never_runs_ahead_of_the_slowest(predicted: Bench) -> None:

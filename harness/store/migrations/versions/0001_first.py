@@ -30,6 +30,7 @@ def upgrade() -> None:
         sa.Column("protocol", sa.String(), nullable=False),
         sa.Column("propensity", sa.Float(), nullable=False),
         sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("propensities", sa.JSON(), nullable=False),
         sa.UniqueConstraint("item_id", "option", "expert", name="uq_question_asked_once"),
     )
     op.create_index("ix_question_item_id", "question", ["item_id"])

@@ -1,0 +1,221 @@
+"""Does a model beat the average annotator, with no truth at hand? One call from labels or from counts.
+
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023). What it publishes is computed as it is
+published (`hms`, `oms`); the confidence that decides is the rigorous one of `certificate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.panel.aggregate import agreement_with, plurality, weighted_votes
+from harness.panel.assumptions import AssumptionCheck, check_assumptions
+from harness.panel.ceiling import ceilings, empirical
+from harness.panel.certificate import ASSUMPTIONS, WHOLE, Evidence, certify
+from harness.panel.dawid_skene import dawid_skene, label_counts
+from harness.panel.direct import DirectPlan, direct_plan, disagreement_rate
+from harness.panel.margin import heuristic_score, optimal_score, published_score
+from harness.panel.ratings import BoolArray, IntArray, Panel
+from harness.panel.verdict import Superhuman, holding
+
+AGGREGATES = ("plurality", "weighted", "dawid-skene")
+WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
+MOST_ITEMS = 10**7
+
+
+def superhuman_from_counts(
+    L: float,
+    U_e: float,
+    N: int,
+    annotators: int,
+    classes: int,
+    *,
+    disagreement: float | None = None,
+    level: float = 0.95,
+) -> Superhuman:
+    """Certify from published numbers alone.
+
+    Parameters
+    ----------
+    L, U_e
+        In [0, 1], as published; counts are recovered by rounding, so the digits matter.
+    N, annotators, classes
+        Items, annotators of each (≥ 2), classes offered (≥ 2).
+    disagreement
+        P(model ≠ random annotator), if known, for the cost of the direct route.
+
+    Raises
+    ------
+    EstimateError
+        Naming the argument that is out of range.
+    """
+    if not 0 <= U_e <= 1:
+        raise EstimateError(f"U_e must lie in [0, 1], is {U_e}")
+    if annotators < 2:
+        raise EstimateError(
+            f"annotators must be at least 2, is {annotators}: one annotator agrees with nobody"
+        )
+    e = Evidence(L, U_e * U_e, N, annotators, classes)
+    return _decide(e, level, disagreement, None, (), fixed=False)
+
+
+def superhuman(
+    panel: Panel,
+    predicted: IntArray,
+    *,
+    aggregate: str = "plurality",
+    weights: Mapping[str, float] | None = None,
+    oracle: IntArray | None = None,
+    pool: bool | None = None,
+    level: float = 0.95,
+) -> Superhuman:
+    """Certify from every label.
+
+    Parameters
+    ----------
+    panel
+        At least two annotators; numbers of labels may differ between items.
+    predicted
+        Shape (N,): the model's class of every item, negative if unreadable (agrees with nothing).
+    aggregate
+        ``"plurality"`` (ties fractional), ``"weighted"`` (give `weights`), ``"dawid-skene"``. A learned
+        aggregate ties items together, so its tail is approximate and flagged.
+    oracle
+        Shape (N,): truth where known, negative elsewhere; checks the assumptions.
+    pool
+        Whether an item's annotators were drawn from a pool (then U_e and U_star hold, of the pool's
+        average). By default only if no annotator set is the same for every item.
+
+    Raises
+    ------
+    EstimateError
+        If an argument is out of range, a shape wrong, or no item has two labels.
+    """
+    if len(panel.annotators) < 2:
+        raise EstimateError(f"annotators must be at least 2; the only one is {panel.annotators[0]!r}")
+    votes = panel.votes()
+    winners = aggregated(panel, aggregate, weights)
+    hits = agreement_with(winners, predicted)
+    bounds = ceilings(votes)
+    m = votes.sum(axis=1)
+    same = int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0
+    whole = bool((np.abs(hits - np.round(hits)) < WHOLE).all())
+    evidence = Evidence(
+        float(hits.mean()),
+        float(bounds.pairs.mean()),
+        len(panel.items),
+        same,
+        panel.K,
+        whole,
+        float(bounds.pairs_t.mean()),
+        bounds.U_panel,
+        len(bounds.pairs),
+    )
+    flags = _flags(votes, aggregate)
+    fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
+    check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
+    return _decide(evidence, level, disagreement_rate(votes, predicted), check, flags, fixed=fixed)
+
+
+def aggregated(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
+    """Winning classes of every item, shape (N, K).
+
+    Raises
+    ------
+    EstimateError
+        If `how` is unknown, or weights are missing.
+    """
+    if how == "plurality":
+        return plurality(panel.votes())
+    if how == "weighted":
+        return plurality(weighted_votes(panel, weights or {}))
+    if how == "dawid-skene":
+        return plurality(dawid_skene(label_counts(panel)).posterior)
+    raise EstimateError(f"aggregate must be one of {', '.join(AGGREGATES)}, is {how!r}")
+
+
+def _flags(votes: IntArray, aggregate: str) -> tuple[str, ...]:
+    m = votes.sum(axis=1)
+    flags = []
+    if (m < 2).any():
+        flags.append(f"single_label_items: {int((m < 2).sum())} say nothing of agreement")
+    if aggregate == "dawid-skene":
+        flags.append("learned_aggregate: items share error rates, the tail of L is approximate")
+    return tuple(flags)
+
+
+def _decide(
+    e: Evidence,
+    level: float,
+    disagreement: float | None,
+    check: AssumptionCheck | None,
+    flags: tuple[str, ...],
+    *,
+    fixed: bool,
+) -> Superhuman:
+    if not 0 < level < 1:
+        raise EstimateError(f"level must lie in (0, 1), is {level}")
+    against = certify(e)
+    holds, why_not = holding(check, fixed=fixed)
+    flags = (*why_not, *flags)
+    certified = tuple(name for name in holds if against[name].confidence >= level)
+    binding = "U_e" if "U_e" in holds else "U_panel"
+    U_e = empirical(e.x)
+    plans: tuple[DirectPlan, ...] = ()
+    if not certified and disagreement:
+        plans = tuple(direct_plan(disagreement, w, level=level) for w in WIN_SHARES)
+    return Superhuman(
+        L=e.L,
+        U_e=U_e,
+        U_t=against["U_t"].bound,
+        U_star=against["U_star"].bound,
+        U_panel=against["U_panel"].bound,
+        N=e.N,
+        annotators=e.m,
+        classes=e.C,
+        level=level,
+        hms=heuristic_score(e.L, U_e, e.N),
+        oms=published_score(e.L, U_e, e.N),
+        oms_exact=optimal_score(e.L, U_e, e.N),
+        confidence=against["U_e"].confidence,
+        against=against,
+        fixed=fixed,
+        certified=certified,
+        holds=holds,
+        items_needed=_needed(e, level, binding, certified) if holds else None,
+        disagreement=disagreement,
+        direct=plans,
+        check=check,
+        assumptions=ASSUMPTIONS,
+        flags=flags,
+    )
+
+
+def _needed(e: Evidence, level: float, ceiling: str, certified: tuple[str, ...]) -> int | None:
+    return e.N if ceiling in certified else items_needed(e, level, ceiling)
+
+
+def items_needed(e: Evidence, level: float, ceiling: str = "U_e") -> int | None:
+    """Fewest items (to a percent) at which this L and agreement would certify against a ceiling."""
+    if certify(e, (ceiling,))[ceiling].bound >= e.L:
+        return None
+
+    def enough(n: int) -> bool:
+        share = n / e.N
+        grown = replace(e, N=n, N_x=None if e.N_x is None else max(1, round(e.N_x * share)))
+        return certify(grown, (ceiling,))[ceiling].confidence >= level
+
+    high = e.N
+    while not enough(high):
+        high *= 2
+        if high > MOST_ITEMS:
+            return None
+    low = high // 2
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,41 @@
+"""The demo with the real local model, on fewer notes; interrupted or repeated, it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.llm import local
+from harness.store.repository import Repository
+
+
+@pytest.mark.local_model
+def test_the_demo_runs_the_whole_chain(
+    oversight: Callable[..., Any], local_model: local.LocalServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "demo"
+    shown = oversight("demo", "--folder", folder, "--limit", 24)
+    model = shown["study"]["models"][0]
+    assert model["predictions"] == 24
+    assert model["spec"]["endpoint"] == "local"
+    assert 0 <= model["truth"] <= 1
+    assert {"ml", "ivw", "ord", "comp"} <= set(model["estimates"]) | set(model["undefined"])
+    assert model["estimates"]["ml"]["low"] <= model["truth"] <= model["estimates"]["ml"]["high"]
+    assert Path(shown["report"]).read_text(encoding="utf-8").count("<svg") == 2
+    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
+        assert store.counts()["answer"] == 24
+        before = store.predictions(store.runs()[0]["id"])
+    again = oversight("demo", "--folder", folder, "--limit", 24)
+    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
+        assert store.predictions(store.runs()[0]["id"]) == before  # seconds and tokens alike: no new call
+    assert again["study"]["models"][0]["estimates"] == model["estimates"]
+    assert local.status() == local_model  # a server that ran before the demo still runs after it
+
+
+def test_the_demo_leaves_other_folders_alone(oversight: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("x")
+    assert "holds something else" in oversight("demo", "--folder", tmp_path, code=2)["error"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -1,0 +1,82 @@
+"""Labels made into one: ties, weights, and the latent classes that Dawid and Skene print."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness.errors import EstimateError
+from harness.panel.aggregate import agreement_with, plurality, weighted_votes
+from harness.panel.dawid_skene import dawid_skene, label_counts
+from harness.panel.ratings import panel_of_grid
+from tests.panel.anaesthetists import counts
+
+
+def test_ties_are_shared_not_given_to_the_lowest() -> None:
+    votes = np.array([[2, 2, 1], [0, 3, 1], [1, 1, 1]])
+    winners = plurality(votes)
+    assert winners.tolist() == [[True, True, False], [False, True, False], [True, True, True]]
+    assert agreement_with(winners, np.array([1, 1, 2])) == pytest.approx([0.5, 1.0, 1 / 3])
+    assert agreement_with(winners, np.array([0, 0, -1])).tolist() == [0.5, 0.0, 0.0]
+
+
+def test_an_item_without_votes_agrees_with_nothing_known() -> None:
+    assert np.isnan(agreement_with(plurality(np.array([[0, 0]])), np.array([0])))[0]
+
+
+def test_weights_turn_a_vote_and_tenths_tie() -> None:
+    panel = panel_of_grid(np.array([[0, 1, 1], [0, 0, 1]]), ["x", "y"], ["a", "b", "c"])
+    heavy = weighted_votes(panel, {"a": 3, "b": 1, "c": 1})
+    assert heavy.tolist() == [[3, 2], [4, 1]]
+    tenths = weighted_votes(panel, {"a": 0.3, "b": 0.1, "c": 0.2})
+    assert plurality(tenths).tolist() == [[True, True], [True, False]]
+    with pytest.raises(EstimateError, match="annotator 'c' needs a number of at least 0, has None"):
+        weighted_votes(panel, {"a": 1, "b": 1})
+    with pytest.raises(EstimateError, match="annotator 'a' needs a number of at least 0, has -1"):
+        weighted_votes(panel, {"a": -1, "b": 1, "c": 1})
+
+
+def test_dawid_and_skene_give_what_they_print() -> None:
+    # Marginals and the first observer's rates for the classes 1 and 2, as the source prints them.
+    found = dawid_skene(counts())
+    assert found.converged
+    assert found.marginals.round(2).tolist() == [0.40, 0.42, 0.11, 0.07]
+    assert found.error_rates[0, 0].round(2).tolist() == [0.89, 0.11, 0.0, 0.0]
+    assert found.error_rates[0, 1].round(2).tolist() == [0.07, 0.88, 0.05, 0.0]
+    # The first patient, whom all call 1 seven times, is plainly of class 1.
+    assert found.posterior[0].argmax() == 0
+    assert found.posterior[0, 0] > 0.999
+    assert found.posterior.sum(axis=1) == pytest.approx(np.ones(45))
+
+
+def test_em_never_loses_likelihood() -> None:
+    steps = [dawid_skene(counts(), most=n).log_likelihood for n in (1, 2, 5, 20, 100)]
+    assert steps == sorted(steps)
+
+
+@pytest.mark.statistical
+def test_dawid_skene_beats_the_vote_where_few_are_reliable() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(3, size=600)
+    skill = np.array([0.95, 0.9, 0.4, 0.4, 0.4, 0.4, 0.4])
+    right = rng.random((600, 7)) < skill
+    grid = np.where(right, truth[:, None], (truth[:, None] + rng.integers(1, 3, size=(600, 7))) % 3)
+    panel = panel_of_grid(grid, ["a", "b", "c"])
+    found = dawid_skene(label_counts(panel))
+    learned = (found.posterior.argmax(axis=1) == truth).mean()
+    voted = agreement_with(plurality(panel.votes()), truth).mean()
+    assert learned > voted + 0.05
+    assert found.error_rates[0].diagonal().mean() == pytest.approx(0.95, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.zeros((2, 2)), "must have shape"),
+        (np.zeros((2, 2, 2)), r"counts\[0\] is all 0"),
+        (-np.ones((2, 2, 2)), "at least 0, the least is -1"),
+    ],
+)
+def test_bad_counts_are_refused(bad: np.ndarray[tuple[int, ...], np.dtype[np.float64]], message: str) -> None:
+    with pytest.raises(EstimateError, match=message):
+        dawid_skene(bad)

@@ -1,0 +1,299 @@
+"""Parity under uncertain truth: published numbers, circular bins against leave-one-out, coverage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.errors import EstimateError
+from harness.panel.certainty import bin_names, bins, certainty, left_out
+from harness.panel.clusters import difference, share
+from harness.panel.expected import expected_scores, probability_at_least
+from harness.panel.parity import one_vs_rest, parity, parity_by_class, parity_by_label
+from harness.panel.ratings import IntArray, Panel, panel_of_grid
+
+
+def test_published_probabilities_of_eighty_percent() -> None:
+    # "The Illusion of Human-AI Parity Under Uncertainty", Table 1; N = 100 alone gives 1.6e-5.
+    assert probability_at_least(0.6, 100) == pytest.approx(1.64e-5, rel=0.005)
+    assert round(probability_at_least(0.9, 100), 4) == 0.9992
+    # Its "2 % at N = 30" is p_d = .6, not a coin.
+    assert round(probability_at_least(0.6, 30), 4) == 0.0172
+    assert round(probability_at_least(0.5, 30), 4) == 0.0007
+
+
+def test_published_expected_f1() -> None:
+    found = expected_scores(0.9, 0.01)
+    assert round(found.precision, 4) == 0.0833
+    assert found.recall == found.accuracy == 0.9
+    assert round(found.f1, 4) == 0.1525
+    assert expected_scores(0.0, 0.0).f1 == 0
+
+
+@pytest.mark.parametrize("p", [0.6, 0.9])
+def test_expected_scores_by_simulation(p: float) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(400_000) < 0.2
+    said = np.where(rng.random(400_000) < p, truth, ~truth)
+    found = expected_scores(p, 0.2)
+    precision = truth[said].mean()
+    assert found.accuracy == pytest.approx((said == truth).mean(), abs=0.004)
+    assert found.precision == pytest.approx(precision, abs=0.008)
+    assert found.f1 == pytest.approx(
+        2 * precision * said[truth].mean() / (precision + said[truth].mean()), abs=0.008
+    )
+
+
+def test_bins_close_on_the_right_and_thirds_stay_together() -> None:
+    votes = np.array([[3, 2], [4, 1], [5, 0], [0, 0], [7, 3], [9, 1]])
+    assert certainty(votes)[:3].tolist() == [0.6, 0.8, 1.0]
+    assert bins(certainty(votes)).tolist() == [0, 1, 2, -1, 0, 1]
+    assert bin_names() == ("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")
+    assert bin_names(()) == ("all",)
+    with pytest.raises(EstimateError, match="edges must rise"):
+        bins(certainty(votes), (0.9, 0.7))
+
+
+def test_left_out_removes_the_judged_vote_only() -> None:
+    panel = panel_of_grid(np.array([[0, 0, 1], [1, 1, 1]]), ["a", "b"])
+    rows = left_out(panel, np.array([0, 1]))
+    assert rows.p_d.tolist() == [0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
+    assert rows.right(rows.human).tolist() == [0.5, 0.5, 0.0, 1.0, 1.0, 1.0]
+    assert rows.right(rows.model).tolist() == [0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
+    kept = left_out(panel, np.array([0, 1]), circular=True)
+    assert kept.p_d == pytest.approx([2 / 3] * 3 + [1.0] * 3)
+    assert kept.right(kept.human).tolist() == [1.0, 1.0, 0.0, 1.0, 1.0, 1.0]
+
+
+def alike(
+    rng: np.random.Generator, n: int, raters: int = 5, skill: tuple[float, float] = (2.0, 1.0)
+) -> IntArray:
+    """Raters (and in the last column a model) who draw from one P(positive) per item."""
+    p = rng.beta(*skill, size=n)
+    p = np.where(rng.random(n) < 0.5, p, 1 - p)
+    return (rng.random((n, raters + 1)) < p[:, None]).astype(np.int64)
+
+
+@pytest.mark.statistical
+def test_circular_bins_invent_a_human_lead_that_leave_one_out_does_not() -> None:
+    labels = alike(np.random.default_rng(1), 60_000)
+    panel = panel_of_grid(labels[:, :5], ["0", "1"])
+    honest = parity(panel, labels[:, 5], bootstrap=0)
+    assert all(abs(b.delta.value) < 0.01 for b in (honest.overall, *honest.bins))
+    circular = parity(panel, labels[:, 5], circular=True)
+    assert circular.overall.delta.value > 0.05
+    certain = circular.bins[-1]
+    assert certain.human.value == 1.0  # by construction
+    assert certain.delta.value > 0.08
+    assert circular.method == "circular"
+
+
+@pytest.mark.statistical
+def test_coin_flippers_lead_by_ten_thirty_and_fifty_points_if_scored_by_themselves() -> None:
+    labels = np.random.default_rng(2).integers(2, size=(60_000, 6))
+    panel = panel_of_grid(labels[:, :5], ["0", "1"])
+    circular = parity(panel, labels[:, 5], circular=True)
+    for b, gap in zip(circular.bins, (0.1, 0.3, 0.5), strict=True):
+        assert b.delta.value == pytest.approx(gap, abs=0.02)
+    honest = parity(panel, labels[:, 5])
+    assert all(abs(b.delta.value) < 0.02 for b in honest.bins)
+
+
+@pytest.mark.statistical
+def test_coverage_of_every_interval() -> None:
+    rng = np.random.default_rng(3)
+    big = alike(rng, 300_000)
+    truth = parity(panel_of_grid(big[:, :5], ["0", "1"]), big[:, 5], edges=(0.9,))
+    runs = 150
+    held = {"human": [0, 0], "model": [0, 0], "delta": [0, 0]}
+    rejected = 0
+    for _ in range(runs):
+        labels = alike(rng, 120)
+        found = parity(panel_of_grid(labels[:, :5], ["0", "1"]), labels[:, 5], edges=(0.9,))
+        rejected += found.overall.p_value < 0.05
+        for b, true in zip(found.bins, truth.bins, strict=True):
+            place = int(b.name.startswith("p >"))
+            for name, counts in held.items():
+                interval = getattr(b, name)
+                counts[place] += interval.low <= getattr(true, name).value <= interval.high
+    for counts in held.values():
+        assert all(0.9 <= c / runs <= 0.995 for c in counts), held
+    assert rejected / runs <= 0.1
+
+
+@pytest.mark.statistical
+def test_coverage_of_detection() -> None:
+    rng = np.random.default_rng(4)
+    big = alike(rng, 200_000)
+    options = {"edges": (), "positive": "1"}
+    truth = parity(panel_of_grid(big[:, :5], ["0", "1"]), big[:, 5], bootstrap=2, **options)  # type: ignore[arg-type]
+    assert truth.overall.detection is not None
+    held = np.zeros(4)
+    runs = 100
+    for seed in range(runs):
+        labels = alike(rng, 200)
+        found = parity(
+            panel_of_grid(labels[:, :5], ["0", "1"]),
+            labels[:, 5],
+            bootstrap=150,
+            seed=seed,
+            **options,  # type: ignore[arg-type]
+        ).overall.detection
+        assert found is not None
+        pairs = (
+            (found.human.f1, truth.overall.detection.human.f1),
+            (found.model.f1, truth.overall.detection.model.f1),
+            (found.model.precision, truth.overall.detection.model.precision),
+            (found.delta_f1, truth.overall.detection.delta_f1),
+        )
+        held += [a is not None and b is not None and a.low <= b.value <= a.high for a, b in pairs]
+    assert ((held / runs >= 0.87) & (held / runs <= 1)).all(), held
+
+
+def test_intervals_of_clusters() -> None:
+    ones = np.ones(40)
+    alone = share(np.array([1.0] * 30 + [0.0] * 10), ones)
+    from harness.estimate.binomial import wilson
+
+    # Independent rows: Wilson's interval, but for n − 1 in the variance.
+    assert (alone.low, alone.high) == pytest.approx(wilson(30, 40), abs=0.003)
+    # The same rows five times each are no more evidence.
+    repeated = share(np.array([5.0] * 30 + [0.0] * 10), ones * 5)
+    assert (repeated.low, repeated.high) == pytest.approx((alone.low, alone.high))
+    sure = share(ones, ones)
+    assert (sure.value, sure.high) == (1.0, 1.0)
+    assert sure.low == pytest.approx(wilson(40, 40)[0])
+    flat, p = difference(np.zeros(10), np.ones(10))
+    assert flat.low < 0 < flat.high
+    assert p == 1.0
+
+
+def test_separate_voters_need_no_leaving_out() -> None:
+    grid = np.array([[0, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0]])
+    panel = panel_of_grid(grid, ["a", "b"], ["v1", "v2", "v3", "judge"])
+    found = parity(panel, np.array([0, 1, 0]), humans=["judge"], voters=["v1", "v2", "v3"])
+    assert found.method == "separate voters"
+    assert found.overall.human.value == pytest.approx(1 / 3)
+    assert found.overall.model.value == 1
+    assert found.overall.delta.value == pytest.approx(-2 / 3)
+    assert found.overall.judgements == 3
+
+
+def test_rules_and_warnings() -> None:
+    rng = np.random.default_rng(5)
+    labels = alike(rng, 200)
+    found = parity(panel_of_grid(labels[:, :5], ["0", "1"]), labels[:, 5])
+    assert found.stratify
+    assert found.guessing == 0.5
+    assert sum(b.judgements for b in found.bins) == found.overall.judgements == 1000
+    small = parity(panel_of_grid(labels[:20, :5], ["0", "1"]), labels[:20, 5])
+    assert all(b.flags == ("few_items",) for b in small.bins)
+    certain = np.zeros((100, 3), dtype=np.int64)
+    certain[::2] = 1
+    assert not parity(panel_of_grid(certain, ["0", "1"]), certain[:, 0]).stratify
+
+
+def test_unreadable_predictions_are_wrong() -> None:
+    grid = np.array([[0, 0], [1, 1]])
+    found = parity(panel_of_grid(grid, ["a", "b"]), np.array([-1, 1]))
+    assert found.overall.model.value == 0.5
+    by_class = parity_by_class(panel_of_grid(grid, ["a", "b"]), np.array([-1, 1]), bootstrap=20)
+    assert by_class["a"].overall.model.value == 0.5
+
+
+def test_classes_against_the_rest_and_labels_by_themselves() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.integers(3, size=300)
+    grid = np.where(rng.random((300, 4)) < 0.85, truth[:, None], rng.integers(3, size=(300, 4)))
+    panel = panel_of_grid(grid, ["a", "b", "c"])
+    found = parity_by_class(panel, truth, bootstrap=30)
+    assert set(found) == {"a", "b", "c"}
+    one = parity(one_vs_rest(panel, "b"), (truth == 1).astype(np.int64), positive="b", bootstrap=30)
+    assert found["b"] == one
+    assert one.overall.detection is not None
+    assert one.overall.detection.model.f1 is not None
+    assert one.overall.detection.model.f1.value > 0.9
+    labels = parity_by_label({"x": one_vs_rest(panel, "b")}, {"x": (truth == 1).astype(np.int64)})
+    assert labels["x"].overall.human == one.overall.human
+    with pytest.raises(EstimateError, match="none for the label 'x'"):
+        parity_by_label({"x": panel}, {})
+
+
+def test_detection_by_hand() -> None:
+    # Two voters make the reference; the judge finds one of two positives and raises one false alarm.
+    grid = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
+    panel = panel_of_grid(grid, ["0", "1"], ["v", "w", "judge"])
+    found = parity(
+        panel, np.array([1, 1, 0, 0]), humans=["judge"], voters=["v", "w"], positive="1", bootstrap=200
+    ).overall.detection
+    assert found is not None
+    assert found.human.precision is not None
+    assert found.human.recall is not None
+    assert found.human.f1 is not None
+    assert (found.human.precision.value, found.human.recall.value, found.human.f1.value) == (0.5, 0.5, 0.5)
+    assert found.model.f1 is not None
+    assert found.model.f1.value == 1
+    assert found.positive == 0.5
+    never = parity(panel, np.zeros(4, dtype=np.int64), humans=["judge"], voters=["v", "w"], positive="1")
+    assert never.overall.detection is not None
+    assert never.overall.detection.model.precision is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"positive": "z"}, "positive must be one of a, b, is 'z'"),
+        ({"humans": ["zoe"]}, "no rating is by an annotator 'zoe'"),
+        ({"humans": ["a0"], "voters": ["a0"]}, "no item has a voter besides"),
+        ({"level": 0.0}, "level must lie in"),
+    ],
+)
+def test_bad_comparisons_are_refused(options: dict[str, object], message: str) -> None:
+    panel = panel_of_grid(np.array([[0, 0], [1, 0]]), ["a", "b"])
+    with pytest.raises(EstimateError, match=message):
+        parity(panel, np.array([0, 1]), **options)  # type: ignore[arg-type]
+
+
+def test_one_annotator_and_missing_predictions_are_refused() -> None:
+    lone = panel_of_grid(np.array([[0], [1]]), ["a", "b"], ["ana"])
+    with pytest.raises(EstimateError, match="at least 2 annotators, there is 1: 'ana'"):
+        parity(lone, np.array([0, 1]))
+    with pytest.raises(EstimateError, match=r"predicted must have shape \(2,\), has \(1,\)"):
+        parity(panel_of_grid(np.array([[0, 0], [1, 0]]), ["a", "b"]), np.array([0]))
+    with pytest.raises(EstimateError, match="p_d must lie in"):
+        expected_scores(1.5, 0.1)
+    with pytest.raises(EstimateError, match="n must be at least 1, is 0"):
+        probability_at_least(0.5, 0)
+    with pytest.raises(EstimateError, match="the class must be one of a, b, is 'c'"):
+        one_vs_rest(lone, "c")
+
+
+def test_chaosnli_on_real_data(datasets: Path) -> None:
+    """A hundred annotators an item: people and a model are scored by the other ninety-nine."""
+    import pyarrow.parquet as pq
+
+    columns = pq.read_table(datasets / "chaosnli_and_models.parquet", use_threads=False).to_pydict()
+    keep = [j for j, s in enumerate(columns["source"]) if s == "snli"]
+    votes = np.array([[columns[f"n_{c}"][j] for c in "enc"] for j in keep])
+    label = np.concatenate([np.repeat(np.arange(3), row) for row in votes])
+    item = np.repeat(np.arange(len(votes)), votes.sum(axis=1))
+    place = np.concatenate([np.arange(n) for n in votes.sum(axis=1)])
+    crowd = Panel(
+        tuple(map(str, keep)),
+        tuple(f"w{j}" for j in range(int(place.max()) + 1)),
+        ("e", "n", "c"),
+        item,
+        place,
+        label,
+    )
+    predicted = np.array(["enc".index(columns["roberta-base_s0"][j]) for j in keep])
+    found = parity(crowd, predicted)
+    assert found.stratify
+    human, model = [b.human.value for b in found.bins], [b.model.value for b in found.bins]
+    assert human == sorted(human)
+    assert model == sorted(model)
+    # A hundred voters: leaving one out moves nothing by more than a point.
+    circular = parity(crowd, predicted, circular=True)
+    assert circular.overall.delta.value == pytest.approx(found.overall.delta.value, abs=0.01)

@@ -1,0 +1,278 @@
+"""Panels: who rates what, by which chance, and the spreadsheet there and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.datasets.ratings import read_ratings
+from harness.errors import BadInput, DataError, EstimateError
+from harness.panel import krippendorff_alpha, panel_of
+from harness.types import Answer, Item, Rating
+from protocols.direct import Direct
+from protocols.experts import Expert, Roster, one_expert_per_class
+from protocols.panel import Assignment, BalancedPanel, RandomPanel
+from protocols.panel_files import export_assignments, read_panel, read_plan, write_plan, write_ratings
+from protocols.simulated import SimulatedExperts
+
+CLASSES = ("red", "green", "blue")
+PEOPLE = ("ana", "bo", "cy", "di", "ed", "flo", "gus")
+
+
+def make_items(n: int) -> list[Item]:
+    return [Item(f"i{j}", f"text {j}", CLASSES, (2, 0, 1)) for j in range(n)]
+
+
+def test_random_panels_draw_uniformly_with_their_propensity() -> None:
+    plan = RandomPanel(PEOPLE, 3, seed=5)
+    made = plan.route(make_items(3000))
+    assert {a.propensity for a in made} == {3 / 7}
+    by_item = Counter(a.item_id for a in made)
+    assert set(by_item.values()) == {3}
+    assert len({(a.item_id, a.annotator) for a in made}) == len(made) == len({a.id for a in made})
+    loads = np.array(list(Counter(a.annotator for a in made).values()))
+    assert len(loads) == 7
+    assert abs(loads / 3000 - 3 / 7).max() < 0.03
+
+
+def test_items_added_later_change_no_earlier_draw() -> None:
+    plan = RandomPanel(PEOPLE, 3, seed=5)
+    assert plan.route(make_items(20)) == plan.route(make_items(50))[:60]
+    assert plan.route(make_items(20)) != RandomPanel(PEOPLE, 3, seed=6).route(make_items(20))
+
+
+@pytest.mark.parametrize(("n", "items"), [(2, 21), (3, 70), (3, 50), (5, 43), (7, 10)])
+def test_balanced_panels_share_the_load_and_the_meetings(n: int, items: int) -> None:
+    made = BalancedPanel(PEOPLE, n, seed=2).route(make_items(items))
+    loads = Counter(a.annotator for a in made)
+    assert max(loads.values()) - min(loads.values()) <= 1
+    groups: dict[str, list[str]] = {}
+    for a in made:
+        groups.setdefault(a.item_id, []).append(a.annotator)
+    assert list(groups) == [f"i{j}" for j in range(items)]
+    assert all(len(set(g)) == n for g in groups.values())
+    met = Counter(pair for g in groups.values() for pair in combinations(sorted(g), 2))
+    each = items * n * (n - 1) / (7 * 6)
+    assert max(met.values()) - each <= 2.5
+    assert min(met[p] for p in combinations(sorted(PEOPLE), 2)) >= each - 2.5
+
+
+def test_a_balanced_plan_gives_everybody_an_item_equally_often_over_seeds() -> None:
+    items = make_items(5)
+    seen: Counter[str] = Counter()
+    for seed in range(600):
+        plan = BalancedPanel(PEOPLE, 2, seed=seed).route(items)
+        seen.update(a.annotator for a in plan if a.item_id == "i3")
+    shares = np.array([seen[p] / 600 for p in PEOPLE])
+    assert abs(shares - 2 / 7).max() < 0.07
+
+
+def test_only_experts_who_are_there_for_any_class_rate() -> None:
+    roster = Roster(
+        (
+            Expert("ana", ("*",)),
+            Expert("bo", ("red",)),
+            Expert("cy", ("*",), absent=True),
+            Expert("di", ("*",)),
+        )
+    )
+    assert RandomPanel.from_roster(roster, 2).annotators == ("ana", "di")
+    assert BalancedPanel.from_roster(roster, 2).annotators == ("ana", "di")
+
+
+@pytest.mark.parametrize(
+    ("people", "n", "message"),
+    [
+        (("ana", "bo", "ana"), 2, "'ana' is named twice"),
+        (("ana", "bo"), 1, "n must be at least 2 annotators per item, is 1"),
+        (("ana", "bo"), 3, "n = 3 annotators per item are asked for, there are 2"),
+    ],
+)
+def test_impossible_panels_are_refused(people: tuple[str, ...], n: int, message: str) -> None:
+    for rule in (RandomPanel, BalancedPanel):
+        with pytest.raises(BadInput, match=message):
+            rule(people, n)
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> tuple[list[Path], list[Assignment], dict[str, Item]]:
+    items = make_items(12)
+    made = BalancedPanel(PEOPLE[:4], 3, seed=1).route(items)
+    by_id = {i.id: i for i in items}
+    return export_assignments(made, by_id, tmp_path / "panel"), made, by_id
+
+
+def fill(path: Path, labels: list[str]) -> None:
+    head, *rows = path.read_text().splitlines()
+    filled = [row + label for row, label in zip(rows, labels, strict=False)] + rows[len(labels) :]
+    path.write_text("\n".join([head, *filled]) + "\n")
+
+
+def test_spreadsheets_there_and_back(
+    exported: tuple[list[Path], list[Assignment], dict[str, Item]], tmp_path: Path
+) -> None:
+    paths, made, items = exported
+    assert [p.name for p in sorted(paths)] == [f"panel-{n}.csv" for n in PEOPLE[:4]]
+    first = paths[0].read_text().splitlines()
+    assert "blue | red | green" in first[1]  # the item's shuffled order
+    assert read_panel(paths, made, items) == []
+    for path in paths:
+        fill(path, ["Red", "green ", "blue"])
+    ratings = read_panel(paths, made, items)
+    assert len(ratings) == 12
+    assert {r.label for r in ratings} == {"red", "green", "blue"}
+    assert read_panel([*paths, *paths], made, items) == ratings
+    long_form = write_ratings(ratings, tmp_path / "ratings.csv")
+    assert read_ratings(long_form, classes=CLASSES) == ratings
+    krippendorff_alpha(panel_of(ratings, CLASSES).votes())
+    left = export_assignments(made, items, tmp_path / "second", rated=[a.id for a in made[:30]])
+    assert sum(len(p.read_text().splitlines()) - 1 for p in left) == 6
+
+
+def test_a_plan_is_recorded_once_and_read_back_whole(tmp_path: Path) -> None:
+    made = RandomPanel(PEOPLE, 3, seed=9).route(make_items(10))
+    path = write_plan(made, tmp_path / "plan.csv")
+    assert read_plan(path) == made
+    with pytest.raises(BadInput, match="a plan is drawn once"):
+        write_plan(made, path)
+    text = path.read_text()
+    for old, new, message in (
+        (",9\n", ",x\n", r"plan\.csv:2: invalid literal"),
+        (f",{3 / 7!r},", ",1.5,", r"plan\.csv:2 \[propensity\]: must lie in \(0, 1\], is 1.5"),
+        ("id,item", "key,item", r"plan\.csv:2 \[id\]: there is no such column"),
+        (made[1].id, made[0].id, r"plan\.csv:3 \[id\]: .* is there twice"),
+    ):
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(DataError, match=message):
+            read_plan(path)
+
+
+def test_files_that_may_hold_ratings_are_never_overwritten(
+    exported: tuple[list[Path], list[Assignment], dict[str, Item]],
+) -> None:
+    paths, made, items = exported
+    with pytest.raises(BadInput, match="is there already and may hold ratings"):
+        export_assignments(made, items, paths[0].parent)
+    twins = RandomPanel(("a b", "a/b"), 2).route(list(items.values()))
+    with pytest.raises(BadInput, match="make the same file name"):
+        export_assignments(twins, items, paths[0].parent / "twins")
+
+
+def test_bad_rows_are_named(exported: tuple[list[Path], list[Assignment], dict[str, Item]]) -> None:
+    paths, made, items = exported
+    path = paths[0]
+    text = path.read_text()
+    fill(path, ["purple"])
+    with pytest.raises(DataError, match=r":2 \[label\]: 'purple' is no option; options are blue \| red"):
+        read_panel([path], made, items)
+    path.write_text(text)
+    fill(path, ["red"])
+    with pytest.raises(DataError, match=r":2 \[assignment_id\]: '.*' was never assigned"):
+        read_panel([path], [], items)
+    name = path.stem.removeprefix("panel-")
+    path.write_text(path.read_text().replace(f",{name},", ",zoe,"))
+    with pytest.raises(DataError, match=rf":2 \[annotator\]: the item was given to '{name}', not to 'zoe'"):
+        read_panel([path], made, items)
+    path.write_text(text)
+    fill(path, ["red"])
+    again = path.with_name("again.csv")
+    again.write_text(path.read_text().replace(",red\n", ",blue\n", 1))
+    with pytest.raises(DataError, match=r"again\.csv:2 \[label\]: second label 'blue'; the first was 'red'"):
+        read_panel([path, again], made, items)
+    path.write_text("item,label\ni1,red\n")
+    with pytest.raises(DataError, match=r":2 \[assignment_id\]: there is no such column"):
+        read_panel([path], made, items)
+
+
+def direct_setting(seed: int, n: int = 300) -> tuple[Direct, SimulatedExperts, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    rng = np.random.default_rng(seed)
+    items = make_items(n)
+    truth = rng.integers(3, size=n)
+    grid = np.where(rng.random((n, 3)) < 0.8, truth[:, None], rng.integers(3, size=(n, 3)))
+    model = np.where(rng.random(n) < 0.93, truth, rng.integers(3, size=n))
+    ratings = [Rating(f"i{j}", f"a{a}", CLASSES[grid[j, a]]) for j in range(n) for a in range(3)]
+    panel = panel_of(ratings, CLASSES)
+    experts = SimulatedExperts({f"i{j}": int(truth[j]) for j in range(n)})
+    return Direct(one_expert_per_class(CLASSES), items, panel, model, seed), experts, truth, model
+
+
+def test_the_direct_route_asks_only_where_they_differ_and_is_exact() -> None:
+    direct, experts, truth, model = direct_setting(0)
+    drawn = direct._drawn()  # noqa: SLF001  what the annotators said, to compare with
+    asked = {item.id for item in direct.asked}
+    answers: list[Answer] = []
+    while questions := direct.next_questions(answers):
+        assert {q.item_id for q in questions} <= asked
+        assert {q.protocol for q in questions} == {"direct"}
+        answers += experts.answer(questions)
+    found = direct.result(answers)
+    assert found.wins == int(((model == truth) & (drawn != truth)).sum())
+    assert found.losses == int(((drawn == truth) & (model != truth)).sum())
+    assert found.wins + found.losses + found.neither == len(asked)
+    assert found.screened == 300
+    assert found.difference == pytest.approx((model == truth).mean() - (drawn == truth).mean())
+    assert found.superhuman
+    assert len(answers) < 2 * len(asked) + 1
+
+
+def test_a_limit_draws_some_of_the_disagreements_and_early_looks_are_refused() -> None:
+    direct, experts, _, _ = direct_setting(1)
+    some = replace(direct, limit=20)
+    asked = {item.id for item in some.asked}
+    assert len(asked) == 20
+    assert asked < {item.id for item in direct.asked}
+    answers = experts.answer(some.next_questions())
+    with pytest.raises(EstimateError, match="of 20 items are not settled yet"):
+        some.result(answers)
+    while questions := some.next_questions(answers):
+        answers += experts.answer(questions)
+    found = some.result(answers)
+    assert found.wins + found.losses + found.neither == 20
+    assert found.screened == round(300 * 20 / len(direct.asked))
+
+
+def test_abstentions_count_against_the_model() -> None:
+    direct, experts, _, _ = direct_setting(0)
+    silent = replace(experts, abstention=0.3)
+    answers, full = run(direct, silent), direct.result(run(direct, experts))
+    found = direct.result(answers)
+    assert found.unsettled > 0
+    assert found.wins + found.losses + found.neither + found.unsettled == len(direct.asked)
+    assert found.screened == 300
+    assert found.p_value > full.p_value
+    assert found.low < full.difference < found.high
+    assert found.high - found.low > full.high - full.low
+
+
+def run(direct: Direct, experts: SimulatedExperts) -> list[Answer]:
+    answers: list[Answer] = []
+    while questions := [
+        q for q in direct.next_questions(answers) if q.id not in {a.question.id for a in answers}
+    ]:
+        answers += experts.answer(questions)
+    return answers
+
+
+def test_agreement_everywhere_needs_no_question() -> None:
+    items = make_items(4)
+    ratings = [Rating(i.id, a, c) for i, c in zip(items, "rrgb", strict=True) for a in "xy"]
+    named = [Rating(r.item, r.annotator, {"r": "red", "g": "green", "b": "blue"}[r.label]) for r in ratings]
+    panel = panel_of(named, CLASSES)
+    same = Direct(one_expert_per_class(CLASSES), items, panel, panel.votes().argmax(axis=1))
+    assert same.asked == []
+    assert same.next_questions() == []
+    assert same.result([]).screened == 4
+
+
+def test_a_direct_comparison_that_does_not_fit_is_refused() -> None:
+    direct, _, _, model = direct_setting(2, 5)
+    with pytest.raises(BadInput, match="items must be the panel's, in its order"):
+        Direct(direct.roster, direct.items[::-1], direct.panel, model)
+    odd = [Item(i.id, i.text, ("red", "green", "grey"), (0, 1, 2)) for i in direct.items]
+    with pytest.raises(BadInput, match="has no option 'blue', which is a class of the panel"):
+        Direct(direct.roster, odd, direct.panel, model)

@@ -1,0 +1,124 @@
+"""Bias and coverage of the routed estimators by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.estimate.allocation import draw_options, neyman_rates, shared_propensities, vote_posterior
+from harness.estimate.asked import FloatArray, IntArray, Routed, accuracy_target
+from harness.estimate.likelihood import closed_form
+from harness.estimate.outcomes import pseudo_outcomes
+from harness.estimate.plan import uniform_variance
+from harness.estimate.resolve import expected_questions, resolved_accuracy
+from harness.estimate.routed import routed_accuracy, sampled_mean
+from harness.estimate.stylised import stylised_population
+
+pytestmark = pytest.mark.statistical
+
+
+def t_coverage(g: FloatArray, truth: float) -> float:
+    """Share of rows (studies) whose t-interval holds the truth."""
+    n = g.shape[1]
+    half = stats.t.ppf(0.975, n - 1) * g.std(axis=1, ddof=1) / np.sqrt(n)
+    return float((np.abs(g.mean(axis=1) - truth) <= half).mean())
+
+
+def asked_data(truth: IntArray, pi: FloatArray, p: FloatArray, rng: np.random.Generator) -> Routed:
+    k = draw_options(pi, rng)
+    return Routed(np.arange(len(truth)), k, (k == truth).astype(float), pi, posterior=p)
+
+
+@pytest.mark.parametrize("K", [4, 10, 16])
+@pytest.mark.parametrize("n", [120, 300])
+def test_shared_routing_covers_with_a_misspecified_posterior(K: int, n: int) -> None:
+    rng = np.random.default_rng([K, n])
+    studies, accuracy = 1200, [0.6, 0.7, 0.75]
+    truth, predicted = stylised_population(studies * n, K, accuracy, rng)
+    # The working posterior rests on wrong accuracies and on independence that does not hold.
+    votes = vote_posterior(predicted, K, K, accuracy=[0.9, 0.4, 0.5])
+    data = asked_data(truth, shared_propensities(predicted, K, K, posterior=votes), votes, rng)
+    for model, A in enumerate(accuracy):
+        g = pseudo_outcomes(accuracy_target(predicted[:, model], K), data).reshape(studies, n)
+        assert abs(g.mean() - A) < 4 * g.std() / np.sqrt(g.size)
+        assert 0.925 <= t_coverage(g, A) <= 0.968
+
+
+@pytest.mark.parametrize(("K", "A"), [(4, 0.6), (5, 0.8), (10, 0.7), (16, 0.4)])
+def test_uniform_routing_equals_the_likelihood(K: int, A: float) -> None:
+    rng = np.random.default_rng([K, 7])
+    studies, n = 150, 2000
+    estimates = np.empty((studies, 2))
+    for study in range(studies):
+        truth, predicted = stylised_population(n, K, [A], rng)
+        k = rng.integers(K, size=n)
+        yes, hit = k == truth, k == predicted[:, 0]
+        data = Routed(np.arange(n), k, yes.astype(float), np.full((n, K), 1 / K))
+        counts = (int((yes & hit).sum()), int(yes.sum()), int((~yes & ~hit).sum()), int((~yes).sum()))
+        estimates[study] = routed_accuracy(predicted[:, 0], data).value, closed_form(K, *counts)
+    # Same information: the two differ by far less than either varies.
+    assert (estimates[:, 0] - estimates[:, 1]).std() < 0.35 * estimates[:, 1].std()
+    assert estimates.std(axis=0) == pytest.approx(np.sqrt(uniform_variance(K, A) / n), rel=0.2)
+    assert estimates.mean(axis=0) == pytest.approx(A, abs=4 * np.sqrt(uniform_variance(K, A) / n / studies))
+
+
+@pytest.mark.parametrize("K", [4, 10])
+def test_estimator_without_prior_or_constant_is_worse(K: int) -> None:
+    rng = np.random.default_rng(K)
+    n, A = 40_000, 0.7
+    truth, predicted = stylised_population(n, K, [A, A, A], rng)
+    votes = vote_posterior(predicted, K, K, accuracy=[A] * 3)
+    pi = shared_propensities(predicted, K, K, posterior=votes)
+    data = asked_data(truth, pi, votes, rng)
+    efficient = pseudo_outcomes(accuracy_target(predicted[:, 0], K), data)
+    hit = data.asked == predicted[:, 0]
+    horvitz = hit * data.answer / pi[np.arange(n), predicted[:, 0]]
+    assert horvitz.mean() == pytest.approx(efficient.mean(), abs=0.03)
+    assert horvitz.var() > 1.2 * efficient.var()
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_several_questions_on_an_item_are_one_unit(m: int) -> None:
+    rng = np.random.default_rng(m)
+    studies, n, K, A = 600, 150, 5, 0.75
+    truth, predicted = stylised_population(studies * n, K, [A], rng)
+    size = studies * n
+    asked = np.argsort(rng.random((size, K)), axis=1)[:, :m]
+    item = np.repeat(np.arange(size), m)
+    p = vote_posterior(predicted, K, K, accuracy=[A])
+    answer = (asked == truth[:, None]).astype(float).ravel()
+    data = Routed(item, asked.ravel(), answer, np.full((size, K), m / K), posterior=p)
+    g = pseudo_outcomes(accuracy_target(predicted[:, 0], K), data).reshape(studies, n)
+    assert abs(g.mean() - A) < 4 * g.std() / np.sqrt(size)
+    assert 0.93 <= t_coverage(g, A) <= 0.97
+
+
+def test_sequential_gives_the_binomial_coverage_of_full_labels() -> None:
+    rng = np.random.default_rng(11)
+    studies, n, A = 1500, 100, 0.8
+    truth, predicted = stylised_population(studies * n, 4, [A, 0.7], rng)
+    right = (predicted[:, 0] == truth).reshape(studies, n).astype(int)
+    covered = [e.low <= A <= e.high for e in (resolved_accuracy(row) for row in right)]
+    assert 0.95 <= float(np.mean(covered)) <= 0.98
+
+
+def test_neyman_sampled_items_stay_unbiased_and_cover() -> None:
+    rng = np.random.default_rng(12)
+    studies, pool, K, accuracy = 250, 1500, 10, [0.55, 0.7, 0.8]
+    truth, predicted = stylised_population(studies * pool, K, accuracy, rng)
+    p = vote_posterior(predicted, K, K, accuracy=accuracy)
+    chance = p[np.arange(len(truth))[:, None], predicted]
+    cost = expected_questions(predicted, p)
+    uncertain = (chance * (1 - chance)).mean(axis=1)
+    rho = neyman_rates(uncertain, cost, 0.2 * float(cost.sum()))
+    drawn = rng.random(len(truth)) < rho
+    covered, values = [], []
+    for study in range(studies):
+        rows = slice(study * pool, (study + 1) * pool)
+        right = (predicted[rows, 1] == truth[rows]).astype(float)
+        e = sampled_mean(chance[rows, 1], right, drawn[rows], rho[rows])
+        covered.append(e.low <= accuracy[1] <= e.high)
+        values.append(e.value)
+    assert 0.92 <= float(np.mean(covered)) <= 0.985
+    assert float(np.mean(values)) == pytest.approx(0.7, abs=4 * float(np.std(values)) / np.sqrt(studies))

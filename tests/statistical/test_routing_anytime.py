@@ -1,0 +1,79 @@
+"""Looking again and again: how often an interval ever misses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.estimate.anytime import betting_sequence, likelihood_sequence, obrien_fleming_level
+from harness.estimate.asked import Routed, accuracy_target
+from harness.estimate.binomial import clopper_pearson
+from harness.estimate.outcomes import pseudo_outcome_bounds, pseudo_outcomes
+
+pytestmark = pytest.mark.statistical
+
+
+def test_fixed_intervals_miss_often_when_looked_at_often_and_planned_looks_do_not() -> None:
+    rng = np.random.default_rng(0)
+    studies, n, A = 4000, 1000, 0.7
+    z = rng.random((studies, n)) < A
+    at = np.arange(10, n + 1, 10)
+    share = np.cumsum(z, axis=1)[:, at - 1] / at
+    spread = np.sqrt(A * (1 - A) / at)
+    fixed = (np.abs(share - A) > 1.96 * spread).any(axis=1).mean()
+    assert 0.28 <= fixed <= 0.42
+    looks = np.arange(1, 11)
+    levels = np.array([obrien_fleming_level(int(j), 10) for j in looks])
+    bound = stats.norm.isf((1 - levels) / 2)
+    columns = 10 * looks - 1
+    planned = (np.abs(share - A)[:, columns] > bound * spread[columns]).any(axis=1).mean()
+    assert 0.03 <= planned <= 0.062
+    # Exact intervals at the planned levels keep it, too.
+    cp_missed = 0
+    for row in z[:2500]:
+        ends = [
+            clopper_pearson(int(row[: 200 * j].sum()), 200 * j, obrien_fleming_level(j, 5))
+            for j in range(1, 6)
+        ]
+        cp_missed += any(not low <= A <= high for low, high in ends)
+    assert cp_missed / 2500 <= 0.06
+
+
+@pytest.mark.parametrize(("K", "A"), [(4, 0.6), (10, 0.9)])
+def test_likelihood_sequence_ever_misses_at_most_at_its_level(K: int, A: float) -> None:
+    rng = np.random.default_rng(K)
+    studies, n = 150, 600
+    looks = np.unique(np.geomspace(5, n, 25).astype(int))
+    missed, ratio = 0, []
+    for _ in range(studies):
+        hit, right = rng.random(n) < 1 / K, rng.random(n) < A
+        yes_miss = ~right & (rng.random(n) < 1 / (K - 1))
+        S_o, T = hit & right, (hit & ~right) | (~hit & yes_miss)
+        ever = False
+        for t in looks:
+            counts = int(S_o[:t].sum()), int(T[:t].sum())
+            e = likelihood_sequence(*counts, [int(t) - sum(counts)], [K])
+            ever |= not e.low <= A <= e.high
+        missed += ever
+        ratio.append(e.high - e.low)
+    assert missed / studies <= 0.06
+    information = (K * A + K - 2) / (K * A * (1 - A) * (A + K - 2))
+    assert 1.3 <= np.mean(ratio) / (2 * 1.96 / np.sqrt(n * information)) <= 2.2
+
+
+def test_betting_covers_at_all_times_for_routed_outcomes() -> None:
+    rng = np.random.default_rng(3)
+    K, A, n, studies = 4, 0.7, 500, 80
+    missed, width = 0, []
+    for _ in range(studies):
+        predicted = rng.integers(K, size=n)
+        truth = np.where(rng.random(n) < A, predicted, (predicted + rng.integers(1, K, size=n)) % K)
+        k = rng.integers(K, size=n)
+        data = Routed(np.arange(n), k, (k == truth).astype(float), np.full((n, K), 1 / K))
+        c = accuracy_target(predicted, K)
+        low, high = betting_sequence(pseudo_outcomes(c, data), *pseudo_outcome_bounds(c, data))
+        missed += bool(((low > A) | (high < A)).any())
+        width.append(high[-1] - low[-1])
+    assert missed / studies <= 0.05
+    assert np.mean(width) < 0.5

@@ -1,0 +1,101 @@
+"""Every command and example of README.md runs, as a newcomer would run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.llm.local import LocalServer
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block(name: str) -> str:
+    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
+    assert found, name
+    return found[1]
+
+
+def shell(command: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euc", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def notes(folder: Path, n: int) -> dict[str, str]:
+    """The first so many bundled notes of the three classes; returns text → class."""
+    classes = ("cardiology", "neurology", "nephrology")
+    key = dict(
+        line.split(",")[:2] for line in (ROOT / "data/case_notes.key.csv").read_text().splitlines()[1:]
+    )
+    rows = [json.loads(line) for line in (ROOT / "data/case_notes.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if key[row["id"]] in classes][:n]
+    import pandas as pd
+
+    pd.DataFrame(rows).to_csv(folder / "notes.csv", index=False)
+    return {row["text"]: key[row["id"]] for row in rows}
+
+
+def fill_in(folder: Path, truth: dict[str, str]) -> None:
+    """What the experts do between export and import."""
+    import pandas as pd
+
+    for path in (folder / "questions").glob("*.csv"):
+        table = pd.read_csv(path)
+        asked = table["question"].str.removeprefix("Is the answer: ").str.removesuffix("?")
+        table["answer"] = [
+            "yes" if truth[t] == c else "no" for t, c in zip(table["text"], asked, strict=True)
+        ]
+        table.to_csv(path, index=False)
+
+
+@pytest.mark.local_model
+def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path) -> None:
+    truth = notes(tmp_path, 16)
+    commands = [line for line in block("six-commands").splitlines() if line]
+    assert len(commands) == 6
+    for command in commands:
+        shell(command, tmp_path)
+        if "export" in command:
+            fill_in(tmp_path, truth)
+    assert "accuracy without ground truth" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    estimates = json.loads(shell("oversight estimate --json", tmp_path))["models"]["small"]["estimates"]
+    assert estimates["ml"]["n"]["ordinary"] + estimates["ml"]["n"]["complementary"] == 16
+
+
+@pytest.mark.local_model
+def test_the_python_example(local_model: LocalServer, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for path in (ROOT / "data").glob("case_notes.*"):
+        shutil.copy(path, tmp_path / "data")
+    short = (ROOT / "data/case_notes.jsonl").read_text().splitlines()[:16]
+    (tmp_path / "data/case_notes.jsonl").write_text("\n".join(short))
+    (tmp_path / "example.py").write_text(block("python"))
+    assert len(block("python").strip().splitlines()) <= 12
+    out = shell("python -W error::DeprecationWarning example.py", tmp_path)
+    assert re.match(r"0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\] ML, ", out)
+
+
+def test_the_counts_example(tmp_path: Path) -> None:
+    out = shell(block("counts"), tmp_path)
+    assert re.search(r"ML .* 65\.6 %", out)
+
+
+def test_the_planning_example(tmp_path: Path) -> None:
+    assert "targeted" in shell(block("plan"), tmp_path)
