@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from harness.errors import ConfigError, DataError
-from harness.store.campaign import Campaign, QueuedTask
-from harness.store.repository import Repository
-from harness.types import Answer, Item, Question, Verdict
+from harness.store.campaign import QueuedTask
+from harness.types import Answer, Question, Verdict
 from protocols.experts import Expert, Roster
 from protocols.label_studio.connection import Connection, connect
 from protocols.label_studio.exported import read_label_studio_export
@@ -285,24 +284,3 @@ def test_jsonl_round_trip(
         filled = [{**json.loads(line), "answer": "no"} for line in path.read_text().splitlines()]
         path.write_text("".join(json.dumps(row) + "\n" for row in filled))
     assert oversight("label", "import", *files) == {"answers": 12, "new": 12}
-
-
-def test_the_campaign_of_another_study_is_not_touched(tmp_path: Path, items: list[Item]) -> None:
-    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
-        store.add_items(items)
-        store.add_questions([question(j) for j in range(3)])
-        campaign = Campaign(store)
-        (queue,) = new_queues(ROSTER, [question(0)], {})
-        campaign.save_queue(queue)
-        campaign.save_queue(queue)
-        assert campaign.queues() == {"ana": queue}
-        tasks = new_tasks([question(j) for j in range(3)], {f"q{j}": {} for j in range(3)}, [])
-        campaign.add_tasks(tasks)
-        campaign.mark_sending(tasks)
-        assert all(task.sending for task in campaign.tasks())
-        campaign.set_task_ids({"q0": 7, "q1": None})
-        assert {t.question_id: (t.task_id, t.sending) for t in campaign.tasks()} == {
-            "q0": (7, False),
-            "q1": (None, False),
-            "q2": (None, True),
-        }

@@ -1,0 +1,84 @@
+"""What a labelling campaign stores, on SQLite and PostgreSQL: repeated writes change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.errors import StoreError
+from harness.store.campaign import SOURCE, Campaign, Pulled, Quarantined, Queue, QueuedTask, Revision
+from harness.store.repository import Repository
+from harness.types import Answer, Item, Verdict
+from tests.store.test_repository import postgresql, questions, url
+
+__all__ = ["postgresql", "url"]  # fixtures
+
+QUEUE = Queue("ana", "m1", "http://x", 3, "ana@example.org", 5, "2026-01-01T00:00:00+00:00")
+
+
+def look(items: list[Item], *said: Verdict, lost: str = "") -> Pulled:
+    """A look at the first tasks, answered so; task 99 holds something foreign."""
+    asked = questions(items)[: len(said)]
+    return Pulled(
+        task_ids=frozenset({99, *range(len(said))}),
+        question_ids=frozenset(q.id for q in asked),
+        answers=tuple(Answer(q, "ana", v, SOURCE, "é") for q, v in zip(asked, said, strict=True)),
+        quarantine=(Quarantined("ana", 7, 99, None, "foreign", "user 9"),),
+        revisions=tuple(
+            Revision("ana", j, str(v), j, q.id, False, 5, 5, False, [{"v": str(v)}], "t", 1.5)
+            for j, (q, v) in enumerate(zip(asked, said, strict=True))
+        ),
+        lost=frozenset({lost} - {""}),
+    )
+
+
+def test_a_campaign_comes_back_and_repeats_change_nothing(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        store.add_items(items)
+        store.add_questions(questions(items))
+        campaign = Campaign(store)
+        campaign.save_queue(replace(QUEUE, project_id=None))
+        campaign.save_queue(QUEUE)
+        assert campaign.queues() == {"ana": QUEUE}
+        tasks = [QueuedTask(q.id, "ana", place, "d") for place, q in enumerate(questions(items))]
+        campaign.add_tasks(tasks)
+        campaign.mark_sending([replace(tasks[0], digest="e"), *tasks[1:3]])
+        campaign.set_task_ids({tasks[0].question_id: 40, tasks[1].question_id: None})
+        assert [(t.task_id, t.sending, t.digest) for t in campaign.tasks()[:4]] == [
+            (40, False, "e"),
+            (None, False, "d"),
+            (None, True, "d"),
+            (None, False, "d"),
+        ]
+        for _ in range(2):
+            campaign.apply(QUEUE, look(items, Verdict.YES, Verdict.NO, Verdict.SKIP))
+        assert [a.verdict for a in store.answers()] == [Verdict.YES, Verdict.NO, Verdict.SKIP]
+        assert len(campaign.revisions()) == 3
+        assert len(campaign.quarantine()) == 1
+        later = replace(QUEUE, cursor="2026-02-01T00:00:00+00:00")
+        changed = look(items, Verdict.NO, Verdict.NO, lost=tasks[0].question_id)
+        campaign.apply(later, replace(changed, answers=changed.answers[:1], quarantine=()))
+        # The first changed, the second was taken back, the third was not looked at.
+        assert [(a.question.id, a.verdict) for a in store.answers()] == [
+            (tasks[0].question_id, Verdict.NO),
+            (tasks[2].question_id, Verdict.SKIP),
+        ]
+        assert len(campaign.revisions()) == 4
+        assert campaign.quarantine() == []
+        assert campaign.tasks()[0].task_id is None
+        assert campaign.queues() == {"ana": later}
+
+
+def test_an_answer_from_elsewhere_is_never_written_over(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        store.add_items(items)
+        store.add_questions(questions(items))
+        store.add_answers([Answer(questions(items)[0], "ana", Verdict.NO, "offline")])
+        campaign = Campaign(store)
+        campaign.save_queue(QUEUE)
+        with pytest.raises(StoreError, match="nothing was written"):
+            campaign.apply(replace(QUEUE, cursor="later"), look(items, Verdict.YES))
+        assert [(a.verdict, a.source) for a in store.answers()] == [(Verdict.NO, "offline")]
+        assert campaign.queues() == {"ana": QUEUE}
+        assert campaign.revisions() == []
