@@ -97,5 +97,10 @@ def test_the_counts_example(tmp_path: Path) -> None:
     assert re.search(r"ML .* 65\.6 %", out)
 
 
+def test_the_certificate_example(tmp_path: Path) -> None:
+    found = json.loads(shell(block("certify"), tmp_path))
+    assert round(found["oms_exact"], 6) == 0.620776
+
+
 def test_the_planning_example(tmp_path: Path) -> None:
     assert "targeted" in shell(block("plan"), tmp_path)
