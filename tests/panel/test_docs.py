@@ -29,6 +29,11 @@ def printed(command: str) -> str:
     return "\n".join(lines[: int(pipe.removeprefix("head -"))] if pipe else lines)
 
 
+def rounded(text: str) -> str:
+    """Long floats to nine digits: the last ones differ between processors."""
+    return re.sub(r"\d+\.\d{10,}", lambda number: f"{float(number[0]):.9g}", text)
+
+
 def test_commands_print_what_the_page_shows(
     datasets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,4 +54,4 @@ def test_commands_print_what_the_page_shows(
     assert len(BLOCK.findall(page)) == 10
     if os.environ.get("OVERSIGHT_WRITE_DOCS"):
         PAGE.write_text(found, encoding="utf-8")
-    assert found == PAGE.read_text(encoding="utf-8")
+    assert rounded(found) == rounded(PAGE.read_text(encoding="utf-8"))
