@@ -104,3 +104,11 @@ def test_the_certificate_example(tmp_path: Path) -> None:
 
 def test_the_planning_example(tmp_path: Path) -> None:
     assert "targeted" in shell(block("plan"), tmp_path)
+
+
+def test_the_labelling_commands_are_those_of_the_tested_page() -> None:
+    campaign = README.split("## Real experts, in their browser")[1].split("```")[1]
+    page = (ROOT / "docs/label-studio.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^oversight [^#\n]*?(?=\s*(?:#|$))", campaign, re.MULTILINE)
+    assert len(commands) == 5
+    assert [command for command in commands if command not in page] == []
