@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         accounts = invite(desk, link=args.link, check=args.action == "list")
     table = Table("expert", "classes", "logs in as", "password or link", title="Accounts")
     for a in accounts:
-        secret = a.password or a.link or ("has an account" if a.exists else "[red]no account[/]")
+        secret = a.password or a.link or ("has an account" if a.exists else "no account")
         table.add_row(a.expert, ", ".join(a.classes), a.email, secret)
     table.caption = "A password is shown this once and stored nowhere: hand it on now."
     emit(args, {"accounts": [asdict(a) for a in accounts]}, table)

@@ -45,14 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Look at everything; 1 if something is wrong."""
     from rich.table import Table
+    from rich.text import Text
 
     # Named as a string: the packages above are not imported from here.
     labels: list[Finding] = load("protocols.label_studio.check").findings()
     findings = [*_machine(), *_study(args), *labels]
     table = Table("", "what", "detail", title="oversight doctor")
     for finding in findings:
-        mark = {"ok": "[green]ok[/]", "missing": "[yellow]--[/]", "wrong": "[red]!![/]"}[finding.state]
-        table.add_row(mark, finding.what, finding.detail)
+        mark, style = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "wrong": ("!!", "red")}[
+            finding.state
+        ]
+        table.add_row(Text(mark, style), finding.what, finding.detail)
     emit(args, {"findings": findings}, table)
     return 1 if any(finding.state == "wrong" for finding in findings) else 0
 

@@ -23,9 +23,11 @@ def emit(args: argparse.Namespace, payload: Mapping[str, Any], human: Renderable
     else:
         from rich.console import Console
 
-        console = Console()
-        if not console.is_terminal:  # a pipe or a log has no width of its own
-            console = Console(width=120)
+        # Without markup: square brackets in an item, a name or a path are what they are. A pipe or
+        # a log has no width of its own.
+        console = Console(markup=False)
+        if not console.is_terminal:
+            console = Console(markup=False, width=120)
         console.print(human)
 
 

@@ -95,6 +95,15 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
     assert f"oversight {verb}" in out.split("options:")[0].split("usage:", 1)[1]
 
 
+def test_square_brackets_are_printed_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("harness.cli.doctor._EXTRAS", {"report": "no_such_module"})
+    assert main(["doctor"]) == 0
+    assert "pip install 'oversight[report]'" in capsys.readouterr().out
+
+
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
