@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         data, predicted = routed_pool(labels, predictions, asked)
         evidence = _Drawn(data, predicted, sign=args.test == "sign")
-    if len(names) == 2 or args.adjust != "max-z" or args.test == "sign":
+    if len(names) == 2 or args.adjust != "max-z" or args.test == "sign" or not evidence.rankable:
         pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
         method = "holm" if args.adjust == "max-z" else args.adjust
         _print_pairs(args, adjust(pairs, method) if len(pairs) > 1 else pairs)
@@ -89,12 +89,17 @@ class _Resolved:
     correct: NDArray[np.int64]
     questions: int
 
+    @property
+    def rankable(self) -> bool:
+        """Whether every item is known: leaving some out would bend a ranking, see `mcnemar`."""
+        return bool((self.correct >= 0).all())
+
     def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
         a, b = self.correct[:, i], self.correct[:, j]
         return mcnemar(a, b, questions=self.questions, level=level, names=(names[i], names[j]))
 
     def outcomes(self) -> NDArray[np.float64]:
-        return self.correct[(self.correct >= 0).all(axis=1)].astype(np.float64)
+        return self.correct.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ class _Drawn:
     data: Routed
     predicted: NDArray[np.int64]
     sign: bool
+    rankable: bool = True
 
     def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
         a, b, pair = self.predicted[:, i], self.predicted[:, j], (names[i], names[j])

@@ -131,10 +131,9 @@ def _try(name: str, compute: Callable[[], Estimate]) -> Estimates:
 def _routed(
     predictions: Sequence[Prediction], labels: Sequence[Label], asked: Collection[str], options: Options
 ) -> Estimate:
-    data, predicted = routed_pool(labels, [predictions], asked)
+    data, predicted = routed_pool(labels, [predictions], asked, error_free=options.gold is None)
     if options.gold is not None:
-        fallible = replace(data, error_free=False)
-        estimate = corrected_accuracy(predicted[:, 0], fallible, options.gold, level=options.level_now)
+        estimate = corrected_accuracy(predicted[:, 0], data, options.gold, level=options.level_now)
     else:
         estimate = routed_accuracy(predicted[:, 0], data, level=options.level_now)
     return _counted(estimate, predictions, labels)

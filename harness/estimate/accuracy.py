@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
-from harness.errors import EstimateError
+from harness.errors import EstimateError, NotIdentified
 from harness.estimate.stratified import Estimates, all_estimators, estimate_tallies
 from harness.estimate.tally import tally
 from harness.types import Estimate, Label, Prediction, PredictionStatus
@@ -61,8 +61,11 @@ def accuracy(
     EstimateError
         If the data are contradictory or the estimator is undefined for them; names row and value.
     NotIdentified
-        If the questions asked cannot settle this model's predictions.
+        If the questions asked cannot settle this model's predictions, or were drawn so that whether
+        the prediction is asked about depends on other models (`pool.routed_pool` and
+        `routed.routed_accuracy` weigh such answers), or unreadable predictions were passed over.
     """
+    _check_drawn(predictions, labels)
     tallies = tally(predictions, labels, strata=strata, split=split)
     shares = None if strata is None else _pool_shares(predictions, strata)
     return estimate_tallies(
@@ -98,7 +101,10 @@ def accuracies(
     ------
     EstimateError
         If the data are contradictory, or no estimator is defined for them.
+    NotIdentified
+        As in `accuracy`.
     """
+    _check_drawn(predictions, labels)
     tallies = tally(predictions, labels, strata=strata, split=split)
     return all_estimators(
         tallies,
@@ -108,6 +114,26 @@ def accuracies(
         n_pool=_n_pool(predictions),
         published=published,
     )
+
+
+def _check_drawn(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
+    """Refuse answers that followed predictions in a way that a likelihood of hits and misses misses."""
+    for row, label in enumerate(labels):
+        if label.propensities and label.propensity < 1:
+            raise NotIdentified(
+                f"labels[{row}]: options were drawn with propensities that differ ({label.propensity:.3g} "
+                "for the one asked about); weigh by them: routed_pool, then routed_accuracy"
+            )
+    predicted = {p.item_id: p.option for p in predictions}
+    if not all(x.propensity == 1 and x.option == predicted.get(x.item_id) for x in labels):
+        return
+    unreadable = [p.item_id for p in predictions if p.status is PredictionStatus.UNREADABLE]
+    if unreadable:
+        raise NotIdentified(
+            f"predictions: all labels are about predictions, so the {len(unreadable)} unreadable ones, such "
+            f"as item {unreadable[0]!r}, were never asked about and would be left out though they are "
+            "wrong; count them: routed_pool, then routed_accuracy"
+        )
 
 
 def _n_pool(predictions: Sequence[Prediction]) -> int:

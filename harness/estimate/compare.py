@@ -181,10 +181,14 @@ def mcnemar(
 ) -> Comparison:
     """McNemar's exact test on items whose correctness is known for both models.
 
-    ``first`` and ``second``, shape (N,), hold 1, 0 and `UNKNOWN` (left out and flagged). With n_10
-    items only the first has right and n_01 only the second, D̂ = (n_10 − n_01)/N and, given their
-    sum, n_10 is Binomial(n_10 + n_01, ½) if there is no difference (McNemar 1947, Psychometrika 12).
-    Agreeing items (same option predicted) enter as any equal pair, without ever having been asked.
+    ``first`` and ``second``, shape (N,), hold 1, 0 and `UNKNOWN`. With n_10 items only the first has
+    right and n_01 only the second, D̂ = (n_10 − n_01)/N and, given their sum, n_10 is
+    Binomial(n_10 + n_01, ½) if there is no difference (McNemar 1947, Psychometrika 12). Agreeing
+    items (same option predicted) enter as any equal pair, without ever having been asked.
+
+    Items that are unknown for a model are flagged and left out of D̂, but not of its uncertainty:
+    which items stay unknown depends on the truth (see `resolve.resolved_accuracy`), so interval and
+    p-value hold for whatever each of them may be.
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -198,9 +202,16 @@ def mcnemar(
     if n == 0:
         raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
     n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
-    low, high = adjusted_difference(n_10, n_01, n, level)
     flags = () if n == len(a) else (f"unresolved: {len(a) - n}",)
-    value, p_value = (n_10 - n_01) / n, sign_p_value(n_10, n_01)
+    # An unknown item can count for the first model unless that is wrong or the second right.
+    for_first = int((~known & (a != 0) & (b != 1)).sum())
+    for_second = int((~known & (b != 0) & (a != 1)).sum())
+    low, _ = adjusted_difference(n_10, n_01 + for_second, len(a), level)
+    _, high = adjusted_difference(n_10 + for_first, n_01, len(a), level)
+    lead = n_10 - n_01
+    against = for_second if lead > 0 else for_first
+    more, less = max(n_10, n_01), min(n_10, n_01) + against
+    value, p_value = lead / n, 1.0 if less >= more else sign_p_value(more, less)
     return Comparison(
         *names, value, low, high, p_value, level, "mcnemar", n, questions, "none", RESOLVED, flags
     )

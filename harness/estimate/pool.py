@@ -9,6 +9,7 @@ import numpy as np
 from harness.errors import EstimateError
 from harness.estimate.asked import Routed
 from harness.estimate.resolve import UNKNOWN, correctness
+from harness.seeding import derive_seed
 from harness.types import LabelKind, PredictionStatus
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def routed_pool(
     labels: Sequence[Label],
     predictions: Sequence[Sequence[Prediction]],
     asked: Collection[str],
+    *,
+    error_free: bool = True,
 ) -> tuple[Routed, IntArray]:
     """Make the pool of items for equation (G), and every model's predictions on it.
 
@@ -37,7 +40,11 @@ def routed_pool(
     asked
         Ids of the items that have a question, answered or not. An item without one stays in the
         pool with propensities 0: it was passed over on purpose, and contributes only where that is
-        allowed (an unreadable prediction, two models that agree).
+        allowed (an unreadable prediction, two models that agree). While answers are missing, as
+        large a share of the items passed over is left out (by a hash of their ids), so that the
+        pool is a random sample of the items all the same.
+    error_free
+        As in `Routed`.
 
     Returns
     -------
@@ -55,7 +62,10 @@ def routed_pool(
     if not said:
         raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
     answered = dict.fromkeys(label.item_id for label in said)
-    passed_over = [i for i in by_model[0] if i not in asked and all(i in m for m in by_model)]
+    everywhere = [i for i in by_model[0] if all(i in m for m in by_model)]
+    passed_over = sorted((i for i in everywhere if i not in asked), key=lambda i: derive_seed(0, "pool", i))
+    put = sum(i in asked for i in everywhere)
+    passed_over = passed_over[: round(len(passed_over) * len(answered) / put)]
     rows = {item: row for row, item in enumerate((*answered, *passed_over))}
     width = max(label.n_options for label in said)
     propensities = np.zeros((len(rows), width))
@@ -70,6 +80,7 @@ def routed_pool(
         answer=np.array([float(label.kind is LabelKind.ORDINARY) for label in said]),
         propensities=propensities,
         n_options=n_options,
+        error_free=error_free,
     )
     return data, np.array([[m[item] for m in by_model] for item in rows], dtype=np.int64)
 

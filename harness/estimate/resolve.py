@@ -145,11 +145,15 @@ def questions_asked(
 def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: int = 0) -> Estimate:
     """Accuracy of one model from its exact correctness, with Clopper & Pearson's exact interval.
 
+    Unknown items (an expert abstained) cannot just be left out, however blindly experts abstain: an
+    item whose other predicted option is confirmed gets known all the same, and known wrong. So the
+    lower end takes all of them as wrong and the upper end all as right; the value is that of the
+    known items, and the flags say how far the unknown ones could move it.
+
     Parameters
     ----------
     correct
-        Shape (N,) of 1, 0 and `UNKNOWN`; unknown items (an expert abstained) are left out and
-        counted, and the flags say what the value would be were all of them wrong, or all right.
+        Shape (N,) of 1, 0 and `UNKNOWN`.
 
     Raises
     ------
@@ -165,7 +169,9 @@ def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: in
     if n == 0:
         raise EstimateError("an accuracy needs at least 1 resolved item, there are 0")
     value = right / n
-    low, high = clopper_pearson(right, n, level)
+    low, _ = clopper_pearson(right, len(z), level)
+    _, high = clopper_pearson(right + unknown, len(z), level)
+    interval = "clopper-pearson" + ("+worst-case" if unknown else "")
     flags: tuple[str, ...] = ()
     if unknown:
         flags = (
@@ -173,4 +179,4 @@ def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: in
         )
     counts = Counts(ordinary=right, complementary=n - right, abstained=unknown, unreadable=unreadable)
     se = float(np.sqrt(value * (1 - value) / n))
-    return Estimate(value, low, high, se, level, "resolved", "clopper-pearson", counts, ASSUMPTIONS, flags)
+    return Estimate(value, low, high, se, level, "resolved", interval, counts, ASSUMPTIONS, flags)

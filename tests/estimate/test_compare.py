@@ -40,6 +40,21 @@ def test_a_difference_that_is_not_significant_is_a_tie() -> None:
     assert same.low < 0 < same.high
 
 
+def test_mcnemar_holds_whatever_the_unknown_items_are() -> None:
+    first, second = np.array([1] * 12 + [0] * 4 + [1] * 20), np.array([0] * 12 + [1] * 4 + [1] * 20)
+    unknown = np.array([-1] * 5)
+    all_known = mcnemar(first, second, questions=0)
+    open_ = mcnemar([*first, *unknown], [*second, *unknown], questions=0)
+    worst = mcnemar([*first, *np.zeros(5)], [*second, *np.ones(5)], questions=0)
+    best = mcnemar([*first, *np.ones(5)], [*second, *np.zeros(5)], questions=0)
+    assert (open_.low, open_.high) == (worst.low, best.high)
+    assert open_.p_value == worst.p_value > all_known.p_value
+    # Where the other model is known to be right, the first cannot gain.
+    half = mcnemar([*first, *unknown], [*second, *np.ones(5)], questions=0)
+    assert half.low == worst.low
+    assert half.high < best.high
+
+
 def test_mcnemar_leaves_out_what_is_unknown() -> None:
     c = mcnemar([1, -1, 0], [0, 1, 0], questions=3)
     assert (c.items, c.flags) == (2, ("unresolved: 1",))

@@ -1,0 +1,130 @@
+"""From stored labels to pools: what is missing, passed over or unresolved must not bend an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate import accuracies, accuracy
+from harness.estimate.pool import resolved_correctness, routed_pool
+from harness.estimate.resolve import resolved_accuracy
+from harness.estimate.routed import routed_accuracy
+from harness.labels import decode
+from harness.types import Answer, Item, Label, LabelKind, Prediction, PredictionStatus
+from protocols import Sequential, SimulatedExperts, Targeted
+from protocols.experts import one_expert_per_class
+
+CLASSES = ("red", "green", "blue", "black")
+ROSTER = one_expert_per_class(CLASSES)
+
+
+def study(
+    seed: int, n: int, *rates: float, unreadable: float = 0.0
+) -> tuple[list[Item], dict[str, int], dict[str, dict[str, int | None]]]:
+    """Items, their truth, and models of given accuracy on the readable part."""
+    rng = np.random.default_rng(seed)
+    items = [Item(f"i{j}", "t", CLASSES, (0, 1, 2, 3)) for j in range(n)]
+    truth = {item.id: int(rng.integers(4)) for item in items}
+    models: dict[str, dict[str, int | None]] = {}
+    for m, rate in enumerate(rates):
+        right = rng.random(n) < rate
+        none = rng.random(n) < unreadable
+        models[f"m{m}"] = {
+            i.id: None if none[j] else (truth[i.id] + (0 if right[j] else int(rng.integers(1, 4)))) % 4
+            for j, i in enumerate(items)
+        }
+    return items, truth, models
+
+
+def predictions(options: Mapping[str, int | None]) -> list[Prediction]:
+    return [
+        Prediction(item, k) if k is not None else Prediction(item, None, PredictionStatus.UNREADABLE, "none")
+        for item, k in options.items()
+    ]
+
+
+def targeted(seed: int, n: int, share: float) -> tuple[list[Prediction], list[Label], set[str]]:
+    """A targeted study of which only a share of the questions has been answered yet."""
+    items, truth, models = study(seed, n, 0.8, unreadable=0.25)
+    questions = Targeted(ROSTER, models, seed=seed).route(items)
+    answers = SimulatedExperts(truth).answer(questions)
+    keep = np.random.default_rng([seed, 1]).random(len(answers)) < share
+    labels = decode(a for a, here in zip(answers, keep, strict=True) if here)
+    return predictions(models["m0"]), labels, {q.item_id for q in questions}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_unreadable_items_keep_their_share_while_answers_come_in(share: float) -> None:
+    estimates = []
+    for seed in range(120):
+        answered, labels, asked = targeted(seed, 300, share)
+        data, predicted = routed_pool(labels, [answered], asked)
+        estimates.append(routed_accuracy(predicted[:, 0], data))
+    assert np.mean([e.value for e in estimates]) == pytest.approx(0.6, abs=0.01)
+    assert np.mean([e.low <= 0.6 <= e.high for e in estimates]) >= 0.92  # of 120: s.e. 2 points
+
+
+def sequential(seed: int, abstention: float) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], float]:
+    items, truth, models = study(seed, 200, 0.7, 0.6)
+    plan = Sequential(ROSTER, models, seed=seed)
+    experts = SimulatedExperts(truth, abstention=abstention, seed=seed)
+    answers: list[Answer] = []
+    while new := [
+        q for q in plan.next_questions(items, answers) if q.id not in {a.question.id for a in answers}
+    ]:
+        answers += experts.answer(new)
+    rows = [predictions(options) for options in models.values()]
+    known = resolved_correctness(decode(answers), rows, {a.question.item_id for a in answers})
+    return known, float(np.mean([models["m0"][i.id] == truth[i.id] for i in items]))
+
+
+@pytest.mark.statistical
+def test_abstentions_widen_a_sequential_estimate_instead_of_bending_it() -> None:
+    """Leaving unknown items out under-covers, because wrong predictions get known more often."""
+    covered, naive = [], []
+    for seed in range(60):
+        known, _ = sequential(seed, abstention=0.2)
+        e = resolved_accuracy(known[:, 0])
+        covered.append(e.low <= 0.7 <= e.high)
+        naive.append(float(known[known[:, 0] >= 0, 0].mean()))
+    assert np.mean(naive) < 0.69
+    assert np.mean(covered) >= 0.95
+
+
+def test_without_abstention_correctness_is_exact() -> None:
+    known, right = sequential(3, abstention=0.0)
+    assert known[:, 0].mean() == right
+
+
+def test_the_plain_call_refuses_answers_that_followed_several_predictions() -> None:
+    items, truth, models = study(1, 60, 0.8, 0.6)
+    questions = Targeted(ROSTER, models).route(items)
+    labels = decode(SimulatedExperts(truth).answer(questions))
+    for call in (accuracy, accuracies):
+        with pytest.raises(NotIdentified, match="weigh by them: routed_pool"):
+            call(predictions(models["m0"]), labels)
+
+
+def test_the_plain_call_refuses_to_leave_unreadable_predictions_out() -> None:
+    answered, labels, _ = targeted(1, 60, 1.0)
+    with pytest.raises(NotIdentified, match="were never asked about"):
+        accuracy(answered, labels)
+    readable = [p for p in answered if p.option is not None]
+    assert accuracy(readable, labels).interval == "clopper_pearson"
+    # A set of known truths that happens to have no unreadable prediction in it is another matter.
+    known = [
+        Label(p.item_id, (p.option or 0) if j else 3, LabelKind.ORDINARY, 4, 1.0)
+        for j, p in enumerate(readable)
+    ]
+    assert accuracy(answered, known).value < 1
+
+
+def test_items_that_are_not_resolved_are_named() -> None:
+    rows = [[Prediction("a", 0)], [Prediction("a", 1)]]
+    label = Label("a", 0, LabelKind.COMPLEMENTARY, 4, 1.0)
+    with pytest.raises(EstimateError, match=r"1 of 1 items, such as 'a', are not resolved yet"):
+        resolved_correctness([label], rows, {"a"})
