@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate import accuracies, accuracy, likelihood_sequence, routed_accuracy, tally
+from harness.estimate import accuracies, accuracy, routed_accuracy
 from harness.estimate.anytime import obrien_fleming_level
 from harness.estimate.noise import GoldCounts, corrected_accuracy
 from harness.estimate.pool import resolved_correctness, routed_pool
 from harness.estimate.resolve import resolved_accuracy
+from harness.estimate.running import running_accuracy
 from harness.types import Counts, Estimate, LabelKind, PredictionStatus
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def estimate_model(
     found, undefined = dict(estimates), dict(estimates.undefined)
     more: list[Estimates] = []
     if options.anytime:
-        more.append(_try("anytime", lambda: _anytime(predictions, labels, options)))
+        more.append(_try("anytime", lambda: running_accuracy(predictions, labels, level=options.level)))
     if options.gold is not None:
         more.append(_try("corrected", lambda: _corrected(predictions, labels, asked, options)))
     for estimate, reason in more:
@@ -150,20 +151,6 @@ def _corrected(
     predictions: Sequence[Prediction], labels: Sequence[Label], asked: Collection[str], options: Options
 ) -> Estimate:
     return replace(_routed(predictions, labels, asked, options), estimator="corrected")
-
-
-def _anytime(predictions: Sequence[Prediction], labels: Sequence[Label], options: Options) -> Estimate:
-    strata = tally(predictions, labels).strata
-    if len(strata) > 1:
-        raise EstimateError("the anytime interval needs items with one number of options; there are several")
-    t = strata[0]
-    if t.n_unreadable:
-        raise EstimateError(f"the anytime interval needs readable predictions, {t.n_unreadable} are not")
-    wrong = t.hits.n - t.hits.S + sum(c.n - c.S for c in t.misses)
-    estimate = likelihood_sequence(
-        t.hits.S, wrong, [c.S for c in t.misses], [c.K for c in t.misses], level=options.level
-    )
-    return _counted(estimate, predictions, labels)
 
 
 def _counted(estimate: Estimate, predictions: Sequence[Prediction], labels: Sequence[Label]) -> Estimate:

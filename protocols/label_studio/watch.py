@@ -60,6 +60,7 @@ def look(store: Repository, *, models: Sequence[str] | None = None, level: float
     """Estimate every model (or those named, newest runs) from what is stored by now."""
     answers = store.answers()
     used, share, slowest = balanced(Campaign(store).tasks(), answers)
+    options = {item.id: len(item.options) for item in store.items()}
     newest = {run["name"]: run["id"] for run in store.runs()}
     estimates, undefined = {}, {}
     for name in models or newest:
@@ -76,7 +77,7 @@ def look(store: Repository, *, models: Sequence[str] | None = None, level: float
             continue
         try:
             labels = decode(a for a in used if a.question.item_id in predicted)
-            estimates[name] = running_accuracy(predictions, labels, level=level)
+            estimates[name] = running_accuracy(predictions, labels, level=level, n_options=options)
         except EstimateError as error:
             undefined[name] = str(error)
     return Look(share, slowest, len(used), estimates, undefined)

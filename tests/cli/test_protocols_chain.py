@@ -149,8 +149,8 @@ def test_other_ways_to_estimate(start: Callable[..., None], oversight: Oversight
     assert published["ml"]["interval"].startswith("wald")
     wilson = estimates(oversight, "--interval", "clopper_pearson")
     assert "ord" in wilson["fair"]
-    undefined = oversight("estimate", "--anytime")["models"]["fair"]["undefined"]
-    assert "readable" in undefined["anytime"]
+    anytime = estimates(oversight, "--anytime")["fair"]["anytime"]
+    assert anytime["low"] < plain["low"] < plain["high"] < anytime["high"]
     for option, value in (("--look", "7"), ("--look", "6/5"), ("--gold", "{}"), ("--interval", "nope")):
         assert oversight("estimate", option, value, code=2)["error"]
 

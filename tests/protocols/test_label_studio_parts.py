@@ -212,13 +212,20 @@ def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
     labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]
     labels += [Label(f"b{j}", 0, LabelKind.ORDINARY, 4, 0.25) for j in range(40)]
     good = [Prediction(label.item_id, 0) for label in labels]
-    whole = running_accuracy(good, labels)
+    options = {label.item_id: label.n_options for label in labels}
+    whole = running_accuracy(good, labels, n_options=options)
     assert whole.value == pytest.approx(1.0, abs=1e-6)
     assert whole.low < running_accuracy(good[:40], labels[:40]).value
     half = [*good[:40], *(Prediction(f"b{j}", None, PredictionStatus.UNREADABLE) for j in range(40))]
-    assert running_accuracy(half, labels).value == pytest.approx(0.5, abs=1e-6)
-    with pytest.raises(EstimateError):
-        running_accuracy(good, [])
+    assert running_accuracy(half, labels, n_options=options).value == pytest.approx(0.5, abs=1e-6)
+    # Asked only about what it predicted, as the targeted protocol does: the others are wrong all the same.
+    assert running_accuracy(half, labels[:40], n_options=options).value == pytest.approx(0.5, abs=1e-6)
+    with pytest.raises(EstimateError, match="labels must not be empty"):
+        running_accuracy(good, [], n_options=options)
+    with pytest.raises(EstimateError, match="must be given where K varies"):
+        running_accuracy(good, labels)
+    with pytest.raises(EstimateError, match="there is none for K = 4"):
+        running_accuracy(good, labels[:40], n_options=options)
 
 
 def export(tmp_path: Path, rows: list[dict[str, Any]]) -> Path:
