@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import LabelStudioError
-from harness.llm.local_state import only_one
+from harness.llm.local_process import only_one
 from harness.llm.local_weights import cache_dir
 
 if TYPE_CHECKING:

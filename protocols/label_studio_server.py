@@ -12,23 +12,20 @@ import json
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError, LabelStudioError
-from harness.llm.local_state import lives, only_one
+from harness.llm.local_process import LOCK, end, is_free, lives, log_end, only_one, until
 from protocols.label_studio_install import DATABASE, clean_environment, environment, home, template
 
 ADMIN = "admin@oversight.invalid"
 MAIN = "main"
-_DEADLINE, _GRACE, _POLL = 180.0, 10.0, 0.1
-_STATE, _LOG, _LOCK = "server.json", "server.log", "server.lock"
+_DEADLINE, _GRACE = 180.0, 10.0
+_STATE, _LOG = "server.json", "server.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +125,8 @@ def _folder(name: str) -> Path:
 def _launch(folder: Path, port: int) -> None:
     python, last = environment(), _read(folder)
     if not port:
-        port = last.port if last and _is_free(last.port) else _any_free_port()
-    elif not _is_free(port):
+        port = last.port if last and is_free(last.port) else _any_free_port()
+    elif not is_free(port):
         raise ConfigError(f"port {port} is taken: choose another with --port, or leave it out")
     server = LabelStudioServer(
         folder=str(folder),
@@ -165,7 +162,7 @@ def _spawn(python: Path, folder: Path, server: LabelStudioServer) -> int:
     serve = [str(python), "-m", "label_studio.server", "start", "--no-browser"]
     # Its default is to listen on every interface.
     where = ["--internal-host", "127.0.0.1", "--port", str(server.port)]
-    lock = os.open(folder / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
+    lock = os.open(folder / LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(  # noqa: S603 - a fixed command; what varies are arguments
@@ -194,7 +191,7 @@ def _wait_ready(folder: Path) -> LabelStudioServer:
         # It takes the next port without a word to the caller; only its log tells.
         return b"Trying to start at" in (folder / _LOG).read_bytes()
 
-    in_time = _until(lambda: _answers(server) or moved() or not lives(folder), _DEADLINE)
+    in_time = until(lambda: _answers(server) or moved() or not lives(folder), _DEADLINE)
     if in_time and lives(folder) and not moved():
         return server
     if lives(folder):
@@ -203,7 +200,7 @@ def _wait_ready(folder: Path) -> LabelStudioServer:
         raise ConfigError(
             f"port {server.port} was taken meanwhile: start again, or choose another with --port"
         )
-    tail = (folder / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+    tail = log_end(folder / _LOG)
     what = "ended while starting" if in_time else f"did not answer within {_DEADLINE:.0f} s"
     raise LabelStudioError("\n  ".join([f"Label Studio {what}; the end of {folder / _LOG}:", *tail]))
 
@@ -221,16 +218,6 @@ def _answers(server: LabelStudioServer) -> bool:
         )
         return reply.status_code == httpx.codes.OK and reply.json().get("email") == server.admin
     return False
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 def _any_free_port() -> int:
@@ -258,20 +245,5 @@ def _end(folder: Path, pid: int) -> None:
         raise LabelStudioError(
             f"a server runs in {folder}, but its process is not known (its start was killed): end it by hand"
         )
-    for sign, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _GRACE)):
-        # Asked each time: once the lock is free the number may belong to somebody else.
-        if lives(folder):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, sign)
-        if _until(lambda: not lives(folder), seconds):
-            return
-    raise LabelStudioError(f"process {pid} of Label Studio does not end, not even by SIGKILL")
-
-
-def _until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL)
-    return True
+    if not end(folder, pid, _GRACE):
+        raise LabelStudioError(f"process {pid} of Label Studio does not end, not even by SIGKILL")

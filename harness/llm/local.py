@@ -1,7 +1,7 @@
 """Start, find and stop the small language model that runs on this machine.
 
 One server per cache directory, in a process of its own that outlives the caller; what is known of it
-lies in files there, see `harness.llm.local_state`.
+lies in files there, see `harness.llm.local_process` and `local_state`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,18 @@ import contextlib
 import http.client
 import importlib.util
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError, ModelError
-from harness.llm.local_state import LOG, State, lives, only_one, read_state, remove_state, state_directory
+from harness.llm.local_process import end, is_free, lives, log_end, only_one, until
+from harness.llm.local_state import LOG, State, read_state, remove_state, state_directory
 from harness.llm.local_weights import weights
 
-_DEADLINE, _GRACE, _POLL = 120.0, 10.0, 0.05
+_DEADLINE, _GRACE = 120.0, 10.0
 _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "OVERSIGHT_CACHE", "PATH", "TMPDIR", "XDG_CACHE_HOME"}
 
 
@@ -117,7 +114,10 @@ def status() -> LocalServer | None:
 def _launch(directory: Path, port: int) -> None:
     if importlib.util.find_spec("xllamacpp") is None:
         raise ConfigError("the local model needs its server library: pip install 'oversight[local]'")
-    _check_free(port)
+    if not is_free(port):
+        raise ConfigError(
+            f"port {port} cannot be used (taken, or not allowed): choose another with --port, or leave it out"
+        )
     gguf = weights()
     remove_state(directory)
     # No key or token of the caller may live on in a process that outlives it.
@@ -139,29 +139,18 @@ def _launch(directory: Path, port: int) -> None:
         )
 
 
-def _check_free(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise ConfigError(
-                f"port {port} cannot be used ({error.strerror}): choose another with --port, or leave it out"
-            ) from error
-
-
 def _wait_ready(directory: Path) -> LocalServer:
     def ready() -> bool:
         server = status()
         return (server is not None and _answers(server.port)) or not lives(directory)
 
-    in_time = _until(ready, _DEADLINE)
+    in_time = until(ready, _DEADLINE)
     server = status()
     if in_time and server is not None:
         return server
     if pid := read_state(directory).pid:
         _end(directory, pid)
-    tail = (directory / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+    tail = log_end(directory / LOG)
     what = "ended while starting" if in_time else f"did not answer within {_DEADLINE:.0f} s"
     raise ModelError("\n  ".join([f"the local model's server {what}; the end of {directory / LOG}:", *tail]))
 
@@ -175,20 +164,5 @@ def _answers(port: int) -> bool:
 
 
 def _end(directory: Path, pid: int) -> None:
-    for sign, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, 10.0)):
-        # Asked each time: once the lock is free the number may belong to somebody else.
-        if lives(directory):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, sign)
-        if _until(lambda: not lives(directory), seconds):
-            return
-    raise ModelError(f"process {pid} of the local model does not end, not even by SIGKILL")
-
-
-def _until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL)
-    return True
+    if not end(directory, pid, _GRACE):
+        raise ModelError(f"process {pid} of the local model does not end, not even by SIGKILL")

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.llm.local_state import MODEL, State, hold, remove_state, write_state
+from harness.llm.local_process import hold
+from harness.llm.local_state import MODEL, State, remove_state, write_state
 
 _SLOTS, _CONTEXT = 2, 2048
 # Messages are joined as they are: a few-shot prompt reaches the model as it was written.

@@ -1,16 +1,10 @@
-"""What the local model's server and its callers know of each other: two files in one directory.
-
-The server holds the lock file as long as it lives, however it ends, so no process number can be
-mistaken for it. The state file says where it listens.
-"""
+"""What the local model's server tells its callers: where it listens, in a file beside its lock."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +13,7 @@ from harness.llm.local_weights import cache_dir
 
 MODEL = "smollm2-135m-instruct"
 LOG = "server.log"
-_STATE, _LOCK = "server.json", "server.lock"
+_STATE = "server.json"
 
 
 class State(NamedTuple):
@@ -66,33 +60,3 @@ def write_state(directory: Path, state: State) -> None:
 def remove_state(directory: Path) -> None:
     """Remove the state file, if there is one."""
     (directory / _STATE).unlink(missing_ok=True)
-
-
-def hold(directory: Path) -> None:
-    """Take the server's lock until this process, and every fork of it, has ended."""
-    import fcntl
-
-    fcntl.flock(os.open(directory / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600), fcntl.LOCK_EX)
-
-
-def lives(directory: Path) -> bool:
-    """Whether a server holds its lock."""
-    import fcntl
-
-    with (directory / _LOCK).open("a") as lock:
-        try:
-            # Shared, so that two callers asking at once do not take each other for a server.
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
-@contextlib.contextmanager
-def only_one(directory: Path) -> Iterator[None]:
-    """Let one process at a time start or stop the server."""
-    import fcntl
-
-    with (directory / "start.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -15,7 +15,8 @@ import pytest
 
 from harness.errors import ConfigError, ModelError
 from harness.llm import local, local_weights
-from harness.llm.local_state import State, lives, read_state, write_state
+from harness.llm.local_process import lives, until
+from harness.llm.local_state import State, read_state, write_state
 
 FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
 
@@ -97,7 +98,7 @@ def test_a_killed_server_leaves_a_state_that_counts_for_nothing(cache: Path) -> 
 
 
 def _gone(directory: Path) -> bool:
-    return local._until(lambda: not lives(directory), 10)  # noqa: SLF001 - polls as the product does
+    return until(lambda: not lives(directory), 10)
 
 
 @pytest.mark.local_model
