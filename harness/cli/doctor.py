@@ -109,14 +109,15 @@ def _ask(model: ModelSection) -> str:
     """Send one short question: URL, key and model name are right only if an answer comes."""
     import asyncio
 
+    from harness.llm.model import Request
     from harness.llm.openai_model import OpenAIModel
 
     api_key(model)
 
     async def ask() -> str:
-        client = OpenAIModel(model.model_copy(update={"max_tokens": 8, "timeout": 20.0}))
+        client = OpenAIModel(model.model_copy(update={"timeout": 20.0}))
         try:
-            return (await client.ask("Say OK.")).text.strip()
+            return (await client.ask(Request.of("Say OK.", max_tokens=8))).text.strip()
         finally:
             await client.close()
 

@@ -1,9 +1,53 @@
-"""What a model is to the runner: something that answers a prompt."""
+"""What a model is to the runner and to workflows: something that answers a request."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent to a model, and nothing about which model or endpoint it goes to.
+
+    Attributes
+    ----------
+    messages
+        The conversation; the last turn is the one to answer.
+    temperature, max_tokens
+        None leaves them to the endpoint.
+    stop
+        Texts that end the answer.
+    schema
+        JSON Schema that the answer must follow; None asks for free text.
+    """
+
+    messages: tuple[Message, ...]
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, prompt: str, **settings: Any) -> Request:
+        """Make a request of one user message."""
+        return cls((Message("user", prompt),), **settings)
+
+    def text(self) -> str:
+        """Write all of it as JSON in one fixed way, to be hashed or stored."""
+        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +73,8 @@ class Reply:
 class Model(Protocol):
     """One method; everything else (retries, concurrency, parsing, storing) is the runner's."""
 
-    async def ask(self, prompt: str) -> Reply:
-        """Answer one prompt.
+    async def ask(self, request: Request) -> Reply:
+        """Answer one request.
 
         Raises
         ------

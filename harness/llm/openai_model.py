@@ -14,6 +14,8 @@ from harness.llm.model import Reply
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
+    from harness.llm.model import Request
+
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
 
@@ -39,20 +41,13 @@ class OpenAIModel:
             timeout=settings.timeout,
             max_retries=0,  # one layer retries: harness.llm.retry
         )
-        options: dict[str, Any] = {
-            "temperature": settings.temperature,
-            "max_completion_tokens": settings.max_tokens,
-            "stop": settings.stop or None,
-        }
-        self._options = {name: value for name, value in options.items() if value is not None}
 
-    async def ask(self, prompt: str) -> Reply:
-        """Send one user message and return what came back; see `harness.llm.model.Model`."""
+    async def ask(self, request: Request) -> Reply:
+        """Send a request and return what came back; see `harness.llm.model.Model`."""
         try:
             completion = await self._client.chat.completions.create(
                 model=self._settings.model,
-                messages=[{"role": "user", "content": prompt}],
-                **self._options,
+                **_body(request),
             )
         except openai.APIStatusError as error:
             raise self._status_error(error) from error
@@ -78,6 +73,22 @@ class OpenAIModel:
         elif error.status_code == 404:
             message += f"; check the model name {self._settings.model!r} and the endpoint"
         return FatalModelError(message)
+
+
+def _body(request: Request) -> dict[str, Any]:
+    """Return the request's part of the body; what is left to the endpoint is left out."""
+    schema = request.schema and {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": dict(request.schema)},
+    }
+    body: dict[str, Any] = {
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "temperature": request.temperature,
+        "max_completion_tokens": request.max_tokens,
+        "stop": list(request.stop) or None,
+        "response_format": schema,
+    }
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def _reply(completion: ChatCompletion) -> Reply:

@@ -17,7 +17,7 @@ from harness.errors import TransientModelError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from harness.llm.model import Reply
+    from harness.llm.model import Reply, Request
 
 LONGEST_WAIT = 60.0
 _backoff = wait_random_exponential(multiplier=0.5, max=LONGEST_WAIT)
@@ -31,7 +31,7 @@ def _wait(state: RetryCallState) -> float:
 
 
 async def ask_with_retries(
-    ask: Callable[[str], Awaitable[Reply]], prompt: str, tries: int
+    ask: Callable[[Request], Awaitable[Reply]], request: Request, tries: int
 ) -> tuple[Reply, int]:
     """Ask until an answer comes, at most `tries` times.
 
@@ -53,6 +53,6 @@ async def ask_with_retries(
     )
     async for attempt in retrying:
         with attempt:
-            reply = await ask(prompt)
+            reply = await ask(request)
             return reply, attempt.retry_state.attempt_number
     raise AssertionError("tenacity ends by returning or raising")

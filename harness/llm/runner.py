@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import FatalModelError, ModelError
 from harness.llm.answer import Unreadable, parse_answer
+from harness.llm.model import Request
 from harness.llm.prompt import render
 from harness.llm.retry import ask_with_retries
 from harness.types import Prediction, PredictionStatus
@@ -85,6 +86,12 @@ async def _work(
         await done.put(await predict(model, spec, item, tries))
 
 
+def make_request(spec: RunSpec, item: Item) -> Request:
+    """Return what a run sends about an item."""
+    prompt = render(spec.template, item, spec.max_words)
+    return Request.of(prompt, temperature=spec.temperature, max_tokens=spec.max_tokens, stop=tuple(spec.stop))
+
+
 async def predict(model: Model, spec: RunSpec, item: Item, tries: int) -> Prediction:
     """Ask about one item and read the answer; failures become predictions with status FAILED.
 
@@ -95,9 +102,7 @@ async def predict(model: Model, spec: RunSpec, item: Item, tries: int) -> Predic
     """
     started = time.perf_counter()
     try:
-        reply, attempts = await ask_with_retries(
-            model.ask, render(spec.template, item, spec.max_words), tries
-        )
+        reply, attempts = await ask_with_retries(model.ask, make_request(spec, item), tries)
     except FatalModelError:
         raise
     except ModelError as error:
