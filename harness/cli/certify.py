@@ -1,6 +1,7 @@
 """Certify that a model beats the average annotator, without a truth.
 
 examples: oversight certify ratings.csv --model predictions.csv
+          oversight certify --model large               (ratings and predictions of the study here)
           oversight certify ratings.csv --model predictions.csv --oracle some.csv --svg bounds.svg
           oversight certify --counts '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
 """
@@ -11,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
-from harness.cli.panels import add_panel, choices, number, panel_from, plain, save_picture
+from harness.cli.panels import add_panel, choices, model_choices, number, panel_from, plain, save_picture
 from harness.errors import BadInput
 from harness.panel.growth import growth
 from harness.panel.superhuman import AGGREGATES, superhuman, superhuman_from_counts
@@ -38,8 +39,8 @@ _CEILINGS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight certify``."""
-    add_panel(parser, required=False)
-    parser.add_argument("--model", metavar="FILE", help="the model's labels: columns item, label")
+    add_panel(parser)
+    parser.add_argument("--model", help="a file with item, label, or the name of a model that the study ran")
     parser.add_argument("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
     parser.add_argument("--aggregate", choices=AGGREGATES, default="plurality", help="default: plurality")
     parser.add_argument(
@@ -90,10 +91,10 @@ def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, A
 
 
 def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
-    if not args.ratings or not args.model:
+    if not args.model:
         raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
     panel = panel_from(args)
-    predicted = choices(args, panel, args.model, "predictions", partial=False)
+    predicted = model_choices(args, panel)
     oracle = choices(args, panel, args.oracle, "oracle", partial=True) if args.oracle else None
     found = superhuman(
         panel,
