@@ -12,7 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import ConfigError, LabelStudioError
+from harness.errors import ConfigError, OversightError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ def hints(projects: Sequence[tuple[Client, int]], port: int, bell: Bell) -> Iter
                 client.remove_hook(old)
             made.append((client, client.add_hook(project, url)))
         yield
-    except LabelStudioError as error:
+    except OversightError as error:
         if "reserved network" in str(error):
             raise ConfigError(
                 "--webhook: the server may not call this machine; one of your own does if started with: "
@@ -81,7 +81,7 @@ def hints(projects: Sequence[tuple[Client, int]], port: int, bell: Bell) -> Iter
         raise
     finally:
         for client, hook in made:
-            with contextlib.suppress(LabelStudioError, ConfigError):
+            with contextlib.suppress(OversightError):
                 client.remove_hook(hook)
         server.shutdown()
         server.server_close()
