@@ -83,11 +83,10 @@ def test_servers_that_cannot_call_say_so(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.call("label", "push")
-    with Repository(bench.url) as store, Desk(bench.study, store) as desk:
-        with hints(desk.projects(), 0, Bell()):
-            port = int(re.findall(r":(\d+)/", hooks_of(bench)[0]["url"])[0])
-            with pytest.raises(ConfigError, match=f"--webhook {port}: cannot listen there"):
-                hints(desk.projects(), port, Bell()).__enter__()
+    with Repository(bench.url) as store, Desk(bench.study, store) as desk, hints(desk.projects(), 0, Bell()):
+        port = int(re.findall(r":(\d+)/", hooks_of(bench)[0]["url"])[0])
+        with pytest.raises(ConfigError, match=f"--webhook {port}: cannot listen there"):
+            hints(desk.projects(), port, Bell()).__enter__()
     folder = tmp_path_factory.mktemp("careful")
     server = label_studio_server.start(folder=folder)
     try:
