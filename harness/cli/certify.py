@@ -15,7 +15,7 @@ from harness.cli.output import emit
 from harness.cli.panels import add_panel, choices, model_choices, number, panel_from, plain, save_picture
 from harness.errors import BadInput
 from harness.panel.growth import growth
-from harness.panel.superhuman import AGGREGATES, superhuman, superhuman_from_counts
+from harness.panel.superhuman import AGGREGATES, TESTS, superhuman, superhuman_from_counts
 
 if TYPE_CHECKING:
     import argparse
@@ -46,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
     )
+    parser.add_argument(
+        "--test",
+        choices=TESTS,
+        default="split",
+        help="split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)",
+    )
     parser.add_argument("--weights", help='with "weighted": a JSON object, annotator to weight')
     parser.add_argument("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
 
@@ -72,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
-    if args.ratings or args.model or args.svg:
-        raise BadInput("--counts stands alone: leave out the ratings, --model and --svg")
+    if args.ratings or args.model or args.svg or args.test != "split":
+        raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
     try:
         counts = json.loads(args.counts)
     except ValueError as error:
@@ -103,6 +109,8 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, An
         weights=_weights(args),
         oracle=oracle,
         pool=args.pool or None,
+        test=args.test,
+        seed=args.seed,
         level=args.confidence,
     )
     return found, _growth(args, panel, predicted)
