@@ -34,8 +34,8 @@ def locks() -> ModuleType:
         import fcntl
     except ImportError:
         raise ConfigError(
-            "servers of one's own run on Linux and macOS; here, name one that runs elsewhere (LABEL_STUDIO_URL, "
-            "or the endpoint of a model in study.toml)"
+            "servers of one's own run on Linux and macOS; here, name one that runs elsewhere "
+            "(LABEL_STUDIO_URL, or the endpoint of a model in study.toml)"
         ) from None
     return fcntl
 
