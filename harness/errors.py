@@ -10,6 +10,7 @@
     ├── EstimateError               exit code 2: the estimate is not defined for these data
     │   └── NotIdentified           the data cannot tell, however many there are
     ├── LabelStudioError            a Label Studio server: does not answer, or answers nonsense
+    ├── BudgetSpent                 the next call might cost more than is left
     └── ModelError                  a model call
         ├── TransientModelError     worth another try: rate limit, server error, time-out
         └── FatalModelError         no try will help: bad request, authentication
@@ -77,6 +78,10 @@ class NotIdentified(EstimateError):
 
 class LabelStudioError(OversightError):
     """A Label Studio server could not be started, does not answer, or lost something."""
+
+
+class BudgetSpent(OversightError):
+    """The limit on dollars or tokens leaves no room for the next call; what was done is stored."""
 
 
 class ModelError(OversightError):
