@@ -34,6 +34,16 @@ class LabelKind(StrEnum):
     """The expert did not say: missing data, kept and counted."""
 
 
+class Source(StrEnum):
+    """Where a prediction came from, which also decides what it cost."""
+
+    CALL = "call"
+    BATCH = "batch"
+    """The Batch API, at its lower price."""
+    IMPORT = "import"
+    """Another program ran the model; nothing was paid here."""
+
+
 class PredictionStatus(StrEnum):
     """What became of a model's answer."""
 
@@ -137,7 +147,23 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A model's answer to an item; `option` is None unless the status is OK."""
+    """A model's answer to an item.
+
+    Attributes
+    ----------
+    option
+        None unless the status is OK.
+    reason
+        Why there is no option: ``"truncated"``, ``"refusal"``… or ``"rate limit: HTTP 429 …"``.
+    sample
+        Which of several answers to the same question, from 0.
+    input_tokens, output_tokens
+        Of all calls made for it.
+    attempts
+        Number of those calls.
+    confidence
+        Probability that the model itself gave to `option`, in [0, 1]; None if it said nothing.
+    """
 
     item_id: str
     option: int | None
@@ -149,6 +175,13 @@ class Prediction:
     output_tokens: int = 0
     seconds: float = 0.0
     attempts: int = 1
+    confidence: float | None = None
+    source: Source = Source.CALL
+
+    @property
+    def kind(self) -> str:
+        """`reason` without its detail, to count by."""
+        return self.reason.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,18 +21,23 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     finish_reason: str = "stop"
     drop: bool = False
+    model: str | None = None  # the one that was asked for
+    logprobs: tuple[tuple[str, float], ...] = ()
 
-    def payload(self) -> str:
+    def payload(self, asked: str) -> str:
         if self.body is not None:
             return self.body
         message = {"role": "assistant", "content": self.text}
+        choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+        if self.logprobs:
+            choice["logprobs"] = {"content": [{"token": t, "logprob": p} for t, p in self.logprobs]}
         return json.dumps(
             {
                 "id": "c",
                 "object": "chat.completion",
                 "created": 0,
-                "model": "fake",
-                "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}],
+                "model": self.model or asked,
+                "choices": [choice],
                 "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
             }
         )
@@ -45,6 +50,7 @@ class FakeOpenAI:
     answer: Callable[[str, int], Reply]
     url: str = ""
     prompts: list[str] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -53,6 +59,7 @@ class FakeOpenAI:
         with self.lock:
             n = len(self.prompts)
             self.prompts.append(prompt)
+            self.requests.append(request)
             self.keys.append(key)
         return self.answer(prompt, n)
 
@@ -71,7 +78,7 @@ def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
             if reply.drop:
                 self.close_connection = True
                 return
-            data = reply.payload().encode()
+            data = reply.payload(request["model"]).encode()
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)
