@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from harness.store.tables import BatchRow, ItemRow, PredictionRow, ProbeRow
+from harness.store.tables import BatchRow, ItemRow, PredictionRow, ProbeRow, table_of
 from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from sqlmodel import SQLModel
 
     from harness.store.repository import Repository
 
@@ -77,7 +75,7 @@ def store_predictions(store: Repository, rows: Sequence[tuple[str, Prediction]])
 @lru_cache(maxsize=8)
 def _upsert(dialect: sa.Dialect) -> tuple[str, tuple[int, ...] | None]:
     """SQL that inserts or replaces a prediction; places of its parameters in `_COLUMNS`, None if by name."""
-    table = _table(PredictionRow)
+    table = table_of(PredictionRow)
     insert = sqlite.insert if dialect.name == "sqlite" else postgresql.insert
     statement = insert(table)
     new = {c.name: statement.excluded[c.name] for c in table.columns if c.name not in _KEY}
@@ -88,7 +86,7 @@ def _upsert(dialect: sa.Dialect) -> tuple[str, tuple[int, ...] | None]:
 
 def samples(store: Repository, run_id: str) -> Iterator[Prediction]:
     """All predictions of a run, sample by sample, in the order of the items."""
-    table, item = _table(PredictionRow), _table(ItemRow)
+    table, item = table_of(PredictionRow), table_of(ItemRow)
     query = (
         sa.select(*(table.c[name] for name in _FIELDS))
         .join(item)
@@ -104,7 +102,7 @@ def left_to_ask(
     store: Repository, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
 ) -> Iterator[list[tuple[str, int]]]:
     """Item ids and sample numbers without a stored answer, portion by portion, in the order of `ids`."""
-    table = _table(PredictionRow)
+    table = table_of(PredictionRow)
     done = sa.select(table.c.item_id, table.c.sample).where(table.c.run_id == run_id)
     if retry_failed:
         done = done.where(table.c.status != PredictionStatus.FAILED.value)
@@ -118,7 +116,7 @@ def left_to_ask(
 
 def items_by_id(store: Repository, ids: Collection[str]) -> dict[str, Item]:
     """Stored items of these ids; fewer if some are not stored."""
-    table = _table(ItemRow)
+    table = table_of(ItemRow)
     with store.transaction() as connection:
         rows = connection.execute(sa.select(table).where(table.c.id.in_(ids)))
         return {row.id: item_of(row) for row in rows}
@@ -126,7 +124,7 @@ def items_by_id(store: Repository, ids: Collection[str]) -> dict[str, Item]:
 
 def usage(store: Repository, run_id: str) -> list[Usage]:
     """Sum up what a run used, by source."""
-    table = _table(PredictionRow)
+    table = table_of(PredictionRow)
     columns = (sa.func.count(), sa.func.sum(table.c.input_tokens), sa.func.sum(table.c.output_tokens))
     query = sa.select(table.c.source, *columns).where(table.c.run_id == run_id).group_by(table.c.source)
     with store.transaction() as connection:
@@ -135,7 +133,7 @@ def usage(store: Repository, run_id: str) -> list[Usage]:
 
 def probe(store: Repository, endpoint: str, model: str, feature: str) -> bool | None:
     """Whether a model offers something; None if that was not tried yet."""
-    table = _table(ProbeRow)
+    table = table_of(ProbeRow)
     query = sa.select(table.c.offered).where(
         table.c.endpoint == endpoint, table.c.model == model, table.c.feature == feature
     )
@@ -151,7 +149,7 @@ def add_probe(
     values = {"endpoint": endpoint, "model": model, "feature": feature, "offered": offered, "detail": detail}
     with store.transaction() as connection:
         insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-        connection.execute(insert(_table(ProbeRow)).values(values).on_conflict_do_nothing())
+        connection.execute(insert(table_of(ProbeRow)).values(values).on_conflict_do_nothing())
 
 
 def add_batch(store: Repository, batch: Batch) -> None:
@@ -159,12 +157,12 @@ def add_batch(store: Repository, batch: Batch) -> None:
     values = {name: getattr(batch, name) for name in ("marker", "run_id", "remote_id", "state")}
     requests = [list(request) for request in batch.requests]
     with store.transaction() as connection:
-        connection.execute(sa.insert(_table(BatchRow)).values(**values, requests=requests))
+        connection.execute(sa.insert(table_of(BatchRow)).values(**values, requests=requests))
 
 
 def update_batch(store: Repository, marker: str, *, remote_id: str | None, state: str) -> None:
     """Note what became of a batch."""
-    table = _table(BatchRow)
+    table = table_of(BatchRow)
     with store.transaction() as connection:
         statement = sa.update(table).where(table.c.marker == marker)
         connection.execute(statement.values(remote_id=remote_id, state=state))
@@ -172,7 +170,7 @@ def update_batch(store: Repository, marker: str, *, remote_id: str | None, state
 
 def batches(store: Repository, run_id: str, states: Collection[str]) -> list[Batch]:
     """Batches of a run that are in one of these states."""
-    table = _table(BatchRow)
+    table = table_of(BatchRow)
     query = sa.select(table).where(table.c.run_id == run_id, table.c.state.in_(states))
     with store.transaction() as connection:
         return [
@@ -197,8 +195,3 @@ def _prediction(row: sa.Row[Any]) -> Prediction:
     values = dict(row._mapping)  # noqa: SLF001  SQLAlchemy's public name
     values["status"], values["source"] = PredictionStatus(row.status), Source(row.source)
     return Prediction(**values)
-
-
-def _table(row: type[SQLModel]) -> sa.Table:
-    table: sa.Table = row.__table__  # type: ignore[attr-defined]  # set by table=True
-    return table
