@@ -13,12 +13,13 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 LONGEST_PAUSE = 300.0
 """Seconds; an endpoint that asks for more is asked again after this long."""
 
 _BURST = 1.0  # seconds' worth of calls that may go out at once
+_SOON = 1e-4  # seconds not worth sleeping for
 
 
 class Limiter:
@@ -30,8 +31,8 @@ class Limiter:
         Most calls under way at once.
     requests_per_minute, tokens_per_minute
         Known limits; None has none.
-    clock
-        Seconds; another one for tests.
+    clock, sleep
+        Seconds that pass; others for tests.
     """
 
     def __init__(
@@ -41,13 +42,14 @@ class Limiter:
         tokens_per_minute: float | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._most = concurrency
         self._window = float(concurrency)
         self._under_way = 0
         self._narrowed = clock()
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._clock = clock
+        self._clock, self._sleep = clock, sleep
         self._requests = _Pace(requests_per_minute)
         self._tokens = _Pace(tokens_per_minute)
         self._not_before = 0.0
@@ -84,8 +86,8 @@ class Limiter:
             self._under_way += 1
         try:
             delay = self._delay(tokens)
-            while delay > 0:
-                await asyncio.sleep(delay)
+            while delay > _SOON:
+                await self._sleep(delay)
                 delay = self._not_before - self._clock()  # told to pause while waiting
         except asyncio.CancelledError:
             self.release()

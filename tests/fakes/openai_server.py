@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -23,6 +23,8 @@ class Reply:
     drop: bool = False
     model: str | None = None  # the one that was asked for
     logprobs: tuple[tuple[str, float], ...] = ()
+    stall: float = 0.0  # seconds between the first half of the body and the second
+    missing: int = 0  # bytes at the end that never come
 
     def payload(self, asked: str) -> str:
         if self.body is not None:
@@ -67,9 +69,11 @@ class FakeOpenAI:
 @contextmanager
 def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
     fake = FakeOpenAI(answer)
+    hung_up = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else every answer waits 40 ms for an acknowledgement
 
         def do_POST(self) -> None:  # the base class wants this name
             length = int(self.headers["Content-Length"])
@@ -84,12 +88,19 @@ def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            half = len(data) // 2 if reply.stall else 0
+            with suppress(ConnectionError):  # a client may give up
+                self.wfile.write(data[:half])
+                hung_up.wait(reply.stall)
+                self.wfile.write(data[half : len(data) - reply.missing])
+            self.close_connection = reply.missing > 0
 
         def log_message(self, *_: object) -> None:
             """Keep the test output clean."""
 
     class Server(ThreadingHTTPServer):
+        request_queue_size = 256  # the default loses connections that come all at once
+
         def handle_error(self, *_: object) -> None:
             """A client that hangs up is no error of the server."""
 
@@ -100,6 +111,7 @@ def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
     try:
         yield fake
     finally:
+        hung_up.set()
         server.shutdown()
         server.server_close()
         thread.join()
