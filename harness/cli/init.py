@@ -64,7 +64,7 @@ max_tokens = 12
 
 [estimate]
 level = 0.95
-# strata = "subject"           # estimate by this column and weight the strata
+# strata = "subject"           # estimate by this column, or by "confidence", and weight the strata
 """
 
 _FIXED = """\

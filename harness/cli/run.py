@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run every model asked for; 1 if any item failed."""
+    from harness.cli.costs import study_prices
+
     study = study_of(args)
     targets = study_targets(study, args.model)
     prices = study_prices(study)
@@ -80,14 +82,6 @@ def study_targets(study: Study, names: list[str] | None) -> list[Target]:
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
     settings = {name: study.model(name) for name in dict.fromkeys(names or study.models)}
     return [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
-
-
-def study_prices(study: Study) -> PriceTable:
-    """Read the price table of a study; an empty one if it has none."""
-    from harness.llm.cost import read_prices
-
-    path, named = study.price_file
-    return read_prices(path, required=named)
 
 
 def _dry_run(

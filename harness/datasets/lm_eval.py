@@ -72,7 +72,7 @@ def _choice(
 
 
 def _first(arguments: dict[str, Any]) -> dict[str, Any]:
-    found = next(iter(arguments.values()), {})
+    found: Any = next(iter(arguments.values()), {})
     return found if isinstance(found, dict) else {}
 
 

@@ -118,6 +118,29 @@ def test_a_changed_template_says_so_and_errors_alone_are_tried_again(
         assert [run["spec"]["system"] for run in store.runs()] == ["", "Be brief."]
 
 
+def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], oversight: Oversight) -> None:
+    sure = (("red", -0.1),)
+    with fake_openai(lambda p, n: Reply("red", logprobs=sure if n % 2 else (("red", -2.0),))) as server:
+        lay_out(server, "logprobs = true\n")
+        oversight("run")
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in ("red", "green", "blue"))
+    )
+    Path("key.csv").write_text(
+        "id,label\n" + "".join(f"i{j},{'red' if j % 4 else 'blue'}\n" for j in range(N))
+    )
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", "key.csv")
+    model = oversight("estimate", "--strata", "confidence")["models"]["m"]
+    each, low, high = model["usd_per_correct"]
+    assert model["usd"] == pytest.approx(N * 0.037)
+    assert each == pytest.approx(0.037 / model["estimates"]["ml"]["estimate"])
+    assert low < each < high
+    page = Path(oversight("report")["report"]).read_text()
+    assert f"${N * 0.037:.4f} in all" in page
+    assert "per right answer" in page
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [

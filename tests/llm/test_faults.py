@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,8 +35,14 @@ FAULTS: dict[str, Callable[[str, int], Reply]] = {
 }
 
 
-def ask(server: FakeOpenAI, store: Path, **settings: object) -> list[h.Prediction]:
-    options = {"concurrency": 32, "tries": 6, "timeout": 0.4, "max_tokens": 8, "answers_as": "fake"}
+def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[h.Prediction]:
+    options: dict[str, Any] = {
+        "concurrency": 32,
+        "tries": 6,
+        "timeout": 0.4,
+        "max_tokens": 8,
+        "answers_as": "fake",
+    }
     return h.run(
         "fake", ITEMS, store=str(store), template="$text", endpoint=server.url, **{**options, **settings}
     )

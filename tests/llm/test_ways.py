@@ -215,7 +215,7 @@ def test_azure_goes_through_the_sdk(
     with HTTPServer(("127.0.0.1", 0), Azure) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}"
-        settings = {"endpoint": url, "api_version": "2024-10-21", "concurrency": 1}
+        settings: dict[str, Any] = {"endpoint": url, "api_version": "2024-10-21", "concurrency": 1}
         found = h.run("deployed", items, store=str(tmp_path / "s.db"), template="$text", **settings)
         server.shutdown()
     assert {p.option for p in found} == {0}
