@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.common import add_study, study_items, study_of
+from harness.cli.common import add_study, stream_items, study_of
 from harness.cli.output import emit
 from harness.cli.prompts import system_of, template_of
 from harness.errors import ConfigError
@@ -48,9 +48,8 @@ def run(args: argparse.Namespace) -> int:
     study = study_of(args)
     targets = study_targets(study, args.model)
     prices = study_prices(study)
-    items = study_items(study)
     with Repository(study.store_url) as store:
-        ids = store.add_items(items)
+        ids = store.add_items(stream_items(study))
         if args.dry_run:
             return _dry_run(args, store, ids, targets, prices)
         if args.batch:
