@@ -115,11 +115,22 @@ class LabelStudioSection(Section):
 
 
 class EstimateSection(Section):
-    """Confidence level and kind of interval."""
+    """Confidence level and kind of interval.
+
+    Strata are a column of the items (`strata`), or how certain a panel's vote on them is (`panel`, a file
+    of ratings); not both.
+    """
 
     level: float = Field(default=0.95, gt=0.5, lt=1)
     interval: str = "exact"
     strata: str | None = None
+    panel: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_strata(self) -> EstimateSection:
+        if self.strata and self.panel:
+            raise ValueError("strata are a column or a panel's certainty, not both")
+        return self
 
 
 class Study(Section):

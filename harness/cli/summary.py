@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.costs import cost_per_correct, run_cost, study_prices
 from harness.cli.estimating import Options, estimate_model, headline
+from harness.datasets.ratings import read_ratings
 from harness.errors import BadInput, EstimateError
 from harness.estimate import checks
 from harness.estimate.by_confidence import confidence_strata
 from harness.labels import decode
+from harness.panel.ratings import panel_of
+from harness.panel.strata import certainty_strata
 from harness.report.contents import (
     ESTIMATOR_NAMES,
     ExpertReport,
@@ -77,7 +80,7 @@ def summarise(
         answers,
         protocols=frozenset(q.protocol for q in questions),
         asked=frozenset(q.item_id for q in questions),
-        strata=None if by_confidence else _strata(items, study.estimate.strata),
+        strata=None if by_confidence else _strata(items, study),
         by_confidence=by_confidence,
         options=options or Options(study.estimate.interval, study.estimate.level),
     )
@@ -170,7 +173,14 @@ def _model(
     )
 
 
-def _strata(items: Sequence[Item], column: str | None) -> dict[str, str] | None:
+def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
+    column = study.estimate.strata
+    if study.estimate.panel is not None:
+        path = study.path(study.estimate.panel)
+        certain = certainty_strata(panel_of(read_ratings(path)))
+        if not certain.keys() & {item.id for item in items}:
+            raise BadInput(f"{path}: rates none of the study's items; the column item must hold their ids")
+        return {item.id: certain.get(item.id, "no vote") for item in items}
     if column is None:
         return None
     missing = [item.id for item in items if column not in item.meta]
