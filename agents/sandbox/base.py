@@ -38,12 +38,15 @@ class Limits:
         Calls for one task.
     characters
         Of one answer, and of all that one call carries.
+    idle
+        Seconds that a session may wait for nothing: no call under way, no word from it.
     """
 
     seconds: float = 1.0
     memory: int = 256 << 20
     calls: int = 64
     characters: int = 200_000
+    idle: float = 20.0
 
 
 DEFAULT_LIMITS = Limits()

@@ -19,6 +19,9 @@ def open_sandbox(tier: str = "monty", limits: Limits = DEFAULT_LIMITS) -> Sandbo
     """Return a tier's sandbox, to be opened with ``async with``."""
     if tier == "monty":
         return MontySandbox(limits)
+    if tier == "cpython":
+        from agents.sandbox.cpython import CPythonSandbox
+        return CPythonSandbox(limits)
     raise ConfigError(f"there is no sandbox tier {tier!r}; there are: {', '.join(TIERS)}")
 
 def probe():
