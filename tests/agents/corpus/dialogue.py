@@ -1,3 +1,5 @@
+# ruff: noqa: E501  sources as models write them
+
 """Workflows in which calls read, criticise and route each other."""
 
 DIALOGUE = {

@@ -1,3 +1,5 @@
+# ruff: noqa: E501  sources as models write them
+
 """Workflows that draw several answers and choose among them."""
 
 SAMPLING = {
