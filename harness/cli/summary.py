@@ -74,20 +74,19 @@ def summarise(
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
     chosen = newest_runs(store.runs(), runs)
-    by_confidence = study.estimate.strata == CONFIDENCE and CONFIDENCE not in items[0].meta
     data = _Collected(
         items,
         answers,
         protocols=frozenset(q.protocol for q in questions),
         asked=frozenset(q.item_id for q in questions),
-        strata=None if by_confidence else _strata(items, study),
-        by_confidence=by_confidence,
+        strata=_strata(items, study),
+        by_confidence=_by_confidence(items, study),
         options=options or Options(study.estimate.interval, study.estimate.level),
     )
-    prices = study_prices(study)
+    costs = [run_cost(store, run, study_prices(study)) for run in chosen]
     models = tuple(
-        _model(run, store.predictions(run["id"]), data, truth, run_cost(store, run, prices), curve=curve)
-        for run in chosen
+        _model(run, store.predictions(run["id"]), data, truth, usd, curve=curve)
+        for run, usd in zip(chosen, costs, strict=True)
     )
     return StudyReport(
         name=study.study.name,
@@ -173,6 +172,10 @@ def _model(
     )
 
 
+def _by_confidence(items: Sequence[Item], study: Study) -> bool:
+    return study.estimate.strata == CONFIDENCE and CONFIDENCE not in items[0].meta
+
+
 def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
     column = study.estimate.strata
     if study.estimate.panel is not None:
@@ -181,7 +184,7 @@ def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
         if not certain.keys() & {item.id for item in items}:
             raise BadInput(f"{path}: rates none of the study's items; the column item must hold their ids")
         return {item.id: certain.get(item.id, "no vote") for item in items}
-    if column is None:
+    if column is None or _by_confidence(items, study):
         return None
     missing = [item.id for item in items if column not in item.meta]
     if missing:

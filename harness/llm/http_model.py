@@ -9,7 +9,6 @@ that matter with `orjson`, and imports in a fifth of the SDK's time.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 
@@ -62,7 +61,7 @@ class HttpModel:
         body = orjson.dumps(request_body(request, self._settings))
         session = self._session or self._open()
         try:
-            async with session.post(self._url, data=body) as response:
+            async with session.post(self._url, data=body, allow_redirects=False) as response:
                 data = await response.read()
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._no_answer(error) from error
@@ -87,7 +86,7 @@ class HttpModel:
         url = self._base + "/models"
         timeout = aiohttp.ClientTimeout(total=min(_LOOK_SECONDS, self._settings.timeout))
         try:
-            async with session.get(url, timeout=timeout) as response:
+            async with session.get(url, timeout=timeout, allow_redirects=False) as response:
                 data = await response.read()
         except TimeoutError:  # slow to list is not unreachable
             return
@@ -118,7 +117,7 @@ class HttpModel:
         return self._session
 
     def _no_answer(self, error: Exception) -> TransientModelError:
-        if isinstance(error, TimeoutError | asyncio.TimeoutError):
+        if isinstance(error, TimeoutError):
             message = f"no answer within {self._settings.timeout:g} s"
             return TransientModelError(message, fault=Fault.TIMEOUT)
         if isinstance(error, aiohttp.ClientPayloadError):
