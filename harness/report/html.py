@@ -39,7 +39,7 @@ def render_html(study: StudyReport) -> str:
         import jinja2
 
         from harness.report import plot
-        from harness.report.table import method, percent
+        from harness.report.table import cost, method, percent
     except ImportError as error:
         raise ConfigError(f"the report page needs: pip install 'oversight[report]' ({error})") from None
     environment = jinja2.Environment(
@@ -50,6 +50,7 @@ def render_html(study: StudyReport) -> str:
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
+    environment.filters["cost"] = cost
     environment.filters["method"] = method
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
     return environment.get_template("report.html").render(
