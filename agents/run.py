@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agents.broker import Broker
 from agents.evaluate import evaluate
 from agents.sandbox import DEFAULT_LIMITS, open_sandbox
+from agents.smoke import smoke
 from harness.llm.limit import Limiter
 from harness.llm.models import make_model
 from harness.llm.prepare import Target
@@ -19,7 +20,7 @@ from harness.llm.run import make_spec
 from harness.store.runs import items_by_id, left_to_ask, store_predictions, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from agents.broker import Spent
     from agents.program import Program
@@ -72,6 +73,24 @@ class Plan:
         )
 
 
+def rehearse(plan: Plan, sizes: Iterable[int]) -> None:
+    """Try a plan's workflow for free, on made-up items with so many options.
+
+    Raises
+    ------
+    ProgramRefused
+        If the gate refuses it, or it names no option.
+    ConfigError, SandboxError
+        If there is no such tier, or it does not work here.
+    """
+
+    async def run() -> None:
+        async with open_sandbox(plan.tier) as sandbox:
+            await smoke(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)
+
+    asyncio.run(run())
+
+
 def run_workflow(
     store: Repository,
     ids: Sequence[str],
@@ -103,9 +122,7 @@ def run_workflow(
 
     Raises
     ------
-    ProgramRefused
-        If the gate refuses the workflow.
-    BudgetSpent, FatalModelError, SandboxError, ConfigError
+    BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
         As `agents.evaluate.evaluate` and the model do.
     """
     sandbox = open_sandbox(plan.tier, limits)
@@ -132,8 +149,7 @@ def run_workflow(
 
     async def answer() -> None:
         try:
-            if left:
-                await model.check()
+            await model.check()
             async with sandbox:
                 await _in_portions([found[i] for i in left], settings.concurrency, some, write)
         finally:
@@ -147,7 +163,8 @@ def run_workflow(
             store_predictions(store, rows)
             progress.wrote(rows)
 
-        asyncio.run(answer())
+        if left:
+            asyncio.run(answer())
     return len(left), broker.spent
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agents.library import load
-from agents.run import Plan, run_workflow
-from agents.sandbox import gate, open_sandbox
+from agents.run import Plan, rehearse, run_workflow
 from agents.setting import read_setting
 from harness.cli.common import study_items
 from harness.cli.costs import study_prices
@@ -35,18 +34,19 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     ------
     ConfigError
         If there is no such workflow, model or sandbox tier, or the options do not go together.
+    ProgramRefused
+        If the workflow is refused; nothing is stored then, and nothing paid.
     """
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     program, prices = load(args.workflow), study_prices(study)
-    gate.check(program)
-    open_sandbox(args.sandbox)  # refuses a tier that is not
     items = study_items(study)
     shape, roles = read_setting(study.folder, items)
     names = dict.fromkeys(args.model or study.models)
     plans = [Plan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
+    rehearse(plans[0], sorted({len(item.options) for item in items}))
     targets = [priced(plan.target, prices) for plan in plans]
     budgets = _budgets(args, [target.price for target in targets])
     results: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents.broker import Broker
@@ -14,7 +15,7 @@ from harness.llm.model import Reply
 from harness.types import Item, PredictionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from agents.program import Program
     from agents.roles import Role
@@ -22,11 +23,16 @@ if TYPE_CHECKING:
     from harness.llm.model import Request
 
 SIZES = (2, 4, 11)
-"""Numbers of options that a program must cope with."""
+"""Numbers of options that a program must cope with, if the study has no numbers of its own."""
 
 
 async def smoke(
-    program: Program, *, sandbox: Sandbox, roles: Sequence[Role], shape: Shape = DEFAULT_SHAPE
+    program: Program,
+    *,
+    sandbox: Sandbox,
+    roles: Sequence[Role],
+    shape: Shape = DEFAULT_SHAPE,
+    sizes: Iterable[int] = SIZES,
 ) -> int:
     """Run a program on made-up items of several sizes, with replies that are always in order.
 
@@ -41,8 +47,9 @@ async def smoke(
         If the gate refuses it, or it fails, or does not return an option that the model named.
     """
     most = 0
-    for pick in (0, -1):  # a critic who is content, and one who never is
-        for size in SIZES:
+    shape = replace(shape, style="json")  # whose schema tells the model what to play along with
+    for size in sizes:
+        for pick in (0, -1):  # a critic who is content, and one who never is
             model = _Obliging(pick)
             broker = Broker(model, "smoke", budget=Budget(None, None, FREE))
             (prediction,) = await evaluate(

@@ -41,7 +41,8 @@ class _Shim(ast.NodeTransformer):
         elif name in ("asyncio.create_task", "create_task") and len(node.args) == 1:
             return node.args[0]
         elif name in ("asyncio.gather", "gather") and node.keywords:
-            return ast.Call(ast.Name("_gather_all", ast.Load()), node.args, [])
+            asked = ast.unparse(node.keywords[0].value) != "False"
+            return ast.Call(ast.Name("_gather_all", ast.Load()) if asked else node.func, node.args, [])
         return node
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:

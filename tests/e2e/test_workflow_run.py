@@ -37,7 +37,9 @@ def test_a_workflow_is_a_model_to_everything_after_it(
         cot = oversight("run", "--workflow", "cot", "--model", "m")["workflows"]["m/cot"]
         assert cot["run"] != result["run"]
         assert len(server.prompts) == 150 + 30
-        (tmp_path / "mute.py").write_text("async def forward(task):\n    return '?'\n")
+        (tmp_path / "mute.py").write_text(
+            "async def forward(task):\n    return '?' if 'number' in task.text else 'A'\n"
+        )
         assert oversight("run", "--workflow", "mute.py")["workflows"]["m/mute"]["unreadable"] == 30
     estimates = oversight("estimate")["models"]
     assert set(estimates) == {"m/cot-sc", "m/cot", "m/mute"}
@@ -77,6 +79,7 @@ def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
     [
         (["--workflow", "best"], "there is no workflow 'best'"),
         (["--workflow", "own.py"], "workflow 'own', line 1: may not import os"),
+        (["--workflow", "mute.py"], "workflow 'mute' names no option of 3 in the smoke run"),
         (["--workflow", "cot", "--sandbox", "none"], "there is no sandbox tier 'none'"),
     ],
 )
@@ -89,9 +92,11 @@ def test_what_cannot_be_run_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path, 3)
+    (tmp_path / "mute.py").write_text("async def forward(task):\n    return '?'\n")
     (tmp_path / "own.py").write_text("import os\n\nasync def forward(task):\n    return 'A'\n")
     assert main(["run", *words]) == 2
     assert message in capsys.readouterr().err
+    assert not (tmp_path / "study.db").exists()
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ _WARM = (
 """Imported before anything is locked: afterwards no file can be opened."""
 
 _PATIENCE, _MOMENT = 100, 0.002
+"""Looks, and seconds between them, until a child that should be gone is killed."""
 
 
 def main() -> None:
