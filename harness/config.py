@@ -98,6 +98,12 @@ class ModelSection(_Section):
     tries: int = Field(default=5, ge=1)
 
 
+class PricesSection(_Section):
+    """Where the table of prices lies; see `harness.llm.cost`. Without it, ``prices.toml`` is looked for."""
+
+    file: str | None = None
+
+
 class LabelStudioSection(_Section):
     """Labelling with Label Studio; URL and token come from the environment, never from here.
 
@@ -127,6 +133,7 @@ class Study(_Section):
     experts: ExpertsSection = ExpertsSection()
     prompt: PromptSection = PromptSection()
     models: dict[str, ModelSection] = {}
+    prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)
