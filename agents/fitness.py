@@ -7,7 +7,7 @@ another board of the same answers, without one call.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.archive import Archive
-    from agents.labelled import FloatArray, Labelled
-    from harness.types import Item
+    from agents.labelled import FloatArray, IntArray, Labelled
+    from harness.types import Item, Prediction
 
 _DRAWS = 2000
 
@@ -130,8 +130,9 @@ def score(
     EstimateError
         If nothing is scored, or labels and estimator do not fit.
     """
-    names = [c for c in (ids or archive.candidates) if any((c, r) in archive.answers for r in range(replicates))]
-    stacks = [archive.matrix(names, items, r) for r in range(replicates)]
+    runs = range(replicates)
+    names = [c for c in (ids or archive.candidates) if any((c, r) in archive.answers for r in runs)]
+    stacks = [archive.matrix(names, items, r) for r in runs]
     scores = _mean_over_runs([item_scores(y, labelled, estimator) for y in stacks])
     kept = np.flatnonzero(~np.isnan(scores).all(axis=1))
     names, scores = [names[j] for j in kept], scores[kept]
@@ -146,8 +147,13 @@ def score(
         parents = archive.candidates[name].parents
         against = known.get(parents[0]) if parents else None
         compared = None if against is None else paired(scores[j], scores[against], shrunk.spread)
-        fitness[name] = _fitness(
-            archive, name, items, labelled, scores[j], shrunk, j, best[j], compared, estimator, stacks[0][kept[j]]
+        fitness[name] = Fitness(
+            estimator=estimator,
+            **_labels_used(scores[j], stacks[0][kept[j]], labelled),
+            **_estimate(scores[j], shrunk, j),
+            p_best=float(best[j]),
+            parent=compared,
+            **_counts(archive.predictions(name, items)),
         )
     return Board(tuple(names), scores, shrunk, fitness)
 
@@ -170,44 +176,39 @@ def _p_best(shrunk: Shrunk) -> FloatArray:
     return share
 
 
-def _fitness(
-    archive: Archive,
-    name: str,
-    items: Sequence[Item],
-    labelled: Labelled,
-    scores: FloatArray,
-    shrunk: Shrunk,
-    j: int,
-    p_best: float,
-    compared: Paired | None,
-    estimator: str,
-    y: FloatArray,
-) -> Fitness:
-    scored = ~np.isnan(scores)
-    n = int(scored.sum())
-    predictions = archive.predictions(name, items)
-    refused = labelled.refused & (labelled.truth < 0)[:, None] & (y >= UNREADABLE)[:, None]
-    hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
-    asked = int(refused.any(axis=1).sum())
+def _estimate(scores: FloatArray, shrunk: Shrunk, j: int) -> dict[str, Any]:
+    n = int((~np.isnan(scores)).sum())
     mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
     half = 1.96 * float(np.hypot(sd, shrunk.level_se))
-    total = max(1, len(predictions))
-    return Fitness(
-        estimator=estimator,
-        n_items=n,
-        n_ordinary=int((scored & (labelled.truth >= 0)).sum()),
-        n_complementary=int((scored & (labelled.truth < 0)).sum()),
-        q_raw=1 - float(hit.sum()) / asked if asked else None,
-        value=float(np.nanmean(scores)),
-        se=float(np.nanstd(scores, ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
-        se_relative=float(shrunk.se_relative[j]),
-        mean=mean,
-        sd=sd,
-        low=mean - half,
-        high=mean + half,
-        p_best=float(p_best),
-        parent=compared,
-        tokens=sum(p.input_tokens + p.output_tokens for p in predictions) / total,
-        invalid_rate=sum(p.status is PredictionStatus.UNREADABLE for p in predictions) / total,
-        error_rate=sum(p.status is PredictionStatus.FAILED for p in predictions) / total,
-    )
+    return {
+        "value": float(np.nanmean(scores)),
+        "se": float(np.nanstd(scores, ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
+        "se_relative": float(shrunk.se_relative[j]),
+        "mean": mean,
+        "sd": sd,
+        "low": mean - half,
+        "high": mean + half,
+    }
+
+
+def _labels_used(scores: FloatArray, y: IntArray, labelled: Labelled) -> dict[str, Any]:
+    scored = ~np.isnan(scores)
+    ordinary = labelled.truth >= 0
+    refused = labelled.refused & (~ordinary & (y >= UNREADABLE))[:, None]
+    hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
+    asked = int(refused.any(axis=1).sum())
+    return {
+        "n_items": int(scored.sum()),
+        "n_ordinary": int((scored & ordinary).sum()),
+        "n_complementary": int((scored & ~ordinary).sum()),
+        "q_raw": 1 - float(hit.sum()) / asked if asked else None,
+    }
+
+
+def _counts(predictions: Sequence[Prediction]) -> dict[str, Any]:
+    n = max(1, len(predictions))
+    return {
+        "tokens": sum(p.input_tokens + p.output_tokens for p in predictions) / n,
+        "invalid_rate": sum(p.status is PredictionStatus.UNREADABLE for p in predictions) / n,
+        "error_rate": sum(p.status is PredictionStatus.FAILED for p in predictions) / n,
+    }

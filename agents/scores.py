@@ -23,6 +23,7 @@ the delta method, u_i from (★) in `harness.estimate.likelihood`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ from harness.errors import EstimateError
 from harness.estimate.asked import Routed, accuracy_target
 from harness.estimate.component import Component
 from harness.estimate.crossfit import crossfitted_posterior
-from harness.estimate.ivw import ivw, plugin_weight, varies
+from harness.estimate.ivw import plugin_weight, varies
 from harness.estimate.likelihood import inside, maximum_likelihood
 from harness.estimate.outcomes import pseudo_outcomes
 
@@ -128,7 +129,7 @@ def _transformed(readable: IntArray, avoided: IntArray, effective: FloatArray) -
 
 
 def _raw(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
-    scores: FloatArray = np.where(effective > 2, avoided.astype(np.float64), np.nan) * np.where(readable, 1, 0)
+    scores: FloatArray = np.where(effective > 2, avoided & readable, np.nan)
     return scores
 
 
@@ -163,14 +164,13 @@ def _routed(y: IntArray, labelled: Labelled, columns: IntArray, estimator: str) 
     complete = (y != MISSING).all(axis=1)
     if complete.any():
         data = _with_posterior(data, y[complete])
-    rows = [pseudo_outcomes(accuracy_target(np.maximum(row, -1), data.propensities.shape[1]), data) for row in y]
+    width = data.propensities.shape[1]
+    rows = [pseudo_outcomes(accuracy_target(np.maximum(row, UNREADABLE), width), data) for row in y]
     scores: FloatArray = np.where(y == MISSING, np.nan, np.array(rows))
     return scores
 
 
 def _with_posterior(data: Routed, votes: IntArray) -> Routed:
-    from dataclasses import replace
-
     return replace(data, posterior=crossfitted_posterior(votes.T, data))
 
 
