@@ -32,20 +32,15 @@ class Adas:
 
     async def propose(self, view: View) -> Proposal:
         """Idea, reflection, check: three calls; a later one that fails leaves the earlier program."""
-        talk = Conversation(
-            self.optimiser, f"meta/{self.name}/{view.slot}", [Message("system", render("system"))]
-        )
-        prompt = render(
-            "adas", task=self.optimiser.task, guide=self.optimiser.guide, archive=archive_text(view)
-        )
+        talk = Conversation.begin(self.optimiser, self.name, view.slot)
+        told = {"task": self.optimiser.task, "guide": self.optimiser.guide, "archive": archive_text(view)}
         try:
-            found = await talk.ask(prompt, _FIELDS)
+            found = await talk.ask(render("adas", **told), _FIELDS)
         except ReplyRefused as error:
             return Proposal(None, self.name, refused=str(error), log=tuple(talk.log), tokens=talk.tokens)
         last = view.candidate(view.board.ids[-1])
-        previous = (
-            f" The last workflow before it was {last.program.name!r}: {last.note or last.program.thought}"
-        )
+        meant = last.note or last.program.thought
+        previous = f" The last workflow before it was {last.program.name!r}: {meant}"
         for prompt in (render("adas_reflect", previous=previous), render("adas_check")):
             try:
                 found = await talk.ask(prompt, _FIELDS)
@@ -64,17 +59,11 @@ async def mended(
     """Show a refused program with the reason and ask for it mended; None if the reply is of no use."""
     if proposal.program is None:
         return None
-    talk = Conversation(
-        optimiser,
-        f"meta/{name}/{view.slot}/repair/{attempt}",
-        [
-            Message("system", render("system")),
-            Message("user", f"{optimiser.guide}\n\n```python\n{proposal.program.source}```"),
-            Message("assistant", "Understood."),
-        ],
-        list(proposal.log),
-        proposal.tokens,
-    )
+    talk = Conversation.begin(optimiser, name, view.slot, "repair", attempt)
+    talk.messages.append(Message("user", f"{optimiser.guide}\n\n```python\n{proposal.program.source}```"))
+    talk.messages.append(Message("assistant", "Understood."))
+    talk.log += proposal.log
+    talk.tokens = proposal.tokens
     try:
         found = await talk.ask(render("repair", reason=reason), _FIELDS)
     except ReplyRefused:

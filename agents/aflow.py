@@ -12,14 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from agents import select
 from agents.adas import mended, proposal_of
 from agents.brief import cases, experience, standing
 from agents.meta import Conversation, Optimiser, ReplyRefused, render
+from agents.parents import draw_parent
 from agents.state import Proposal, View
-from harness.llm.model import Message
 
 if TYPE_CHECKING:
     from agents.archive import Candidate
@@ -40,9 +37,7 @@ class AFlow:
         """One change of one parent; the same change again is asked to be another, once."""
         chosen = parent(view)
         tried = {view.candidate(c).note for c in view.board.ids if chosen.id in view.candidate(c).parents}
-        talk = Conversation(
-            self.optimiser, f"meta/{self.name}/{view.slot}", [Message("system", render("system"))]
-        )
+        talk = Conversation.begin(self.optimiser, self.name, view.slot)
         prompt = render(
             "aflow",
             task=self.optimiser.task,
@@ -69,12 +64,6 @@ class AFlow:
 
 
 def parent(view: View) -> Candidate:
-    """Draw among the start and the best others, by the published formula in parity mode."""
+    """Draw among the start and the three best others."""
     others = [c for c in view.board.ranked() if c != view.state.start]
-    ids = [view.state.start, *others[: POOL - 1]]
-    found = [view.board.fitness[c] for c in ids]
-    if view.state.settings.parity:
-        p = select.published_probabilities(np.array([f.value for f in found]))
-    else:
-        p = select.probabilities(np.array([f.mean for f in found]), np.array([f.se_relative for f in found]))
-    return view.candidate(ids[select.choose(p, view.rng)])
+    return draw_parent(view, [view.state.start, *others[: POOL - 1]])

@@ -76,7 +76,8 @@ async def cases(view: View, candidate: Candidate, most: int = CASES, *, refuted_
     await view.state.answer(candidate, items, 0)
     scores = item_scores(view.state.archive.matrix([candidate.id], items), labelled, "transformed")[0]
     answers = {p.item_id: p for p in view.state.archive.predictions(candidate.id, items)}
-    refuted, open_ = [], []
+    refuted: list[str] = []
+    open_: list[str] = []
     for i in view.rng.permutation(len(items)):
         item, prediction = items[i], answers[items[i].id]
         if prediction.status is PredictionStatus.FAILED or not labelled.answered[i]:

@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from agents.cache import CallCache
+from agents.reply import missing
+from harness.errors import BudgetSpent, FatalModelError, ModelError, TransientModelError
+from harness.llm.model import Message, Reply
+from harness.llm.retry import ask_with_retries
+from harness.store.calls import StoredCall
+
 if TYPE_CHECKING:
-    from harness.llm.cost import Budget
-    from harness.llm.model import Model, Reply, Request
+    from harness.llm.cost import Budget, Price, Reservation
+    from harness.llm.model import Model, Request
     from harness.store.repository import Repository
+
+OUTPUT_CAP = 2048
+"""Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
+
+_BYTES_PER_TOKEN = 2
+"""Lower than any text's, so that what is held back for a prompt is enough."""
+
+_LOOK_AGAIN = 0.05
+"""Seconds until a call that the budget has no room for looks whether others gave some back."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a broker has done since it was made: calls paid for, calls found in the cache, and so on."""
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    repaired: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 class Broker:
@@ -20,7 +54,10 @@ class Broker:
     name
         Name of model and endpoint; part of every cache key.
     budget
-        Holds back what a call may cost before it is sent; shared with the optimiser's calls.
+        Holds back what a call may cost before it is sent; shared with the optimiser's calls. One in
+        dollars refuses a model without a price when it is made.
+    price
+        For the cost noted with each stored call; None notes that it is unknown.
     store
         Database whose table `call` is the cache; None keeps the cache in memory.
     concurrency
@@ -35,11 +72,18 @@ class Broker:
         name: str,
         *,
         budget: Budget,
+        price: Price | None = None,
         store: Repository | None = None,
         concurrency: int = 8,
         tries: int = 5,
     ) -> None:
-        raise NotImplementedError
+        self._model, self._name, self._budget, self._price = model, name, budget, price
+        self._cache = CallCache(store)
+        self._tries = tries
+        self._free = asyncio.Semaphore(concurrency)
+        self._under_way: dict[str, asyncio.Task[Reply]] = {}
+        self._answered = False
+        self.spent = Spent()
 
     async def ask(self, request: Request, path: str) -> Reply:
         """Answer a request from the cache, or ask the model.
@@ -47,7 +91,8 @@ class Broker:
         Parameters
         ----------
         request
-            What to send; with a schema, a reply that does not follow it gets one repair turn.
+            What to send; with a schema, a reply that lacks one of its required fields gets one
+            repair turn, and is returned as it is if that does not help.
         path
             Names the draw: item/replicate/call path/occurrence. The same request on another path
             is another draw; the same on the same path is the same reply, whoever asks.
@@ -61,4 +106,117 @@ class Broker:
         FatalModelError
             If the endpoint refuses in a way that no repetition mends.
         """
-        raise NotImplementedError
+        if request.max_tokens is None:
+            request = replace(request, max_tokens=OUTPUT_CAP)
+        reply = await self._draw(request, path)
+        lacking = missing(reply.text, request.schema.get("required", ())) if request.schema else []
+        if not lacking:
+            return reply
+        self.spent.repaired += 1
+        wish = (
+            "That was not what was asked for: the JSON object is missing or lacks "
+            f"{json.dumps(lacking)}. Reply with the complete JSON object and nothing else.\n"
+        )
+        turns = (*request.messages, Message("assistant", reply.text), Message("user", wish))
+        second = await self._draw(replace(request, messages=turns), f"{path}/repair")
+        tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
+        return Reply(second.text, second.finish_reason, *tokens)
+
+    async def close(self) -> None:
+        """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    async def _draw(self, request: Request, path: str) -> Reply:
+        """One draw from the cache, from the same call under way, or from the model."""
+        key = _key(self._name, request, path)
+        task = self._under_way.get(key)
+        if task is None:
+            task = asyncio.create_task(self._look_up(key, request))
+            self._under_way[key] = task
+            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        else:
+            self.spent.cached += 1
+        # Shielded: others may wait for the same call, and what is paid for is to be stored.
+        return await asyncio.shield(task)
+
+    async def _look_up(self, key: str, request: Request) -> Reply:
+        stored = await self._cache.get(key)
+        if stored is not None:
+            self.spent.cached += 1
+            return Reply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
+        async with self._free:
+            started = time.perf_counter()
+            try:
+                reply = await self._pay(request)
+            except ModelError as error:
+                self.spent.failed += 1
+                await self._keep(key, request, Reply("", ""), started, str(error) or type(error).__name__)
+                raise
+            await self._keep(key, request, reply, started, "")
+        return reply
+
+    async def _pay(self, request: Request) -> Reply:
+        """Ask; a second time with twice the room if the answer is empty or cut short."""
+        used_in = used_out = 0
+        for room in (1, 2):
+            asked = replace(request, max_tokens=(request.max_tokens or OUTPUT_CAP) * room)
+            reply = await self._send(asked)
+            used_in, used_out = used_in + reply.input_tokens, used_out + reply.output_tokens
+            if reply.text.strip() and reply.finish_reason != "length":
+                return replace(reply, input_tokens=used_in, output_tokens=used_out)
+        what = "empty" if not reply.text.strip() else f"cut off at {asked.max_tokens} tokens"
+        raise TransientModelError(f"the reply was {what} ({reply.finish_reason})")
+
+    async def _send(self, request: Request) -> Reply:
+        held = await self._hold(_tokens(request), request.max_tokens or OUTPUT_CAP)
+        try:
+            reply, _ = await ask_with_retries(self._model.ask, request, self._tries)
+        except FatalModelError as error:
+            if not self._answered:
+                raise
+            # An endpoint that has answered before refuses this request, not us.
+            raise TransientModelError(str(error)) from error
+        else:
+            self._answered = True
+            self.spent.calls += 1
+            self.spent.input_tokens += reply.input_tokens
+            self.spent.output_tokens += reply.output_tokens
+            self._budget.settle(held, reply.input_tokens, reply.output_tokens)
+            return reply
+        finally:
+            self._budget.release(held)
+
+    async def _hold(self, input_tokens: int, output_tokens: int) -> Reservation:
+        """Hold back what a call may use; calls under way may yet give back what they do not."""
+        while True:
+            try:
+                return self._budget.reserve(input_tokens, output_tokens)
+            except BudgetSpent:
+                if not self._budget.under_way:
+                    raise
+                await asyncio.sleep(_LOOK_AGAIN)
+
+    async def _keep(self, key: str, request: Request, reply: Reply, started: float, error: str) -> None:
+        usd = self._price and self._price.dollars(reply.input_tokens, reply.output_tokens)
+        await self._cache.add(
+            StoredCall(
+                key,
+                request.text(),
+                reply.text,
+                reply.finish_reason,
+                reply.input_tokens,
+                reply.output_tokens,
+                usd,
+                (time.perf_counter() - started) * 1000,
+                error,
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+        )
+
+
+def _key(name: str, request: Request, path: str) -> str:
+    return hashlib.sha256("\x1f".join((name, request.text(), path)).encode()).hexdigest()
+
+
+def _tokens(request: Request) -> int:
+    return sum(len(m.content.encode()) // _BYTES_PER_TOKEN + 8 for m in request.messages)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
-from agents.shape import Shape
+from agents.desk import Desk
+from agents.sandbox import gate
+from agents.shape import DEFAULT_SHAPE, Shape
+from harness.llm.answer import Unreadable, parse_answer
+from harness.types import Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,10 +17,11 @@ if TYPE_CHECKING:
     from agents.broker import Broker
     from agents.program import Program
     from agents.roles import Role
-    from agents.sandbox import Sandbox
-    from harness.types import Item, Prediction
+    from agents.sandbox import Outcome, Sandbox
+    from harness.types import Item
 
-DEFAULT_SHAPE = Shape()
+BATCH = 64
+"""Items of one session: enough that its start costs nothing, few enough to hold in memory."""
 
 
 async def evaluate(
@@ -32,8 +38,7 @@ async def evaluate(
 
     A program that raises, loops or passes a limit has answered and named no option: UNREADABLE,
     which is wrong on the accuracy scale, so that crashing never pays. Only what the program cannot
-    help is FAILED: a call that failed after all retries (whatever the program made of it), or a
-    sandbox that broke of itself.
+    help is FAILED: a call that failed after all retries, whatever the program made of it.
 
     Parameters
     ----------
@@ -66,6 +71,45 @@ async def evaluate(
     FatalModelError
         If the endpoint refuses in a way that no repetition mends.
     SandboxError
-        If the sandbox cannot be started.
+        If the sandbox itself cannot work.
     """
-    raise NotImplementedError
+    gate.check(program)
+    batches = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+
+    async def answer(batch: Sequence[Item]) -> list[Prediction]:
+        desk = Desk(batch, broker, roles, shape, replicate, sandbox)
+        outcomes = await sandbox.run(program, desk.payloads(), desk)
+        if desk.fatal is not None:
+            raise desk.fatal
+        return [_prediction(desk, j, outcome) for j, outcome in enumerate(outcomes)]
+
+    tasks = [asyncio.create_task(answer(batch)) for batch in batches]
+    try:
+        return [prediction for done in await asyncio.gather(*tasks) for prediction in done]
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _prediction(desk: Desk, index: int, outcome: Outcome) -> Prediction:
+    item, tally = desk.items[index], desk.tallies[index]
+    option, status, reason = None, PredictionStatus.UNREADABLE, outcome.reason
+    if tally.failed:
+        status, reason = PredictionStatus.FAILED, tally.failed
+    elif outcome.answer is not None:
+        shown = parse_answer(outcome.answer, item.shown_options)
+        if isinstance(shown, Unreadable):
+            reason = shown.reason
+        else:
+            option, status, reason = item.permutation[shown], PredictionStatus.OK, ""
+    return Prediction(
+        item.id,
+        option,
+        status,
+        reason,
+        sample=desk.replicate,
+        raw=outcome.answer or "",
+        input_tokens=tally.input_tokens,
+        output_tokens=tally.output_tokens,
+        seconds=tally.seconds,
+    )

@@ -75,6 +75,12 @@ class Conversation:
     tokens: int = 0
     _turns: int = 0
 
+    @classmethod
+    def begin(cls, optimiser: Optimiser, *path: object) -> Conversation:
+        """Open one with the system message; `path` names the proposal."""
+        name = "/".join(("meta", *map(str, path)))
+        return cls(optimiser, name, [Message("system", render("system"))])
+
     async def ask(self, prompt: str, fields: Sequence[str]) -> dict[str, str]:
         """Ask for an object with these fields, all of them non-empty texts.
 

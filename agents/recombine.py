@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents import genes, select
+from agents import genes
+from agents.parents import draw_parent
 from agents.program import Program
 from agents.state import Proposal, View
 
@@ -64,9 +65,9 @@ class Recombine:
     async def propose(self, view: View) -> Proposal:
         """Change one parent, or mix two; a program that is there already is changed again."""
         known = set(view.board.ids)
-        first = parent(view)
+        first = draw_parent(view, view.board.ranked())
         for _ in range(TRIES):
-            second = parent(view)
+            second = draw_parent(view, view.board.ranked())
             op, (source, note) = self._edit(first, second, view.rng)
             program = Program(f"{first.program.name.split('+')[0]}+{view.slot + 1}", source, note)
             if note and program.id not in known:
@@ -77,7 +78,7 @@ class Recombine:
     async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> Proposal:
         """Take another draw: nothing here can read an error."""
         again = await self.propose(view)
-        return Proposal(again.program, again.op, again.parents, again.note, again.refused, (reason,))
+        return replace(again, log=(*proposal.log, f"draw {attempt + 1}: {reason}"))
 
     def _edit(self, first: Candidate, second: Candidate, rng: np.random.Generator) -> tuple[str, Edit]:
         """One to three edits of the first parent."""
@@ -131,17 +132,6 @@ class Recombine:
         else:
             choices = (value / 2, value * 2)
         return choices[int(rng.integers(len(choices)))]
-
-
-def parent(view: View) -> Candidate:
-    """Draw a parent among the board's candidates (`agents.select`), as published in parity mode."""
-    ids = view.board.ranked()
-    found = [view.board.fitness[c] for c in ids]
-    if view.state.settings.parity:
-        p = select.published_probabilities(np.array([f.value for f in found]))
-    else:
-        p = select.probabilities(np.array([f.mean for f in found]), np.array([f.se_relative for f in found]))
-    return view.candidate(ids[select.choose(p, view.rng)])
 
 
 def _drop_thinking(_: Recombine, source: str, __: str, ___: np.random.Generator) -> Edit:

@@ -16,7 +16,6 @@ from agents.aflow import parent
 from agents.brief import cases, standing
 from agents.meta import Conversation, Optimiser, ReplyRefused, render
 from agents.state import Proposal, View
-from harness.llm.model import Message
 
 if TYPE_CHECKING:
     from agents.fitness import Fitness
@@ -35,9 +34,7 @@ class Reflect:
         """One diagnosis and one change of one parent."""
         chosen = parent(view)
         fitness = view.board.fitness[chosen.id]
-        talk = Conversation(
-            self.optimiser, f"meta/{self.name}/{view.slot}", [Message("system", render("system"))]
-        )
+        talk = Conversation.begin(self.optimiser, self.name, view.slot)
         prompt = render(
             "reflect",
             task=self.optimiser.task,

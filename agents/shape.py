@@ -43,6 +43,8 @@ class Shape:
         Shown, as earlier turns, in the calls that ask for an answer.
     max_words
         Longest text of an item that is shown, in words; None shows all.
+    code
+        Whether a program may have code that the model wrote run, in a sandbox of its own.
     """
 
     answer: Literal["letter", "option"] = "letter"
@@ -50,3 +52,7 @@ class Shape:
     max_tokens: int = 2048
     examples: tuple[Example, ...] = ()
     max_words: int | None = None
+    code: bool = False
+
+
+DEFAULT_SHAPE = Shape()

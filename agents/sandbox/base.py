@@ -1,43 +1,55 @@
-"""What a sandbox is to everything else: it runs a program over tasks and lets it reach one function."""
+"""What a sandbox is to everything else: it runs a program over tasks and lets it reach one host."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from agents.program import Program
 
 Payload = dict[str, Any]
 """What crosses the border: JSON and nothing else."""
 
-Ask = Callable[[int, Payload], Awaitable[Payload]]
-"""``ask(index of the task, call) -> reply``: the only way out of a sandbox."""
+
+class Host(Protocol):
+    """The only thing outside that a program reaches."""
+
+    def begin(self, index: int) -> None:
+        """Note that a task starts, possibly again: what it called before, it will call again."""
+        ...
+
+    async def ask(self, index: int, call: Payload) -> Payload:
+        """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may use; a program that passes one is stopped, and that is its own fault.
+    """What a program may use; one that passes a limit is stopped, and that is its own fault.
 
     Attributes
     ----------
     seconds
-        Computing time for one item, without the waiting for calls.
+        Computing time between two calls; waiting for calls does not count.
     memory
-        Bytes that a session may hold, for all its items together.
+        Bytes that a session may hold, for all its tasks together.
     calls
-        Calls for one item.
-    output
-        Characters of an answer, and of all arguments of one call.
+        Calls for one task.
+    characters
+        Of one answer, and of all that one call carries.
     idle
-        Seconds that a session may wait for nothing.
+        Seconds that a session may wait for nothing: no call under way, no word from it.
     """
 
     seconds: float = 1.0
     memory: int = 256 << 20
     calls: int = 64
-    output: int = 200_000
-    idle: float = 5.0
+    characters: int = 200_000
+    idle: float = 20.0
+
+
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +62,10 @@ class Outcome:
         The text that ``forward`` returned; None if it returned none.
     reason
         Why there is none, in words: the program's exception, or the limit it passed.
-    broken
-        Whether the sandbox, not the program, failed.
     """
 
     answer: str | None
     reason: str = ""
-    broken: bool = False
 
 
 class Sandbox(Protocol):
@@ -67,16 +76,72 @@ class Sandbox(Protocol):
         """``"monty"``, ``"cpython"`` or ``"bubblewrap"``."""
         ...
 
-    async def run(self, program: Program, tasks: Sequence[Payload], ask: Ask) -> list[Outcome]:
+    @property
+    def limits(self) -> Limits:
+        """What a program may use."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
         """Run ``forward`` on every task, all in one session, and return the outcomes in order.
 
         Raises
         ------
+        ProgramRefused
+            If the static gate refuses the source.
         SandboxError
             If the sandbox itself cannot work.
         """
         ...
 
+    async def run_code(self, code: str) -> str:
+        """Run Python that reaches nothing at all; return what it printed, or ``"error: …"``."""
+        ...
+
     def restrictions(self) -> str:
         """What a program may not use on this tier, in words for whoever writes programs."""
         ...
+
+
+class Stopped(Exception):
+    """A session ended before its tasks did; the message says what one of them did."""
+
+
+async def run_together(
+    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]], tasks: Sequence[Payload], host: Host
+) -> list[Outcome]:
+    """Run all tasks in one session; if one of them stops it, each in its own to see which.
+
+    Calls made before are in the broker's cache, so that nothing is paid for twice. A worker that
+    dies of itself is not the program's fault: only what stops a session twice is put down to it.
+    """
+    try:
+        return await session(tasks, host)
+    except Stopped:
+        return [await _run_alone(session, task, _Shifted(host, j)) for j, task in enumerate(tasks)]
+
+
+async def _run_alone(
+    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]], task: Payload, host: Host
+) -> Outcome:
+    try:
+        return (await session([task], host))[0]
+    except Stopped as stopped:
+        return Outcome(None, str(stopped))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shifted:
+    """The host of one task of many, as the only task of a session sees it."""
+
+    host: Host
+    index: int
+
+    def begin(self, index: int) -> None:
+        self.host.begin(self.index + index)
+
+    async def ask(self, index: int, call: Payload) -> Payload:
+        return await self.host.ask(self.index + index, call)

@@ -140,6 +140,25 @@ class LabelQuarantineRow(SQLModel, table=True):
     detail: str
 
 
+class CallRow(SQLModel, table=True):
+    """A call to a model and what came of it; `key` is the hash of model, request and draw.
+
+    A failed call has an `error` and gives way to the next try. `usd` is None if no price is known.
+    """
+
+    __tablename__ = "call"
+    key: str = Field(primary_key=True)
+    request: str
+    reply: str
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    ms: float
+    error: str
+    created: str
+
+
 class SearchRow(SQLModel, table=True):
     """A search for a better workflow; `spec` is all that decides how it goes."""
 
