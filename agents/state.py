@@ -137,9 +137,8 @@ class State:
     progress: Callable[[str], None] = field(default=lambda _: None)
 
     def items(self, split: str) -> tuple[Item, ...]:
-        """Items of a split in their order; of ``select`` as many as the last rung."""
-        items = self.archive.splits.get(split, ())
-        return items[: self.settings.rungs[-1]] if split == "select" else items
+        """Items of a split in their order."""
+        return self.archive.splits.get(split, ())
 
     def board(self, ids: Sequence[str] | None = None) -> Board:
         """The archive on the selection items."""

@@ -8,22 +8,20 @@ uniformly. A twentieth of e is drawn afresh in every run, as with a model at a t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import ndtri
 
 from agents import select
 from agents.labelled import FloatArray, IntArray, Labelled
+from agents.power import Kind, simulated_labels
 from agents.program import Program
 from agents.state import Proposal, View
-from harness.estimate.allocation import draw_options
 from harness.seeding import derive_seed
 from harness.types import Item, Prediction
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05
-Kind = Literal["complementary", "natural", "routed", "ordinary"]
 
 
 @dataclass
@@ -74,32 +72,12 @@ class Task:
     def labelled(self, rows: slice, kind: Kind, voters: Sequence[Program] = ()) -> Labelled:
         """One expert answer about each of these items.
 
-        ``complementary``: a wrong option, uniformly (the expert always says no); ``natural``: a uniform
-        option, yes or no; ``routed``: an option by .8 of the voters' vote share and .2 uniformly.
+        The kinds are those of `agents.power.simulated_labels`.
         """
-        truth, items = self.truth[rows], self.items[rows]
-        n, K = len(items), self.K
         rng = np.random.default_rng([self.seed, 2, rows.start or 0])
-        pi: FloatArray = np.zeros((n, K))
-        if kind == "complementary":
-            asked = (truth + 1 + rng.integers(K - 1, size=n)) % K
-        elif kind == "routed":
-            votes = np.stack([self.answers(p)[rows] for p in voters])
-            pi = 0.8 * np.stack([(votes == k).mean(axis=0) for k in range(K)], axis=1) + 0.2 / K
-            asked = draw_options(pi, rng)
-        else:
-            asked = truth if kind == "ordinary" else rng.integers(K, size=n)
-        yes = asked == truth
-        refused = np.zeros((n, K), np.bool_)
-        refused[np.flatnonzero(~yes), asked[~yes]] = True
-        return Labelled(
-            tuple(x.id for x in items),
-            np.full(n, K),
-            np.where(yes, truth, -1),
-            refused,
-            pi,
-            np.full(n, kind == "routed"),
-        )
+        votes = np.array([self.answers(p)[rows] for p in voters])
+        labelled = simulated_labels(self.truth[rows], votes, self.K, kind, rng)
+        return replace(labelled, items=tuple(x.id for x in self.items[rows]))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.errors import ConfigError, DataError
+from harness.search_settings import SearchSection
 
 STUDY_FILE = "study.toml"
 LOCAL_ENDPOINT = "local"
@@ -135,6 +136,7 @@ class Study(_Section):
     models: dict[str, ModelSection] = {}
     prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
+    search: SearchSection = SearchSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)
 

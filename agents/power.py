@@ -1,0 +1,138 @@
+"""What a search can see before it starts: the smallest difference its labels show, and what would help.
+
+Two programs of accuracy .6 are simulated as language models err (`harness.estimate.stylised`), labelled
+as the items at hand are, and scored as the search scores; the spread of their difference per item is
+what counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from agents.gate import items_for, minimum_detectable
+from agents.labelled import FloatArray, IntArray, Labelled
+from agents.scores import item_scores
+from harness.estimate.allocation import draw_options
+from harness.estimate.stylised import stylised_population
+
+SIMULATED = 8000
+GUESS = 0.6
+
+Kind = Literal["complementary", "natural", "routed", "ordinary"]
+NAMES: dict[Kind, str] = {
+    "complementary": "no-answers alone",
+    "natural": "yes/no answers about a random option",
+    "routed": "yes/no answers about options the programs choose",
+    "ordinary": "checked answers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What can be seen.
+
+    Attributes
+    ----------
+    n, K
+        Labelled selection items and their numbers of options, as text.
+    kind
+        How they are labelled.
+    detectable
+        Smallest difference that is found four times in five.
+    alternatives
+        Label kind → smallest difference with as many items.
+    needed
+        Difference → items of the present kind that would show it.
+    """
+
+    n: int
+    K: str
+    kind: Kind
+    detectable: float
+    alternatives: dict[str, float]
+    needed: dict[float, int]
+
+    def lines(self) -> list[str]:
+        """In words, for whoever is about to spend money."""
+        more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
+        other = "; ".join(f"{name}: {100 * d:.0f} points" for name, d in self.alternatives.items())
+        return [
+            f"with {self.n} questions at K = {self.K} ({NAMES[self.kind]}) you cannot see differences "
+            f"under {100 * self.detectable:.0f} points between two workflows",
+            f"questions of this kind needed: {more}",
+            f"with as many questions of another kind: {other}",
+        ]
+
+
+def power(labelled: Labelled) -> Power:
+    """Tell what the labels of the selection items can show."""
+    answered = labelled.answered
+    options = Counter(labelled.n_options[answered].tolist())
+    n = options.total()
+    kind: Kind = "natural" if labelled.n_ordinary else "complementary"
+    if labelled.routed.any():
+        kind = "routed"
+    elif labelled.n_complementary == 0:
+        kind = "ordinary"
+    spreads = {k: _per_item_sd(options, k) for k in NAMES}
+    return Power(
+        n=n,
+        K="/".join(str(k) for k in sorted(options)),
+        kind=kind,
+        detectable=minimum_detectable(spreads[kind] / np.sqrt(n)),
+        alternatives={
+            NAMES[k]: minimum_detectable(sd / np.sqrt(n)) for k, sd in spreads.items() if k != kind
+        },
+        needed={d: items_for(spreads[kind], d) for d in (0.1, 0.05)},
+    )
+
+
+def _per_item_sd(options: Counter[int], kind: Kind) -> float:
+    """Standard deviation of the difference of two programs' scores on one item."""
+    shares = {K: max(200, round(SIMULATED * count / options.total())) for K, count in options.items()}
+    gaps = [_gaps(K, kind, n) for K, n in shares.items()]
+    return float(np.concatenate(gaps).std())
+
+
+def _gaps(K: int, kind: Kind, n: int) -> FloatArray:
+    rng = np.random.default_rng([K, n])
+    truth, predicted = stylised_population(n, K, [GUESS, GUESS], rng)
+    scores = item_scores(predicted.T, simulated_labels(truth, predicted.T, K, kind, rng), "ml")
+    gaps: FloatArray = scores[0] - scores[1]
+    return gaps
+
+
+def simulated_labels(
+    truth: IntArray, votes: IntArray, K: int, kind: Kind, rng: np.random.Generator
+) -> Labelled:
+    """One error-free expert answer per item of a simulated population.
+
+    Parameters
+    ----------
+    truth, votes
+        Shapes (n,) and (M, n).
+    kind
+        ``complementary``: about a uniform wrong option, so always no; ``natural``: about a uniform
+        option; ``routed``: about an option drawn by .8 of the vote share and .2 uniformly;
+        ``ordinary``: about the true one.
+    """
+    n = len(truth)
+    pi: FloatArray = np.zeros((n, K))
+    asked: IntArray
+    if kind == "complementary":
+        asked = (truth + 1 + rng.integers(K - 1, size=n)) % K
+    elif kind == "routed":
+        pi = 0.8 * np.stack([(votes == k).mean(axis=0) for k in range(K)], axis=1) + 0.2 / K
+        asked = draw_options(pi, rng)
+    else:
+        asked = truth if kind == "ordinary" else rng.integers(K, size=n)
+    yes = asked == truth
+    refused = np.zeros((n, K), np.bool_)
+    refused[np.flatnonzero(~yes), asked[~yes]] = True
+    known = np.where(yes, truth, -1)
+    ids = tuple(str(i) for i in range(n))
+    return Labelled(ids, np.full(n, K), known, refused, pi, np.full(n, kind == "routed"))
