@@ -21,7 +21,7 @@ from agents.program import Program
 from agents.state import Proposal, View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from agents.archive import Candidate
     from agents.genes import Value
@@ -47,6 +47,10 @@ class Wordings:
         """Read ``prompts/wordings.toml``."""
         table = tomllib.loads((files("agents") / "prompts" / "wordings.toml").read_text(encoding="utf-8"))
         return cls(tuple(table["instruction"]), tuple(table["role"]))
+
+    def with_roles(self, texts: Iterable[str]) -> Wordings:
+        """Add a study's own roles."""
+        return replace(self, role=tuple(dict.fromkeys((*self.role, *texts))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sqlmodel import SQLModel
 
 from harness.errors import StoreError
 from harness.store.tables import (
+    CallRow,
     CandidateAnswerRow,
     CandidateParentRow,
     CandidateRow,
@@ -171,6 +172,17 @@ class SearchStore:
         table = _table(SearchEventRow)
         query = sa.select(table).where(table.c.search_id == search).order_by(table.c.position)
         return {row.key: row.data for row in self._all(query)}
+
+    def tokens_since(self, search: str) -> tuple[int, int]:
+        """Tokens sent and received in calls stored since a search began: what it has used so far."""
+        call = _table(CallRow)
+        began = next(s["created"] for s in self.searches() if s["id"] == search)
+        query = sa.select(
+            sa.func.coalesce(sa.func.sum(call.c.input_tokens), 0),
+            sa.func.coalesce(sa.func.sum(call.c.output_tokens), 0),
+        ).where(call.c.created >= began[:19])
+        sent, received = self._all(query)[0]
+        return int(sent), int(received)
 
     def _all(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
         with self._repository.transaction() as connection:

@@ -1,0 +1,200 @@
+"""Running a prepared search against its models: broker, budget, proposer; and pricing it beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from agents.broker import Broker
+from agents.finish import finish
+from agents.loop import Ended, search
+from agents.meta import Optimiser
+from agents.recombine import Recombine, Wordings
+from agents.session import model_name, open_bench
+from agents.smoke import try_out
+from harness.errors import BudgetSpent, ConfigError
+from harness.llm.cost import PRICE_FILE, Budget, price_of, read_prices
+from harness.store.searches import SearchStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.session import Bench, Prepared
+    from agents.state import Policy
+    from harness.config import Study
+    from harness.llm.cost import Price, PriceTable
+    from harness.store.repository import Repository
+
+META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
+META_TOKENS = 6_000
+"""Of one of the optimiser's calls, about: the guide, a few programs and the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a search would take, from free runs of its library; proposals are taken to be as large.
+
+    Attributes
+    ----------
+    calls, tokens
+        Of answers, for library, proposals, confirmation and test together.
+    meta_tokens
+        Of the optimiser.
+    usd
+        None if a price is unknown.
+    affordable
+        Proposals that the cap on tokens or dollars allows for, about; None without a cap.
+    """
+
+    calls: int
+    tokens: int
+    meta_tokens: int
+    usd: float | None
+    affordable: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """In words."""
+        price = "price unknown" if self.usd is None else f"about ${self.usd:.2f}"
+        lines = [
+            f"about {self.calls:,} calls with {self.tokens:,} tokens, and {self.meta_tokens:,} tokens of the "
+            f"optimiser: {price}"
+        ]
+        if self.affordable is not None:
+            lines.append(f"the budget allows for about {self.affordable} proposals")
+        return lines
+
+
+async def go_on(
+    study: Study, store: Repository, prepared: Prepared, progress: Callable[[str], None]
+) -> Ended:
+    """Run a search to its end, or until its budget ends; what was answered before is not asked again.
+
+    Raises
+    ------
+    ConfigError
+        If a model, a key or a price that a budget in dollars needs is missing.
+    FatalModelError, SandboxError
+        What was answered is kept.
+    """
+    from harness.llm.openai_model import OpenAIModel
+
+    section = prepared.section
+    name = model_name(study, section.model)
+    prices = read_prices(study.path(PRICE_FILE), required=False)
+    budget = Budget(section.usd, section.tokens, _price(study, name, prices))
+    budget.charge(*SearchStore(store).tokens_since(prepared.id))
+    writer = _optimiser_name(study, prepared)
+    models = {n: OpenAIModel(study.model(n)) for n in dict.fromkeys((name, writer)) if n}
+    brokers = {n: _broker(study, n, model, budget, prices, store) for n, model in models.items()}
+    try:
+        async with open_bench(prepared) as bench:
+            progress(f"sandbox: {bench.sandbox.name}")
+            state = bench.state(brokers[name], progress)
+            policy = make_policy(prepared, bench, brokers.get(writer))
+            ended = await search(state, policy, prepared.programs)
+            try:
+                await finish(state)
+            except BudgetSpent as error:
+                return Ended(f"{error}; no winner was confirmed: raise the cap, then resume", ended.proposals)
+            return ended
+    finally:
+        for model in models.values():
+            await model.close()
+
+
+def make_policy(prepared: Prepared, bench: Bench, broker: Broker | None) -> Policy:
+    """Make the proposer that the settings name."""
+    section = prepared.section
+    if section.policy == "recombine" or broker is None:
+        wordings = Wordings.bundled()
+        return Recombine(wordings.with_roles(role.text for role in bench.roles))
+    from agents.adas import Adas
+    from agents.aflow import AFlow
+    from agents.reflect import Reflect
+
+    optimiser = Optimiser(broker.ask, task_text(prepared), bench.sandbox.restrictions())
+    return {"adas": Adas, "aflow": AFlow, "reflect": Reflect}[section.policy](optimiser)
+
+
+def task_text(prepared: Prepared) -> str:
+    """What the optimiser is told of the items: the study's words, and one item that is not judged on."""
+    shown = prepared.archive.splits.get("feedback") or prepared.archive.splits["select"][:0]
+    lines = [prepared.section.task or "Multiple-choice questions; exactly one option is right."]
+    if shown:
+        lines.append(f"For example (the answer is not known):\n{shown[0].text}")
+        lines += [f"- {option}" for option in shown[0].shown_options]
+    return "\n".join(lines)
+
+
+async def estimate(study: Study, prepared: Prepared) -> Costs:
+    """Price a search by running its library against a scripted model."""
+    settings, splits = prepared.settings, prepared.archive.splits
+    async with open_bench(prepared) as bench:
+        trials = [
+            await try_out(p, splits["select"], bench.roles, bench.sandbox, bench.shape)
+            for p in prepared.programs
+        ]
+    n = len(splits["select"])
+    library = sum(t.tokens for t in trials) * n
+    typical = sum(t.tokens for t in trials) / len(trials)
+    calls = sum(t.calls for t in trials) / len(trials)
+    rungs = [r for r in settings.rungs if r < n] + [n]
+    steps = [a - b for a, b in zip(rungs, [0, *rungs[:-1]], strict=True)]
+    per_proposal = sum(s * k for s, k in zip(steps, (1.0, *settings.keep), strict=False))
+    after = settings.finalists * len(splits.get("confirm", ())) + 2 * len(splits.get("test", ()))
+    fixed = library + trials[0].tokens * n + typical * after
+    items = n * len(trials) + n + per_proposal * settings.candidates + after
+    meta = META_CALLS[prepared.section.policy] * META_TOKENS
+    tokens = round(fixed + typical * per_proposal * settings.candidates)
+    each = typical * per_proposal + meta
+    price = _price(
+        study, model_name(study, prepared.section.model), read_prices(study.path(PRICE_FILE), required=False)
+    )
+    usd = None if price is None else price.dollars(tokens + meta * settings.candidates, 0)
+    cap = prepared.section.tokens
+    if prepared.section.usd is not None and usd:
+        by_usd = round(prepared.section.usd / usd * (tokens + meta * settings.candidates))
+        cap = by_usd if cap is None else min(cap, by_usd)
+    affordable = None if cap is None else max(0, int((cap - fixed) / each))
+    return Costs(round(items * calls), tokens, meta * settings.candidates, usd, affordable)
+
+
+def _broker(
+    study: Study, name: str, model: Any, budget: Budget, prices: PriceTable, store: Repository
+) -> Broker:
+    settings = study.model(name)
+    price = _price(study, name, prices)
+    return Broker(
+        model,
+        f"{settings.model} at {settings.endpoint}",
+        budget=budget.at(price),
+        price=price,
+        store=store,
+        concurrency=settings.concurrency,
+        tries=settings.tries,
+    )
+
+
+def _price(study: Study, name: str, prices: PriceTable) -> Price | None:
+    from harness.config import LOCAL_ENDPOINT
+    from harness.llm.cost import FREE
+
+    settings = study.model(name)
+    return FREE if settings.endpoint == LOCAL_ENDPOINT else price_of(settings.model, prices)
+
+
+def _optimiser_name(study: Study, prepared: Prepared) -> str:
+    section = prepared.section
+    if section.policy == "recombine":
+        return ""
+    if not section.optimiser:
+        raise ConfigError(
+            f"search: the policy {section.policy!r} needs a model that writes programs: optimiser = NAME of "
+            f"[models]; there are: {', '.join(study.models)}"
+        )
+    study.model(section.optimiser)
+    return section.optimiser
