@@ -197,7 +197,8 @@ class Broker:
                 await asyncio.sleep(_LOOK_AGAIN)
 
     async def _keep(self, key: str, request: Request, reply: Reply, started: float, error: str) -> None:
-        usd = self._price and self._price.dollars(reply.input_tokens, reply.output_tokens)
+        price = self._price
+        usd = None if price is None else price.dollars(reply.input_tokens, reply.output_tokens)
         await self._cache.add(
             StoredCall(
                 key,

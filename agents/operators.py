@@ -29,7 +29,7 @@ async def sc_ensemble(task: Any, solutions: list[str], order: Any = None) -> str
     shown = [Record("solution " + letter, solutions[j]) for letter, j in zip(letters, order)]  # noqa: B905  not on every tier
     _, chosen = await task.ask(
         ["thought", "solution"],
-        [task] + shown,  # noqa: RUF005  star expressions read worse here
+        [task, *shown],
         "Several solutions are given. Compare them and name the one that agrees most with the others, "
         "by its letter alone.",
         name="ensemble",
@@ -93,7 +93,7 @@ async def programmer(task: Any, analysis: str = "", tries: int = 3) -> tuple[str
     for turn in range(tries):
         (written,) = await task.ask(
             ["code"],
-            [task] + notes,  # noqa: RUF005  star expressions read worse here
+            [task, *notes],
             "Write Python that computes the answer and prints it. Use only the language itself and the "
             "modules math, re, json, random, itertools and collections; no input, no files.",
             name="programmer",
@@ -103,5 +103,5 @@ async def programmer(task: Any, analysis: str = "", tries: int = 3) -> tuple[str
         output = await task.run_code(code)
         if not output.startswith("error:"):
             break
-        notes = notes + [Record("code", code), Record("error", output)]  # noqa: RUF005  as above
+        notes = [*notes, Record("code", code), Record("error", output)]
     return code, output

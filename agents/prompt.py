@@ -39,7 +39,9 @@ def make_request(call: Call, item: Item, shape: Shape) -> Request:
         for example in shape.examples[: call.examples]:
             turns += _turns(example, call, item, shape)
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
-    turns.append(Message("user", "\n\n".join([*blocks, *([call.instruction] * bool(call.instruction))]) + "\n"))
+    turns.append(
+        Message("user", "\n\n".join([*blocks, *([call.instruction] * bool(call.instruction))]) + "\n")
+    )
     return Request(
         tuple(turns),
         temperature=call.temperature,
@@ -51,7 +53,12 @@ def make_request(call: Call, item: Item, shape: Shape) -> Request:
 def _system(call: Call, item: Item, shape: Shape) -> str:
     lines = [f'- "{field}": {_describe(field, call, item, shape)}' for field in call.fields]
     return "\n".join(
-        [call.role or NOBODY, "Reply with one JSON object with exactly these fields, in this order:", *lines, ""]
+        [
+            call.role or NOBODY,
+            "Reply with one JSON object with exactly these fields, in this order:",
+            *lines,
+            "",
+        ]
     )
 
 

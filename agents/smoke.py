@@ -1,20 +1,17 @@
-"""A program tried for free: against a scripted model that answers anything asked of it.
-
-What crashes, loops or returns nothing here would do so with a paid model, too. On the way the calls
-are counted, which is what a search costs before anything has been spent.
-"""
+"""A free run of a program against a model that only plays along, before any call is paid for."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents.broker import Broker
 from agents.evaluate import evaluate
-from harness.llm.cost import Budget
+from agents.shape import DEFAULT_SHAPE, Shape
+from harness.errors import ProgramRefused
+from harness.llm.cost import FREE, Budget
 from harness.llm.model import Reply
-from harness.types import PredictionStatus
+from harness.types import Item, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,53 +19,65 @@ if TYPE_CHECKING:
     from agents.program import Program
     from agents.roles import Role
     from agents.sandbox import Sandbox
-    from agents.shape import Shape
     from harness.llm.model import Request
-    from harness.types import Item
 
-ITEMS = 3
-_CHARACTERS_PER_TOKEN = 4
-_WORDS = "because of the one detail that decides this question"
+SIZES = (2, 4, 11)
+"""Numbers of options that a program must cope with."""
 
 
-class ScriptedModel:
-    """Fills every field: the first of its choices, or a few words."""
+async def smoke(
+    program: Program, *, sandbox: Sandbox, roles: Sequence[Role], shape: Shape = DEFAULT_SHAPE
+) -> int:
+    """Run a program on made-up items of several sizes, with replies that are always in order.
 
-    async def ask(self, request: Request) -> Reply:
-        """Answer as the schema wants it."""
-        properties = dict(request.schema or {}).get("properties", {})
-        fields = {name: rule.get("enum", [_WORDS])[0] for name, rule in properties.items()}
-        text = json.dumps(fields, ensure_ascii=False)
-        sent = sum(len(m.content) for m in request.messages)
-        return Reply(text, "stop", sent // _CHARACTERS_PER_TOKEN, len(text) // _CHARACTERS_PER_TOKEN)
-
-    async def close(self) -> None:
-        """Nothing to free."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What the scripted run showed: why the program cannot be used (or nothing), and its cost per item."""
-
-    reason: str
-    calls: float
-    tokens: float
-
-
-async def try_out(
-    program: Program, items: Sequence[Item], roles: Sequence[Role], sandbox: Sandbox, shape: Shape
-) -> Trial:
-    """Run a program on a few items without a paid call.
+    Returns
+    -------
+    int
+        Most calls that it made for one item: what an item will cost at least.
 
     Raises
     ------
     ProgramRefused
-        If the static gate refuses the source.
+        If the gate refuses it, or it fails, or does not return an option that the model named.
     """
-    few = items[:ITEMS]
-    broker = Broker(ScriptedModel(), "scripted", budget=Budget(None, None, None))
-    found = await evaluate(program, few, broker=broker, roles=roles, sandbox=sandbox, shape=shape)
-    bad = [p for p in found if p.status is not PredictionStatus.OK]
-    tokens = sum(p.input_tokens + p.output_tokens for p in found) / len(few)
-    calls = (broker.spent.calls + broker.spent.cached) / len(few)
-    return Trial(bad[0].reason or "it returned no option" if bad else "", calls, tokens)
+    most = 0
+    for pick in (0, -1):  # a critic who is content, and one who never is
+        for size in SIZES:
+            model = _Obliging(pick)
+            broker = Broker(model, "smoke", budget=Budget(None, None, FREE))
+            (prediction,) = await evaluate(
+                program, [_item(size)], broker=broker, roles=roles, sandbox=sandbox, shape=shape
+            )
+            most = max(most, model.calls)
+            if prediction.status is not PredictionStatus.OK:
+                said = f" from {prediction.raw[:100]!r}" if prediction.raw else ""
+                raise ProgramRefused(
+                    f"workflow {program.name!r} names no option of {size} in the smoke run: "
+                    f"{prediction.reason}{said}"
+                )
+    return most
+
+
+def _item(size: int) -> Item:
+    options = tuple(f"option {chr(97 + j) * 3}" for j in range(size))
+    return Item("smoke", "Which one is it?", options, tuple(reversed(range(size))))
+
+
+class _Obliging:
+    """Fills in every field that is asked for: of choices the first or the last, else some words."""
+
+    def __init__(self, pick: int) -> None:
+        self.calls = 0
+        self._pick = pick
+
+    async def ask(self, request: Request) -> Reply:
+        self.calls += 1
+        properties: dict[str, Any] = (request.schema or {}).get("properties", {})
+        fields = {
+            name: spec["enum"][self._pick] if "enum" in spec else "Some words."
+            for name, spec in properties.items()
+        }
+        return Reply(json.dumps(fields), "stop", 1, 1)
+
+    async def close(self) -> None:
+        """Nothing to free."""

@@ -12,7 +12,7 @@ INSTRUCTION = "Think step by step, then answer."
 async def forward(task: Task) -> Record:
     """SAMPLES calls; the answer that came first wins a tie."""
     calls = [
-        task.ask(["thinking", "answer"], [task], INSTRUCTION, temperature=TEMPERATURE)
-        for _ in range(SAMPLES)
+        task.ask(["thinking", "answer"], [task], INSTRUCTION, temperature=TEMPERATURE) for _ in range(SAMPLES)
     ]
-    return vote([answer for _, answer in await asyncio.gather(*calls)])
+    winner: Record = vote([answer for _, answer in await asyncio.gather(*calls)])
+    return winner

@@ -19,12 +19,14 @@ async def forward(task: Task) -> Record:
     thoughts: list[Record] = []
     answers: list[Record] = []
     for turn in range(ROUNDS):
-        replies = await asyncio.gather(*[_speak(task, role, thoughts, j, turn) for j, role in enumerate(roles)])
+        replies = await asyncio.gather(
+            *[_speak(task, role, thoughts, j, turn) for j, role in enumerate(roles)]
+        )
         thoughts = [thinking for thinking, _ in replies]
         answers = [answer for _, answer in replies]
     _, final = await task.ask(
         ["thinking", "answer"],
-        [task] + thoughts + answers,
+        [task, *thoughts, *answers],
         JUDGE,
         name="judge",
         temperature=JUDGE_TEMPERATURE,
@@ -37,7 +39,7 @@ async def _speak(task: Task, role: Role, thoughts: list[Record], j: int, turn: i
     others = thoughts[j : j + 1] + thoughts[:j] + thoughts[j + 1 :]
     return await task.ask(
         ["thinking", "answer"],
-        [task] + others,
+        [task, *others],
         DEBATE if thoughts else INSTRUCTION,
         name=role.name,
         role=role,

@@ -15,9 +15,10 @@ async def forward(task: Task) -> Record:
     context: list[Task | Record] = [task]
     for turn in range(ATTEMPTS):
         instruction = DIFFERENT if turn else INSTRUCTION
-        context = context + await task.ask(
+        attempt = await task.ask(
             ["thinking", "answer"], context, instruction, temperature=TEMPERATURE, turn=turn
         )
+        context = [*context, *attempt]
     _, final = await task.ask(
         ["thinking", "answer"], context, JUDGE, name="judge", temperature=JUDGE_TEMPERATURE
     )

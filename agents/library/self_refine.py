@@ -15,7 +15,9 @@ REFLECT = "Given earlier attempts and the criticism of them, go through it again
 async def forward(task: Task) -> Record:
     """2 to 1 + 2 × ROUNDS calls: every criticism but a content one is followed by another attempt."""
     context: list[Task | Record] = [task]
-    thinking, answer = await task.ask(["thinking", "answer"], context, INSTRUCTION, temperature=TEMPERATURE, turn=0)
+    thinking, answer = await task.ask(
+        ["thinking", "answer"], context, INSTRUCTION, temperature=TEMPERATURE, turn=0
+    )
     for turn in range(1, ROUNDS + 1):
         feedback, correct = await task.ask(
             ["feedback", "correct"],
@@ -28,7 +30,7 @@ async def forward(task: Task) -> Record:
         )
         if correct.content.strip().lower() == "true":
             break
-        context = context + [thinking, answer, feedback]
+        context = [*context, thinking, answer, feedback]
         thinking, answer = await task.ask(
             ["thinking", "answer"], context, REFLECT, temperature=TEMPERATURE, turn=turn
         )

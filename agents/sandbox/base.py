@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -22,6 +23,17 @@ class Host(Protocol):
     async def ask(self, index: int, call: Payload) -> Payload:
         """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
         ...
+
+
+class Nobody:
+    """The host of code that may not call anything."""
+
+    def begin(self, index: int) -> None:
+        """No task, nothing to note."""
+
+    async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  named by the protocol
+        """Refuse."""
+        raise RuntimeError("this code may not call anything")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,7 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+_LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +81,37 @@ class Outcome:
     reason: str = ""
 
 
+def read_outcomes(found: Any, n: int, limits: Limits) -> list[Outcome]:
+    """Read what a session says of its `n` tasks: pairs of answer (or None) and reason.
+
+    A program can forge this, and so say what it likes of its own answers and nothing else.
+    """
+    pairs = found if isinstance(found, list) and len(found) == n else [None] * n
+    return [_read_outcome(pair, limits) for pair in pairs]
+
+
+def _read_outcome(pair: Any, limits: Limits) -> Outcome:
+    match pair:
+        case [str() as text, _] if len(text) > limits.characters:
+            return Outcome(None, f"the answer is longer than {limits.characters:,} characters")
+        case [str() as text, _]:
+            return Outcome(text.encode(errors="replace").decode())  # lone surrogates cannot be stored
+        case [None, str() as reason]:
+            return Outcome(None, reason[:_LONGEST_REASON].encode(errors="replace").decode())
+    return Outcome(None, "the session said nothing that can be read")
+
+
 class Sandbox(Protocol):
     """One tier. A sandbox is opened once (``async with``) and runs any number of programs."""
 
     @property
     def name(self) -> str:
         """``"monty"``, ``"cpython"`` or ``"bubblewrap"``."""
+        ...
+
+    @property
+    def layers(self) -> str:
+        """What holds a program on this tier, in words; known once it is open."""
         ...
 
     @property
@@ -97,6 +135,10 @@ class Sandbox(Protocol):
         """
         ...
 
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+        """Do the same with a parsed source, past the gate: the tier alone has to hold it."""
+        ...
+
     async def run_code(self, code: str) -> str:
         """Run Python that reaches nothing at all; return what it printed, or ``"error: …"``."""
         ...
@@ -111,7 +153,9 @@ class Stopped(Exception):
 
 
 async def run_together(
-    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]], tasks: Sequence[Payload], host: Host
+    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]],
+    tasks: Sequence[Payload],
+    host: Host,
 ) -> list[Outcome]:
     """Run all tasks in one session; if one of them stops it, each in its own to see which.
 

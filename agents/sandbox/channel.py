@@ -60,7 +60,9 @@ async def _next(
     line = asyncio.ensure_future(reader.readline())
     try:
         while not line.done():
-            done, _ = await asyncio.wait({line, *under_way}, timeout=limits.idle, return_when="FIRST_COMPLETED")
+            done, _ = await asyncio.wait(
+                {line, *under_way}, timeout=limits.idle, return_when="FIRST_COMPLETED"
+            )
             if not done and not under_way:
                 raise Stopped(f"it waited {limits.idle:g} s for nothing")
         text = line.result()
@@ -80,9 +82,9 @@ async def _next(
 
 async def _reply(writer: asyncio.StreamWriter, host: Host, message: dict[str, Any]) -> None:
     index, call = message.get("index"), message["call"]
+    index = index if isinstance(index, int) else -1
+    call = call if isinstance(call, dict) else {}
     try:
-        if not isinstance(call, dict) or not isinstance(index, int):
-            raise RuntimeError("no such call")
         _send(writer, {"id": message.get("id"), "reply": await host.ask(index, call)})
     except RuntimeError as error:
         _send(writer, {"id": message.get("id"), "error": str(error)})

@@ -7,19 +7,17 @@ calls before it sees the program: `agents.sandbox.jail`. Linux on x86-64 only.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import ast
-
 from agents.sandbox import gate
-from agents.sandbox.base import DEFAULT_LIMITS, Outcome, Stopped, run_together
+from agents.sandbox.base import DEFAULT_LIMITS, Nobody, Outcome, Stopped, read_outcomes, run_together
 from agents.sandbox.channel import LONGEST_LINE, converse
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import CPYTHON, restrictions
@@ -27,7 +25,7 @@ from agents.sandbox.shim import strip_own
 from harness.errors import SandboxError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
 
     from agents.program import Program
     from agents.sandbox.base import Host, Limits, Payload
@@ -46,9 +44,15 @@ class CPythonSandbox:
     ----------
     limits
         What a program may use.
+
+    Attributes
+    ----------
+    layers
+        What holds a session, as the worker found it when it tried.
     """
 
     name = "cpython"
+    around = ""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self.limits = limits
@@ -58,6 +62,7 @@ class CPythonSandbox:
         self._free = asyncio.Semaphore(_SESSIONS)
         self._free_code = asyncio.Semaphore(_SESSIONS)
         self._count = 0
+        self.layers = ""
 
     def command(self) -> list[str]:
         """The worker's command line."""
@@ -69,7 +74,7 @@ class CPythonSandbox:
             try:
                 self._worker = subprocess.Popen(  # noqa: ASYNC220, S603  a moment; the command is ours
                     self.command(),
-                    stdin=theirs,
+                    stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
                     env={},
@@ -87,8 +92,12 @@ class CPythonSandbox:
             word = await asyncio.wait_for(self._hear(), _START_SECONDS)
         except (OSError, TimeoutError) as error:
             word = str(error)
-        if word != "ready":
-            raise SandboxError(f"the {self.name} worker cannot be started: {await self._last_words() or word}")
+        if word.startswith("ready: "):
+            self.layers = self.around + word.removeprefix("ready: ")
+        else:
+            raise SandboxError(
+                f"the {self.name} worker cannot be started: {await self._last_words() or word}"
+            )
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -104,14 +113,18 @@ class CPythonSandbox:
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
         """See `agents.sandbox.base.Sandbox`."""
-        source = ast.unparse(strip_own(gate.check(program)))
+        return await self.run_tree(gate.check(program), tasks, host)
+
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+        """See `agents.sandbox.base.Sandbox`."""
+        source = ast.unparse(strip_own(tree))
 
         async def session(some: Sequence[Payload], host: Host) -> list[Outcome]:
             async with self._free:
                 found = await self._session(self._order(source, list(some)), len(some), host)
             if "stopped" in found:  # it cannot even be loaded: no task would fare better
                 return [Outcome(None, str(found["stopped"]))] * len(some)
-            return [_outcome(answer) for answer in _list(found["done"], len(some))]
+            return read_outcomes(found.get("done"), len(some), self.limits)
 
         return await run_together(session, tasks, host)
 
@@ -120,7 +133,7 @@ class CPythonSandbox:
         try:
             source = ast.unparse(gate.check_code(code))
             async with self._free_code:
-                found = await self._session(self._order(source, None), 0, _Nobody())
+                found = await self._session(self._order(source, None), 0, Nobody())
         except (gate.Refusal, Stopped) as error:
             return f"error: {error}"
         printed = str(found.get("done", ""))[: self.limits.characters]
@@ -162,8 +175,11 @@ class CPythonSandbox:
 
     async def _end(self, number: int) -> str:
         async with self._turn:
-            await self._tell(f"end {number}".encode())
-            return await self._hear()
+            try:
+                await self._tell(f"end {number}".encode())
+                return await self._hear()
+            except OSError as error:
+                raise SandboxError(f"the {self.name} worker is gone: {error}") from error
 
     def _open(self) -> socket.socket:
         if self._control is None:
@@ -183,30 +199,6 @@ class CPythonSandbox:
         _, errors = await asyncio.to_thread(self._worker.communicate)
         lines = errors.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
-
-
-class _Nobody:
-    """The host of code that may not call anything."""
-
-    def begin(self, index: int) -> None:
-        """No task, nothing to note."""
-
-    async def ask(self, index: int, call: Payload) -> Payload:
-        """Refuse."""
-        raise RuntimeError("this code may not call anything")
-
-
-def _outcome(answer: Any) -> Outcome:
-    match answer:
-        case [str() as text, _]:
-            return Outcome(text)
-        case [None, str() as reason]:
-            return Outcome(None, reason)
-    return Outcome(None, "the worker sent nonsense")
-
-
-def _list(answers: Any, n: int) -> list[Any]:
-    return answers if isinstance(answers, list) and len(answers) == n else [None] * n
 
 
 def _death(how: str, limits: Limits) -> str:

@@ -120,7 +120,9 @@ def _check_nodes(tree: ast.Module) -> None:
 
 
 def _check_forward(tree: ast.Module) -> None:
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == "forward"]
+    found = [
+        n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == "forward"
+    ]
     if len(found) != 1 or not isinstance(found[0], ast.AsyncFunctionDef):
         raise Refusal("must define exactly one function `async def forward(task)`")
     args = found[0].args
@@ -145,7 +147,9 @@ def _refused(node: ast.AST) -> str:
         return _refused_attribute(node)
     if isinstance(node, ast.Call):
         return _refused_call(node)
-    return next((f"may not use the name {name}" for name in _names(node) if _hidden(name) or name in NO_NAMES), "")
+    return next(
+        (f"may not use the name {name}" for name in _names(node) if _hidden(name) or name in NO_NAMES), ""
+    )
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:

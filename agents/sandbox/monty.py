@@ -12,13 +12,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from agents.sandbox import gate
-from agents.sandbox.base import DEFAULT_LIMITS, Outcome, Stopped, run_together
+from agents.sandbox.base import DEFAULT_LIMITS, Outcome, Stopped, read_outcomes, run_together
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import MONTY, restrictions
 from agents.sandbox.shim import for_monty
 from harness.errors import SandboxError
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import AsyncIterator, Sequence
 
     from pydantic_monty import AsyncMonty, AsyncMontySession
@@ -44,6 +45,7 @@ class MontySandbox:
     """
 
     name = "monty"
+    layers = "an interpreter without files, sockets or processes; a worker process, empty environment"
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self.limits = limits
@@ -71,7 +73,11 @@ class MontySandbox:
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
         """See `agents.sandbox.base.Sandbox`."""
-        text = f"{prelude_text(stand_ins=True)}\n\n{for_monty(gate.check(program))}"
+        return await self.run_tree(gate.check(program), tasks, host)
+
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+        """See `agents.sandbox.base.Sandbox`."""
+        text = f"{prelude_text(stand_ins=True)}\n\n{for_monty(tree)}"
 
         async def session(some: Sequence[Payload], host: Host) -> list[Outcome]:
             async with self._session("program", len(some) * self.limits.calls) as monty:
@@ -79,15 +85,16 @@ class MontySandbox:
                     await _feed(monty, text)
                 except Stopped as stopped:  # it cannot even be loaded: no task would fare better
                     return [Outcome(None, str(stopped))] * len(some)
-                found = await self._answer(monty, some, host)
-                return [Outcome(answer, reason) for answer, reason in found]
+                return read_outcomes(await self._answer(monty, some, host), len(some), self.limits)
 
         return await run_together(session, tasks, host)
 
     async def _answer(self, monty: AsyncMontySession, tasks: Sequence[Payload], host: Host) -> Any:
         for index in range(len(tasks)):
             host.begin(index)
-        return await _feed(monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": host.ask})
+        return await _feed(
+            monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": host.ask}
+        )
 
     async def run_code(self, code: str) -> str:
         """See `agents.sandbox.base.Sandbox`."""

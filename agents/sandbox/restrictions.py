@@ -17,7 +17,7 @@ your own), no yield, no async with, no property, staticmethod or classmethod, an
 may define methods but __len__ is not called. Semaphores and locks do not exist; asyncio.gather does."""
 
 CPYTHON = """\
-The interpreter is CPython with its standard library's modules named above; everything else of Python works."""
+The interpreter is CPython with the modules named above; everything else of Python works."""
 
 
 def restrictions(limits: Limits, tier: str) -> str:

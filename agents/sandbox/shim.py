@@ -19,7 +19,9 @@ def strip_own(tree: ast.Module) -> ast.Module:
     tree.body = [
         node
         for node in tree.body
-        if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("agents.", "__future__")))
+        if not (
+            isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("agents.", "__future__"))
+        )
     ]
     return tree
 
@@ -30,7 +32,7 @@ def for_monty(tree: ast.Module) -> str:
 
 
 class _Shim(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802  ast's names
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         name = ast.unparse(node.func)
         if name == "next" and node.args and isinstance(node.args[0], ast.GeneratorExp):
@@ -41,15 +43,15 @@ class _Shim(ast.NodeTransformer):
             return ast.Call(ast.Name("_gather_all", ast.Load()), node.args, [])
         return node
 
-    def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
+    def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
         self.generic_visit(node)
         return [_deleted(target) for target in node.targets]
 
-    def visit_Import(self, node: ast.Import) -> ast.AST | list[ast.AST]:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> ast.AST | list[ast.AST]:
         node.names = [a for a in node.names if a.name not in STAND_INS or a.asname]
         return node if node.names else []
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.AST]:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.AST]:
         if node.module == "asyncio":
             node.names = [alias for alias in node.names if alias.name != "create_task"]
             return node if node.names else []

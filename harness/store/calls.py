@@ -52,7 +52,6 @@ def write_calls(store: Repository, calls: Iterable[StoredCall]) -> None:
     rows = list({call.key: asdict(call) for call in calls}.values())
     if rows:
         with store.transaction() as connection:
-            connection.execute(
-                sa.delete(_CALL).where(_CALL.c.key == sa.bindparam("old")), [{"old": row["key"]} for row in rows]
-            )
+            same = _CALL.c.key == sa.bindparam("old")
+            connection.execute(sa.delete(_CALL).where(same), [{"old": row["key"]} for row in rows])
             connection.execute(sa.insert(_CALL), rows)

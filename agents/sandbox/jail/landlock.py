@@ -21,11 +21,16 @@ def version(libc: ctypes.CDLL) -> int:
     return max(found, 0)
 
 
-def install(libc: ctypes.CDLL) -> None:
+def install(libc: ctypes.CDLL) -> int:
     """Restrict the calling process for good; it must have given up new privileges.
 
     Every right that the kernel can take away is taken: over files, over TCP ports, over abstract
     sockets and signals to processes outside.
+
+    Returns
+    -------
+    int
+        Version of the kernel's interface.
     """
     abi = version(libc)
     if not abi:
@@ -41,3 +46,4 @@ def install(libc: ctypes.CDLL) -> None:
     if ruleset < 0 or libc.syscall(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0)) != 0:
         raise OSError(ctypes.get_errno(), "Landlock refused the rules")
     os.close(ruleset)
+    return abi

@@ -16,6 +16,8 @@ else:  # run as a script, without the package
 _NOBODY = 65534
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
+_INTERPRETER = 1 << 30
+"""Bytes of address space that an idle interpreter may have mapped, mostly files."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -36,10 +38,10 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
         If a layer cannot be put on: a process that is not locked down must not go on.
     """
     layers = ["rlimits"]
-    pages = int(_first_words("/proc/self/statm")[0])
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {
-        resource.RLIMIT_AS: pages * os.sysconf("SC_PAGE_SIZE") + memory,
+        resource.RLIMIT_DATA: used.ru_maxrss * 1024 + memory,
+        resource.RLIMIT_AS: _INTERPRETER + memory,  # shared memory is not data
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CORE: 0,
@@ -56,17 +58,12 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    landlock.install(libc)
+    abi = landlock.install(libc)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     seccomp.install(libc)
-    return [*layers, "no_new_privs", f"landlock {landlock.version(libc)}", "seccomp"]
+    return [*layers, "no_new_privs", f"Landlock {abi}", "seccomp"]
 
 
 def _prctl(option: int, value: int) -> None:
     if libc.prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), f"prctl {option} was refused")
-
-
-def _first_words(path: str) -> list[str]:
-    with open(path, encoding="ascii") as file:  # noqa: PTH123  nothing more is imported than must be
-        return file.read().split()

@@ -79,7 +79,9 @@ class Session:
         printed: list[str] = []
         known = {name: value for name, value in vars(builtins).items() if name not in NO_BUILTINS}
         known["__import__"] = guarded_import
-        known["print"] = lambda *words, sep=" ", end="\n", **_: printed.append(sep.join(map(str, words)) + end)
+        known["print"] = lambda *words, sep=" ", end="\n", **_: printed.append(
+            sep.join(map(str, words)) + end
+        )
         random.seed(0)
         return {"__builtins__": known, "__name__": "workflow", "_printed": printed}
 

@@ -24,7 +24,18 @@ else:
     import session
 
 _WARM = (
-    *("_strptime", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "heapq", "itertools", "json"),
+    *(
+        "_strptime",
+        "collections",
+        "copy",
+        "dataclasses",
+        "datetime",
+        "enum",
+        "functools",
+        "heapq",
+        "itertools",
+        "json",
+    ),
     *("math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
 )
 """Imported before anything is locked: afterwards no file can be opened."""
@@ -39,7 +50,7 @@ def main() -> None:
     session.no_sleep()
     prelude = _long_message(control)
     children: dict[int, int] = {}
-    control.send(b"ready")
+    control.send(_rehearse().encode())
     while True:
         message, ancillary, *_ = control.recvmsg(256, socket.CMSG_SPACE(4))
         if not message:
@@ -58,6 +69,24 @@ def main() -> None:
             control.send(_end(children.pop(int(number))).encode())
     for pid in children.values():
         os.kill(pid, signal.SIGKILL)
+
+
+def _rehearse() -> str:
+    """Lock a child down and return ``"ready: "`` and its layers, or what went wrong."""
+    here, there = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(there, ("ready: " + ", ".join(lockdown.lock_down(1 << 28, 1))).encode())
+        except OSError as error:
+            os.write(there, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(there)
+    os.waitpid(pid, 0)
+    said = os.read(here, 256).decode()
+    os.close(here)
+    return said or "it could not be locked down"
 
 
 def _child(descriptor: int, prelude: str, memory: int, seconds: int) -> None:
