@@ -16,7 +16,7 @@ from agents.state import State
 from harness.errors import EstimateError
 from harness.estimate import accuracy
 from harness.labels import decode
-from harness.report.search_contents import SearchedCandidate, SearchedWinner, SearchReport
+from harness.report.search_contents import SearchedCandidate, SearchedWinner, SearchReport, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -120,6 +120,22 @@ def _candidate(
 ) -> SearchedCandidate:
     f = board.fitness.get(candidate.id) if board else None
     against = f.parent if f else None
+    standing = None
+    if f is not None:
+        standing = Standing(
+            n_items=f.n_items,
+            value=f.value,
+            mean=f.mean,
+            sd=f.sd,
+            low=f.low,
+            high=f.high,
+            p_best=f.p_best,
+            p_better=against.p_better if against else None,
+            verdict=against.verdict if against else None,
+            tokens=f.tokens,
+            invalid_rate=f.invalid_rate,
+            error_rate=f.error_rate,
+        )
     return SearchedCandidate(
         id=candidate.id,
         name=candidate.program.name,
@@ -127,18 +143,7 @@ def _candidate(
         op=candidate.op,
         parents=candidate.parents,
         note=candidate.note,
-        n_items=f.n_items if f else 0,
-        value=f.value if f else None,
-        mean=f.mean if f else None,
-        sd=f.sd if f else None,
-        low=f.low if f else None,
-        high=f.high if f else None,
-        p_best=f.p_best if f else None,
-        p_better=against.p_better if against else None,
-        verdict=against.verdict if against else None,
-        tokens=f.tokens if f else 0.0,
-        invalid_rate=f.invalid_rate if f else 0.0,
-        error_rate=f.error_rate if f else 0.0,
+        standing=standing,
         on_front=candidate.id in front,
         raced_out=f is not None and candidate.id not in done,
         diff=tuple(_diff(archive, candidate)),

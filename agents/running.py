@@ -11,7 +11,7 @@ from agents.loop import Ended, search
 from agents.meta import Optimiser
 from agents.recombine import Recombine, Wordings
 from agents.session import model_name, open_bench
-from agents.smoke import try_out
+from agents.smoke import smoke
 from harness.errors import BudgetSpent, ConfigError
 from harness.llm.cost import PRICE_FILE, Budget, price_of, read_prices
 from harness.store.searches import SearchStore
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 META_TOKENS = 6_000
 """Of one of the optimiser's calls, about: the guide, a few programs and the reply."""
+_CALL_TOKENS = 150
+"""Of a workflow's call beside the item's text, about: role, format, instruction and answer."""
+_CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +114,14 @@ def make_policy(prepared: Prepared, bench: Bench, broker: Broker | None) -> Poli
     section = prepared.section
     if section.policy == "recombine" or broker is None:
         wordings = Wordings.bundled()
-        return Recombine(wordings.with_roles(role.text for role in bench.roles))
+        return Recombine(wordings.with_roles(role.text for role in prepared.roles))
     from agents.adas import Adas
     from agents.aflow import AFlow
     from agents.reflect import Reflect
 
     optimiser = Optimiser(broker.ask, task_text(prepared), bench.sandbox.restrictions())
-    return {"adas": Adas, "aflow": AFlow, "reflect": Reflect}[section.policy](optimiser)
+    policies: dict[str, Policy] = {p.name: p for p in (Adas(optimiser), AFlow(optimiser), Reflect(optimiser))}
+    return policies[section.policy]
 
 
 def task_text(prepared: Prepared) -> str:
@@ -131,36 +135,32 @@ def task_text(prepared: Prepared) -> str:
 
 
 async def estimate(study: Study, prepared: Prepared) -> Costs:
-    """Price a search by running its library against a scripted model."""
+    """Price a search by running its library for free; a call's tokens are guessed from the items' texts."""
     settings, splits = prepared.settings, prepared.archive.splits
     async with open_bench(prepared) as bench:
-        trials = [
-            await try_out(p, splits["select"], bench.roles, bench.sandbox, bench.shape)
+        calls = [
+            await smoke(p, sandbox=bench.sandbox, roles=prepared.roles, shape=prepared.shape)
             for p in prepared.programs
         ]
-    n = len(splits["select"])
-    library = sum(t.tokens for t in trials) * n
-    typical = sum(t.tokens for t in trials) / len(trials)
-    calls = sum(t.calls for t in trials) / len(trials)
+    select = splits["select"]
+    n, typical = len(select), sum(calls) / len(calls)
     rungs = [r for r in settings.rungs if r < n] + [n]
-    steps = [a - b for a, b in zip(rungs, [0, *rungs[:-1]], strict=True)]
-    per_proposal = sum(s * k for s, k in zip(steps, (1.0, *settings.keep), strict=False))
+    steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
+    each = typical * sum(step * share for step, share in zip(steps, (1.0, *settings.keep), strict=False))
     after = settings.finalists * len(splits.get("confirm", ())) + 2 * len(splits.get("test", ()))
-    fixed = library + trials[0].tokens * n + typical * after
-    items = n * len(trials) + n + per_proposal * settings.candidates + after
+    fixed = (sum(calls) + calls[0]) * n + typical * after
+    per_call = _CALL_TOKENS + sum(len(item.text) for item in select) / n / _CHARACTERS_PER_TOKEN
     meta = META_CALLS[prepared.section.policy] * META_TOKENS
-    tokens = round(fixed + typical * per_proposal * settings.candidates)
-    each = typical * per_proposal + meta
-    price = _price(
-        study, model_name(study, prepared.section.model), read_prices(study.path(PRICE_FILE), required=False)
-    )
-    usd = None if price is None else price.dollars(tokens + meta * settings.candidates, 0)
-    cap = prepared.section.tokens
+    total = fixed + each * settings.candidates
+    tokens, optimiser = round(total * per_call), meta * settings.candidates
+    prices = read_prices(study.path(PRICE_FILE), required=False)
+    price = _price(study, model_name(study, prepared.section.model), prices)
+    usd = None if price is None else price.dollars(tokens + optimiser, 0)
+    caps = [prepared.section.tokens] if prepared.section.tokens is not None else []
     if prepared.section.usd is not None and usd:
-        by_usd = round(prepared.section.usd / usd * (tokens + meta * settings.candidates))
-        cap = by_usd if cap is None else min(cap, by_usd)
-    affordable = None if cap is None else max(0, int((cap - fixed) / each))
-    return Costs(round(items * calls), tokens, meta * settings.candidates, usd, affordable)
+        caps.append(round(prepared.section.usd / usd * (tokens + optimiser)))
+    affordable = max(0, int((min(caps) - fixed * per_call) / (each * per_call + meta))) if caps else None
+    return Costs(round(total), tokens, optimiser, usd, affordable)
 
 
 def _broker(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, study_of, study_truth
 from harness.cli.output import emit, note
-from harness.errors import ConfigError
 from harness.store.repository import Repository
 
 if TYPE_CHECKING:
@@ -36,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--parity", choices=("raw", "transformed"), help="score and select as published")
     start.add_argument("--tokens", type=int, help="stop before more tokens are used")
     start.add_argument("--usd", type=float, help="stop before more dollars are spent")
-    start.add_argument(
-        "--dry-run", action="store_true", help="say what it would cost and could see; ask nothing"
-    )
+    start.add_argument("--dry-run", action="store_true", help="say what it costs and could see; ask nothing")
     resume = verbs.add_parser("resume", help="go on with a search that was interrupted")
     add_study(resume)
     resume.add_argument("search", nargs="?", help="its id (default: the latest)")
@@ -109,6 +106,3 @@ def _show(args: argparse.Namespace, report: SearchReport) -> int:
         args, {"search": report, **page}, search_text(report) + "".join(f"\nwrote {p}" for p in page.values())
     )
     return 0
-
-
-__all__ = ["ConfigError", "add_arguments", "run"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agents import library
@@ -13,10 +13,10 @@ from agents.archive import Archive
 from agents.contamination import quoted
 from agents.journal import load_archive
 from agents.labelled import Labelled
-from agents.roles import default_roles
 from agents.sandbox import open_sandbox
+from agents.setting import read_setting
 from agents.shape import Example, Shape
-from agents.smoke import try_out
+from agents.smoke import smoke
 from agents.state import Settings, State
 from harness.errors import BadInput, ConfigError
 from harness.labels import decode
@@ -51,6 +51,8 @@ class Prepared:
         Its settings.
     programs
         The library it starts from; the first is the start.
+    roles, shape
+        The study's, see `agents.setting`.
     archive, labels
         What is known; labels are those of the moment.
     """
@@ -59,6 +61,8 @@ class Prepared:
     section: SearchSection
     seed: int
     programs: tuple[Program, ...]
+    roles: tuple[Role, ...]
+    shape: Shape
     archive: Archive
     labels: Mapping[str, Labelled]
 
@@ -95,11 +99,14 @@ def prepare(study: Study, store: Repository, seed: int, section: SearchSection |
     model = model_name(study, section.model)
     labels = decode(store.answers())
     items = store.items()
+    shape, roles = read_setting(study.folder, items)
     spec: dict[str, Any] = {
         "section": section.model_dump(),
         "seed": seed,
         "model": study.model(model).model_dump(),
         "programs": [p.id for p in programs],
+        "roles": [asdict(role) for role in roles],
+        "shape": asdict(shape),
     }
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
     searches = SearchStore(store)
@@ -109,7 +116,11 @@ def prepare(study: Study, store: Repository, seed: int, section: SearchSection |
         searches.create(search, spec, {name: [item.id for item in part] for name, part in splits.items()})
     archive = load_archive(store, search)
     by_split = {name: Labelled.of(part, labels) for name, part in archive.splits.items()}
-    return Prepared(search, section, seed, programs, archive, by_split)
+    if not shape.examples and "feedback" in by_split:
+        feedback = archive.splits["feedback"]
+        shown = solved(feedback, by_split["feedback"], section.examples, shape.max_words)
+        shape = replace(shape, examples=shown)
+    return Prepared(search, section, seed, programs, roles, shape, archive, by_split)
 
 
 def find(study: Study, store: Repository, search: str | None) -> Prepared:
@@ -178,35 +189,27 @@ def draw_splits(
     return splits
 
 
-def shape_of(prepared: Prepared) -> Shape:
-    """How calls are worded; examples are feedback items that an expert said yes to."""
-    s = prepared.section
-    items, labelled = prepared.archive.splits.get("feedback", ()), prepared.labels.get("feedback")
+def solved(
+    items: Sequence[Item], labelled: Labelled, most: int, max_words: int | None
+) -> tuple[Example, ...]:
+    """Examples from items that an expert said yes to: one of each answer first, then a second…."""
     by_answer: dict[str, list[Example]] = {}
-    for item, option in zip(items, labelled.truth if labelled else (), strict=True):
+    for item, option in zip(items, labelled.truth, strict=True):
         if option >= 0:
-            text = " ".join(item.text.split()[: s.max_words])
+            text = " ".join(item.text.split()[:max_words])
             by_answer.setdefault(item.options[option], []).append(Example(text, item.options[option]))
     ordered: list[Example] = []
-    while any(by_answer.values()):  # one of each answer first, then a second…
+    while any(by_answer.values()):
         ordered += [found.pop(0) for found in by_answer.values() if found]
-    return Shape(
-        answer=s.answer,
-        field_chars=s.field_chars,
-        max_tokens=s.max_tokens,
-        examples=tuple(ordered[: s.examples]),
-        max_words=s.max_words,
-    )
+    return tuple(ordered[:most])
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where programs of a search run: an open sandbox, the study's roles, the wording of calls."""
+    """A search with an open sandbox for its programs."""
 
     prepared: Prepared
     sandbox: Sandbox
-    roles: tuple[Role, ...]
-    shape: Shape
 
     def state(self, broker: Broker, progress: Callable[[str], None]) -> State:
         """Make the loop's state: answers come from the broker's model, through the sandbox."""
@@ -217,10 +220,10 @@ class Bench:
                 program,
                 items,
                 broker=broker,
-                roles=self.roles,
+                roles=self.prepared.roles,
                 replicate=replicate,
                 sandbox=self.sandbox,
-                shape=self.shape,
+                shape=self.prepared.shape,
             )
 
         prepared = self.prepared
@@ -235,19 +238,24 @@ class Bench:
         )
 
     async def check(self, program: Program) -> str:
-        """Why a program cannot be used: the gate, a quotation of judged items, a failed free run."""
+        """Why a program cannot be used: it quotes items it is judged on.
+
+        Raises
+        ------
+        ProgramRefused
+            If the gate or a free run refuses it.
+        """
         splits = self.prepared.archive.splits
         judged = [item for name, part in splits.items() if name != "feedback" for item in part]
         reason = quoted(program.source, judged)
         if reason:
             return reason
-        items = splits["select"]
-        return (await try_out(program, items, self.roles, self.sandbox, self.shape)).reason
+        await smoke(program, sandbox=self.sandbox, roles=self.prepared.roles, shape=self.prepared.shape)
+        return ""
 
 
 @asynccontextmanager
 async def open_bench(prepared: Prepared) -> AsyncIterator[Bench]:
     """Open the sandbox of a search."""
-    items = prepared.archive.splits["select"]
     async with open_sandbox(prepared.section.tier) as sandbox:
-        yield Bench(prepared, sandbox, default_roles(items), shape_of(prepared))
+        yield Bench(prepared, sandbox)

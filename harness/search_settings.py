@@ -12,6 +12,7 @@ class SearchSection(BaseModel):
 
     `model` answers, `optimiser` writes programs (no policy but ``"recombine"`` goes without); both name
     entries of [models]. `split` is the shares of the labelled items; `usd` and `tokens` cap the whole.
+    `examples` is how many solved feedback items calls may show where workflow.toml names none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -37,10 +38,6 @@ class SearchSection(BaseModel):
         "confirm": 0.25,
         "test": 0.25,
     }
-    answer: Literal["letter", "option"] = "letter"
-    field_chars: int | None = Field(default=None, ge=1)
-    max_tokens: int = Field(default=2048, ge=1)
-    max_words: int | None = Field(default=None, ge=1)
     examples: int = Field(default=8, ge=0)
     tier: str = "monty"
     usd: float | None = Field(default=None, ge=0)

@@ -12,6 +12,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How good a candidate is, by the labels of the moment.
+
+    Attributes
+    ----------
+    n_items, value
+        Labelled selection items answered, and the estimate on them.
+    mean, sd, low, high
+        Posterior of its accuracy.
+    p_best
+        Probability of being the best.
+    p_better, verdict
+        Against its parent; None for the library.
+    tokens
+        Per item.
+    """
+
+    n_items: int
+    value: float
+    mean: float
+    sd: float
+    low: float
+    high: float
+    p_best: float
+    p_better: float | None
+    verdict: str | None
+    tokens: float
+    invalid_rate: float
+    error_rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class SearchedCandidate:
     """One candidate of an archive.
 
@@ -21,14 +53,8 @@ class SearchedCandidate:
         Number of its proposal; negative for the library.
     note
         What was changed.
-    n_items, value
-        Labelled selection items answered, and the estimate on them; None before any.
-    mean, sd, low, high
-        Posterior of its accuracy.
-    p_better, verdict
-        Against its parent; None for the library.
-    tokens
-        Per item.
+    standing
+        None before it has an answer to a labelled item.
     on_front
         Whether no other that answered all items is both better and cheaper.
     raced_out
@@ -43,18 +69,7 @@ class SearchedCandidate:
     op: str
     parents: tuple[str, ...]
     note: str
-    n_items: int
-    value: float | None
-    mean: float | None
-    sd: float | None
-    low: float | None
-    high: float | None
-    p_best: float | None
-    p_better: float | None
-    verdict: str | None
-    tokens: float
-    invalid_rate: float
-    error_rate: float
+    standing: Standing | None
     on_front: bool
     raced_out: bool
     diff: tuple[str, ...]

@@ -16,7 +16,8 @@ def search_text(report: SearchReport) -> str:
     """Power, A/A line, lineage with the front marked, and the winner."""
     used = " · ".join(f"{name} {count:,}" for name, count in report.spent.items())
     lines = [
-        f"search {report.id} of {report.created}: {report.policy}, seed {report.seed}, fitness {report.fitness}",
+        f"search {report.id} of {report.created}: {report.policy}, seed {report.seed}, "
+        f"fitness {report.fitness}",
         f"{report.proposals} of {report.planned} proposals, {len(report.refused)} refused, "
         f"{report.duplicates} there already; tokens: {used}",
         *report.power,
@@ -41,9 +42,10 @@ def lineage_lines(candidates: Sequence[SearchedCandidate]) -> list[str]:
     def add(c: SearchedCandidate, depth: int) -> None:
         mark = "*" if c.on_front else "~" if c.raced_out else " "
         standing = "no answers yet"
-        if c.mean is not None and c.sd is not None:
-            standing = f"{percent(c.mean)} ± {100 * c.sd:.1f} on {c.n_items} items, {c.tokens:.0f} tokens"
-        verdict = f", {c.verdict} (P {c.p_better:.2f})" if c.verdict else ""
+        verdict = ""
+        if (s := c.standing) is not None:
+            standing = f"{percent(s.mean)} ± {100 * s.sd:.1f} on {s.n_items} items, {s.tokens:.0f} tokens"
+            verdict = f", {s.verdict} (P {s.p_better:.2f})" if s.verdict else ""
         change = f": {c.note.splitlines()[0][:60]}" if c.note and c.parents else ""
         lines.append(f"{mark} {'  ' * depth}{c.name} [{c.id}] {standing}{verdict}{change}")
         for child in children.get(c.id, ()):
@@ -58,8 +60,8 @@ def winner_lines(w: SearchedWinner) -> list[str]:
     """The winner with what luck is taken off, and the test."""
     confirmed = "" if w.confirmed is None else f"; on fresh items alone {percent(w.confirmed)}"
     lines = [
-        f"winner: {w.name} [{w.id}]: {percent(w.reported)} ± {100 * w.sd:.1f}, corrected for being the best of "
-        f"many (uncorrected {percent(w.naive)}{confirmed})"
+        f"winner: {w.name} [{w.id}]: {percent(w.reported)} ± {100 * w.sd:.1f}, corrected for being the best "
+        f"of many (uncorrected {percent(w.naive)}{confirmed})"
     ]
     if w.test is not None and w.start_test is not None:
         lines.append(f"test, winner: {w.test}")

@@ -181,8 +181,9 @@ class SearchStore:
             sa.func.coalesce(sa.func.sum(call.c.input_tokens), 0),
             sa.func.coalesce(sa.func.sum(call.c.output_tokens), 0),
         ).where(call.c.created >= began[:19])
-        sent, received = self._all(query)[0]
-        return int(sent), int(received)
+        with self._repository.transaction() as connection:
+            row = connection.execute(query).one()
+        return int(row[0]), int(row[1])
 
     def _all(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
         with self._repository.transaction() as connection:
