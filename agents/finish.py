@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agents.fitness import rounded
 from agents.loop import complete
 from agents.scores import item_scores
 from agents.state import together
@@ -81,7 +82,7 @@ def decide(state: State, finalists: list[str]) -> Winner:
         answers = state.archive.matrix(finalists, items)
         fresh = item_scores(answers, state.labels["confirm"], state.settings.fitness)
         mean, variance, level = _update(mean, variance, level, fresh)
-    best = min(range(len(chosen)), key=lambda j: (-mean[j], chosen[j].tokens, finalists[j]))
+    best = min(range(len(chosen)), key=lambda j: (rounded(-float(mean[j])), chosen[j].tokens, finalists[j]))
     order = sorted(range(len(finalists)), key=lambda j: (j != best, -mean[j]))
     return Winner(
         id=finalists[best],

@@ -94,12 +94,17 @@ class Board:
 
     def ranked(self) -> list[str]:
         """Best first by posterior mean; ties by fewer tokens, then id."""
-        return sorted(self.ids, key=lambda c: (-self.fitness[c].mean, self.fitness[c].tokens, c))
+        return sorted(self.ids, key=lambda c: (rounded(-self.fitness[c].mean), self.fitness[c].tokens, c))
 
     def compare(self, first: str, second: str) -> Paired:
         """One candidate against another on the items both answered."""
         rows = (self.ids.index(first), self.ids.index(second))
         return paired(self.scores[rows[0]], self.scores[rows[1]], self.shrunk.spread)
+
+
+def rounded(value: float) -> float:
+    """Without the last digits, where equal candidates differ by the order of sums alone."""
+    return round(value, 9)
 
 
 def score(

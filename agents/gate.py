@@ -32,7 +32,7 @@ class Paired:
     Attributes
     ----------
     difference, se
-        Mean of the per-item differences, child minus other, and its standard error.
+        Mean of the per-item differences, child minus other, and its standard error around "none".
     n
         Items both have a score on.
     p_better
@@ -70,7 +70,7 @@ def paired(child: FloatArray, other: FloatArray, spread: float) -> Paired:
         return Paired(0.0, 0.0, n, 0.5)
     square = float((gaps**2).sum())
     mean = float(gaps.mean())
-    se = math.sqrt(square - n * mean**2 + 2 * square / int(differ.sum())) / n
+    se = math.sqrt(square + 2 * square / int(differ.sum())) / n
     prior = 2 * spread**2
     shrunken = mean * math.sqrt(prior) / (se * math.sqrt(prior + se**2))
     return Paired(mean, se, n, float(ndtr(shrunken)))

@@ -33,7 +33,7 @@ from harness.estimate.asked import Routed, accuracy_target
 from harness.estimate.component import Component
 from harness.estimate.crossfit import crossfitted_posterior
 from harness.estimate.ivw import plugin_weight, varies
-from harness.estimate.likelihood import inside, maximum_likelihood
+from harness.estimate.likelihood import maximum_likelihood
 from harness.estimate.outcomes import pseudo_outcomes
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 MISSING = -2
 """No answer: a failed call, or an item that the candidate was not asked about."""
 UNREADABLE = -1
+ONE_EACH_WAY = Component(2, 2, 1)
+"""Two imaginary checked answers, one right, one wrong: where the influence is taken. At the estimate
+itself a candidate without a single hit would seem known almost without error."""
 
 
 def item_scores(answers: IntArray, labelled: Labelled, estimator: str = "ml") -> FloatArray:
@@ -108,12 +111,12 @@ def _likelihood(readable: IntArray, avoided: IntArray, effective: FloatArray) ->
     n = np.stack([(readable & (effective == g)).sum(axis=1) for g in groups], axis=1)
     S = np.stack([(avoided & (effective == g)).sum(axis=1) for g in groups], axis=1)
     total = np.maximum(n.sum(axis=1), 1)
-    A = np.zeros(len(readable))
+    A, at = np.zeros(len(readable)), np.full((len(readable), 1), 0.5)
     for j in np.flatnonzero(n.sum(axis=1)):
-        A[j] = maximum_likelihood(
-            tuple(Component(float(g), int(a), int(b)) for g, a, b in zip(groups, n[j], S[j], strict=True))
-        )
-    at = np.array([inside(a, int(t)) for a, t in zip(A, total, strict=True)])[:, None]
+        counts = zip(groups.tolist(), n[j].tolist(), S[j].tolist(), strict=True)
+        parts = tuple(Component(g, m, hits) for g, m, hits in counts)
+        A[j] = maximum_likelihood(parts)
+        at[j] = maximum_likelihood((*parts, ONE_EACH_WAY))
     slope = np.where(avoided, 1 / (at + effective - 2), -1 / (1 - at))
     slope = np.where(readable, slope, 0.0)
     information = (n / ((at + groups - 2) * (1 - at))).sum(axis=1, keepdims=True)
