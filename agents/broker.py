@@ -85,7 +85,7 @@ class Broker:
         self._answered = False
         self.spent = Spent()
 
-    async def ask(self, request: Request, path: str) -> Reply:
+    async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
         """Answer a request from the cache, or ask the model.
 
         Parameters
@@ -96,6 +96,9 @@ class Broker:
         path
             Names the draw: item/replicate/call path/occurrence. The same request on another path
             is another draw; the same on the same path is the same reply, whoever asks.
+        as_it_comes
+            Whether an empty or cut reply is a reply; else it is asked for again with twice the
+            room, and then an error.
 
         Raises
         ------
@@ -108,7 +111,7 @@ class Broker:
         """
         if request.max_tokens is None:
             request = replace(request, max_tokens=OUTPUT_CAP)
-        reply = await self._draw(request, path)
+        reply = await self._draw(request, path, as_it_comes=as_it_comes)
         lacking = missing(reply.text, request.schema.get("required", ())) if request.schema else []
         if not lacking:
             return reply
@@ -126,12 +129,12 @@ class Broker:
         """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    async def _draw(self, request: Request, path: str) -> Reply:
+    async def _draw(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
         """One draw from the cache, from the same call under way, or from the model."""
         key = _key(self._name, request, path)
         task = self._under_way.get(key)
         if task is None:
-            task = asyncio.create_task(self._look_up(key, request))
+            task = asyncio.create_task(self._look_up(key, request, as_it_comes=as_it_comes))
             self._under_way[key] = task
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         else:
@@ -139,7 +142,7 @@ class Broker:
         # Shielded: others may wait for the same call, and what is paid for is to be stored.
         return await asyncio.shield(task)
 
-    async def _look_up(self, key: str, request: Request) -> Reply:
+    async def _look_up(self, key: str, request: Request, *, as_it_comes: bool) -> Reply:
         stored = await self._cache.get(key)
         if stored is not None:
             self.spent.cached += 1
@@ -147,7 +150,7 @@ class Broker:
         async with self._free:
             started = time.perf_counter()
             try:
-                reply = await self._pay(request)
+                reply = await self._pay(request, as_it_comes=as_it_comes)
             except ModelError as error:
                 self.spent.failed += 1
                 await self._keep(key, request, Reply("", ""), started, str(error) or type(error).__name__)
@@ -155,14 +158,14 @@ class Broker:
             await self._keep(key, request, reply, started, "")
         return reply
 
-    async def _pay(self, request: Request) -> Reply:
+    async def _pay(self, request: Request, *, as_it_comes: bool) -> Reply:
         """Ask; a second time with twice the room if the answer is empty or cut short."""
         used_in = used_out = 0
         for room in (1, 2):
             asked = replace(request, max_tokens=(request.max_tokens or OUTPUT_CAP) * room)
             reply = await self._send(asked)
             used_in, used_out = used_in + reply.input_tokens, used_out + reply.output_tokens
-            if reply.text.strip() and reply.finish_reason != "length":
+            if as_it_comes or (reply.text.strip() and reply.finish_reason != "length"):
                 return replace(reply, input_tokens=used_in, output_tokens=used_out)
         what = "empty" if not reply.text.strip() else f"cut off at {asked.max_tokens} tokens"
         raise TransientModelError(f"the reply was {what} ({reply.finish_reason})")

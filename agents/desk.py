@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.call import BadCall, read_call
+from agents.lines import line_request, read_line
 from agents.prompt import answers, make_request
 from agents.reply import read_fields
 from harness.errors import BudgetSpent, FatalModelError, ModelError, OversightError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agents.roles import Role
     from agents.sandbox import Payload, Sandbox
     from agents.shape import Shape
+    from harness.llm.model import Reply, Request
     from harness.types import Item
 
 
@@ -102,7 +104,7 @@ class Desk:
         try:
             if call.get("kind") == "code":
                 return await self._run(call)
-            return await self._ask(index, call, tally)
+            return await self._ask(index, call)
         except BadCall as error:
             raise RuntimeError(str(error)) from None
         except (BudgetSpent, FatalModelError) as error:
@@ -114,19 +116,30 @@ class Desk:
         finally:
             tally.seconds = time.perf_counter() - tally.started
 
-    async def _ask(self, index: int, payload: Any, tally: Tally) -> Payload:
+    async def _ask(self, index: int, payload: Any) -> Payload:
         call = read_call(payload, self._sandbox.limits.characters)
-        request = make_request(call, self.items[index], self._shape)
-        text = request.text()
+        item = self.items[index]
+        if self._shape.style == "json":
+            reply = await self._draw(make_request(call, item, self._shape), index)
+            return dict(read_fields(reply.text, call.fields))
+        written: dict[str, str] = {}
+        for name in call.fields:
+            reply = await self._draw(line_request(call, item, self._shape, written), index)
+            written[name] = read_line(reply.text)
+        return dict(written)
+
+    async def _draw(self, request: Request, index: int) -> Reply:
+        tally, text = self.tallies[index], request.text()
         occurrence = tally.seen[text]
         tally.seen[text] += 1
         # The request itself is the call path: identical ones are told apart by their order alone, so
         # that programs that begin alike share their first replies.
         path = f"{self.items[index].id}/{self.replicate}/{occurrence}"
-        reply = await self._broker.ask(request, path)
+        # A line that is empty or ends at the cap is all that the model had to say in it.
+        reply = await self._broker.ask(request, path, as_it_comes=self._shape.style == "lines")
         tally.input_tokens += reply.input_tokens
         tally.output_tokens += reply.output_tokens
-        return dict(read_fields(reply.text, call.fields))
+        return reply
 
     async def _run(self, call: Any) -> Payload:
         code = call.get("code")

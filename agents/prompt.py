@@ -101,10 +101,15 @@ def _block(shown: Shown | None, call: Call, item: Item, shape: Shape) -> str:
     return "\n".join([question, *(f"({n}) {o}" for n, o in zip(names, item.shown_options, strict=True))])
 
 
-def _question(text: str, shape: Shape) -> str:
+def cut(text: str, shape: Shape) -> str:
+    """Return as much of an item's text as is shown."""
     words = text.split()
-    cut = shape.max_words is not None and len(words) > shape.max_words
-    return f"### Question\n{' '.join(words[: shape.max_words]) if cut else text}"
+    too_long = shape.max_words is not None and len(words) > shape.max_words
+    return " ".join(words[: shape.max_words]) if too_long else text
+
+
+def _question(text: str, shape: Shape) -> str:
+    return f"### Question\n{cut(text, shape)}"
 
 
 def _turns(example: Example, call: Call, item: Item, shape: Shape) -> list[Message]:

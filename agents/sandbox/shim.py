@@ -1,6 +1,7 @@
 """Rewrites what Monty lacks into what it has, with the same meaning; CPython gets sources as they are.
 
 - ``next(<generator>, default)`` → ``next(iter(<generator>), default)``
+- ``key=votes.count`` → ``key=lambda it: votes.count(it)``: methods are no values there
 - ``del a[k]`` → ``a.pop(k)``; ``del name`` → ``name = None``
 - ``asyncio.create_task(c)`` → ``c``, which then runs where it is awaited
 - ``asyncio.gather(…, return_exceptions=True)`` → a function of the prelude
@@ -41,6 +42,15 @@ class _Shim(ast.NodeTransformer):
             return node.args[0]
         elif name in ("asyncio.gather", "gather") and node.keywords:
             return ast.Call(ast.Name("_gather_all", ast.Load()), node.args, [])
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        self.generic_visit(node)
+        if node.arg == "key" and isinstance(node.value, ast.Attribute):
+            one = ast.arguments(
+                posonlyargs=[], args=[ast.arg("_it")], kwonlyargs=[], kw_defaults=[], defaults=[]
+            )
+            node.value = ast.Lambda(one, ast.Call(node.value, [ast.Name("_it", ast.Load())], []))
         return node
 
     def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:

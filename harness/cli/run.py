@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, study_items, study_of
+from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.prompts import template_of
 from harness.errors import ConfigError
@@ -26,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight run``."""
     add_study(parser)
     parser.add_argument("--model", action="append", help="name in study.toml [models]; may be repeated")
+    parser.add_argument(
+        "--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model"
+    )
+    parser.add_argument("--sandbox", default="monty", metavar="TIER", help="monty, cpython or bubblewrap")
     parser.add_argument("--retry-failed", action="store_true", help="ask again where the calls failed")
 
 
@@ -34,13 +39,18 @@ def run(args: argparse.Namespace) -> int:
     from harness.llm.run import ask_model, make_spec
 
     study = study_of(args)
+    if args.workflow:
+        # Named as a string: nothing here imports upwards.
+        results, text = load("agents.run_cli").run(args, study)
+        emit(args, {"workflows": results}, text)
+        return 1 if any(result["failed"] for result in results.values()) else 0
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     names = args.model or list(study.models)
     template, words = template_of(study), study.prompt.max_words
     specs = {name: make_spec(name, study.model(name), template, words) for name in names}
     items = study_items(study)
-    results: dict[str, Any] = {}
+    results = {}
     with Repository(study.store_url) as store:
         store.add_items(items)
         for name, spec in specs.items():

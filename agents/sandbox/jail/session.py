@@ -13,6 +13,7 @@ import os
 import random
 import signal
 import sys
+import types
 from typing import Any
 
 NO_BUILTINS = ("breakpoint", "compile", "eval", "exec", "input", "open")
@@ -83,7 +84,10 @@ class Session:
             sep.join(map(str, words)) + end
         )
         random.seed(0)
-        return {"__builtins__": known, "__name__": "workflow", "_printed": printed}
+        module = types.ModuleType("workflow")  # dataclasses look their module up
+        sys.modules["workflow"] = module
+        vars(module).update({"__builtins__": known, "_printed": printed})
+        return vars(module)
 
     def _receive(self) -> None:
         chunk = os.read(self._descriptor, 1 << 16)

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  nothing more is imported than must be
@@ -39,6 +40,8 @@ _WARM = (
     *("math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
 )
 """Imported before anything is locked: afterwards no file can be opened."""
+
+_PATIENCE, _MOMENT = 100, 0.002
 
 
 def main() -> None:
@@ -108,8 +111,12 @@ def _child(descriptor: int, prelude: str, memory: int, seconds: int) -> None:
 
 def _end(pid: int) -> str:
     """End a child and say how it ended: ``"exit 0"``, ``"signal 27"``; a signal of ours is no news."""
-    done, status = os.waitpid(pid, os.WNOHANG)
-    if not done:
+    for _ in range(_PATIENCE):  # its socket closes a moment before it is gone
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(_MOMENT)
+    else:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         return "exit 0"
