@@ -8,7 +8,7 @@ what counts.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -37,8 +37,8 @@ class Power:
 
     Attributes
     ----------
-    n, K
-        Labelled selection items and their numbers of options, as text.
+    n, answers, K
+        Labelled selection items, experts' answers about them, and their numbers of options, as text.
     kind
         How they are labelled.
     detectable
@@ -50,6 +50,7 @@ class Power:
     """
 
     n: int
+    answers: int
     K: str
     kind: Kind
     detectable: float
@@ -59,12 +60,13 @@ class Power:
     def lines(self) -> list[str]:
         """In words, for whoever is about to spend money."""
         more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
+        items = "" if self.answers == self.n else f" about {self.n} items"
         other = "; ".join(f"{name}: {100 * d:.0f} points" for name, d in self.alternatives.items())
         return [
-            f"with {self.n} questions at K = {self.K} ({NAMES[self.kind]}) you cannot see differences "
-            f"under {100 * self.detectable:.0f} points between two workflows",
-            f"questions of this kind needed: {more}",
-            f"with as many questions of another kind: {other}",
+            f"with {self.answers} questions{items} at K = {self.K} ({NAMES[self.kind]}) you cannot see "
+            f"differences under {100 * self.detectable:.0f} points between two workflows",
+            f"items of this kind needed: {more}",
+            f"with as many items, one question each, of another kind: {other}",
         ]
 
 
@@ -78,9 +80,11 @@ def power(labelled: Labelled) -> Power:
         kind = "routed"
     elif labelled.n_complementary == 0:
         kind = "ordinary"
-    spreads = {k: _per_item_sd(options, k) for k in NAMES}
+    answers = int((labelled.refused.sum(axis=1) + (labelled.truth >= 0))[answered].sum())
+    spreads = {k: _per_item_sd(options, k, max(1, round(answers / n)) if k == kind else 1) for k in NAMES}
     return Power(
         n=n,
+        answers=answers,
         K="/".join(str(k) for k in sorted(options)),
         kind=kind,
         detectable=minimum_detectable(spreads[kind] / np.sqrt(n)),
@@ -91,19 +95,35 @@ def power(labelled: Labelled) -> Power:
     )
 
 
-def _per_item_sd(options: Counter[int], kind: Kind) -> float:
+def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
     """Standard deviation of the difference of two programs' scores on one item."""
     shares = {K: max(200, round(SIMULATED * count / options.total())) for K, count in options.items()}
-    gaps = [_gaps(K, kind, n) for K, n in shares.items()]
+    gaps = [_gaps(K, kind, n, m) for K, n in shares.items()]
     return float(np.concatenate(gaps).std())
 
 
-def _gaps(K: int, kind: Kind, n: int) -> FloatArray:
+def _gaps(K: int, kind: Kind, n: int, m: int) -> FloatArray:
     rng = np.random.default_rng([K, n])
     truth, predicted = stylised_population(n, K, [GUESS, GUESS], rng)
-    scores = item_scores(predicted.T, simulated_labels(truth, predicted.T, K, kind, rng), "ml")
+    labelled = simulated_labels(truth, predicted.T, K, kind, rng)
+    if m > 1 and kind in ("natural", "complementary"):
+        labelled = _several(labelled, truth, min(m, K - 1), rng)
+    scores = item_scores(predicted.T, labelled, "ml")
     gaps: FloatArray = scores[0] - scores[1]
     return gaps
+
+
+def _several(labelled: Labelled, truth: IntArray, m: int, rng: np.random.Generator) -> Labelled:
+    """The same with m different options asked about per item, drawn uniformly."""
+    n, K = labelled.refused.shape
+    order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
+    if labelled.n_ordinary == 0:  # the true option is never asked about
+        order = order[order != truth[:, None]].reshape(n, K - 1)
+    asked = np.zeros((n, K), np.bool_)
+    asked[np.arange(n)[:, None], order[:, :m]] = True
+    true = np.arange(K) == truth[:, None]
+    known = np.where((asked & true).any(axis=1), truth, -1)
+    return replace(labelled, truth=known, refused=asked & ~true)
 
 
 def simulated_labels(

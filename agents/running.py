@@ -11,7 +11,6 @@ from agents.loop import Ended, search
 from agents.meta import Optimiser
 from agents.recombine import Recombine, Wordings
 from agents.session import model_name, open_bench
-from agents.smoke import smoke
 from harness.errors import BudgetSpent, ConfigError
 from harness.llm.cost import PRICE_FILE, Budget, price_of, read_prices
 from harness.store.searches import SearchStore
@@ -138,10 +137,7 @@ async def estimate(study: Study, prepared: Prepared) -> Costs:
     """Price a search by running its library for free; a call's tokens are guessed from the items' texts."""
     settings, splits = prepared.settings, prepared.archive.splits
     async with open_bench(prepared) as bench:
-        calls = [
-            await smoke(p, sandbox=bench.sandbox, roles=prepared.roles, shape=prepared.shape)
-            for p in prepared.programs
-        ]
+        calls = [await bench.try_out(p) for p in prepared.programs]
     select = splits["select"]
     n, typical = len(select), sum(calls) / len(calls)
     rungs = [r for r in settings.rungs if r < n] + [n]

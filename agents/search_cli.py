@@ -8,6 +8,7 @@ example: oversight search start --dry-run
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from harness.cli.output import emit, note
 from harness.store.repository import Repository
 
 if TYPE_CHECKING:
-    import argparse
-
     from agents.session import Prepared
     from harness.config import Study
     from harness.report.search_contents import SearchReport
@@ -39,34 +38,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     resume = verbs.add_parser("resume", help="go on with a search that was interrupted")
     add_study(resume)
     resume.add_argument("search", nargs="?", help="its id (default: the latest)")
+    resume.add_argument("--tokens", type=int, help="another cap on tokens")
+    resume.add_argument("--usd", type=float, help="another cap on dollars")
     show = verbs.add_parser("show", help="lineage, front, winner; re-scored with the labels of now")
     add_study(show)
     show.add_argument("search", nargs="?", help="its id (default: the latest)")
     show.add_argument("--page", metavar="FILE", help="write the page with lineage, differences and front")
     show.add_argument("--open-key", metavar="FILE", help="show the truth on the test items by this key")
     for sub in (start, resume, show):
-        sub.add_argument("--json", action="store_true", default=False, help="print one JSON object")
+        sub.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
+        )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run a subverb."""
-    from agents.session import find, prepare
+    from agents.session import look, prepare, resume
 
     study = study_of(args)
+    study = study.model_copy(update={"search": _section(args, study)})
     with Repository(study.store_url) as store:
-        if args.verb == "start":
-            section, seed = _section(args, study), study.study.seed if args.seed is None else args.seed
-            prepared = prepare(study, store, seed, section)
-        else:
-            prepared = find(study, store, args.search)
-        if args.verb != "show":
-            return _go(args, study, store, prepared)
-        report = _report(study, store, prepared, getattr(args, "open_key", None))
-        return _show(args, report)
+        if args.verb == "show":
+            return _show(args, _report(study, store, look(study, store, args.search), args.open_key))
+        if args.verb == "resume":
+            return _go(args, study, store, resume(study, store, args.search))
+        seed = study.study.seed if args.seed is None else args.seed
+        return _go(args, study, store, prepare(study, store, seed, study.search))
 
 
 def _section(args: argparse.Namespace, study: Study) -> SearchSection:
-    given = {n: getattr(args, n) for n in ("policy", "candidates", "parity", "tokens", "usd")}
+    given = {n: getattr(args, n, None) for n in ("policy", "candidates", "parity", "tokens", "usd")}
     return study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
 
 

@@ -13,6 +13,7 @@ from agents.archive import Archive
 from agents.contamination import quoted
 from agents.journal import load_archive
 from agents.labelled import Labelled
+from agents.roles import Role
 from agents.sandbox import open_sandbox
 from agents.setting import read_setting
 from agents.shape import Example, Shape
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from agents.broker import Broker
     from agents.program import Program
-    from agents.roles import Role
     from agents.sandbox import Sandbox
     from harness.config import Study
     from harness.store.repository import Repository
@@ -84,8 +84,10 @@ class Prepared:
         )
 
 
-def prepare(study: Study, store: Repository, seed: int, section: SearchSection | None = None) -> Prepared:
+def prepare(study: Study, store: Repository, seed: int, section: SearchSection) -> Prepared:
     """Set up a search of a study, or find it: the same settings are the same search.
+
+    Caps on tokens and dollars are no part of a search's identity: one that ran out goes on with others.
 
     Raises
     ------
@@ -94,37 +96,39 @@ def prepare(study: Study, store: Repository, seed: int, section: SearchSection |
     ConfigError
         If a setting, a model or a workflow does not exist.
     """
-    section = section or study.search
     programs = load_programs(section)
-    model = model_name(study, section.model)
-    labels = decode(store.answers())
     items = store.items()
     shape, roles = read_setting(study.folder, items)
     spec: dict[str, Any] = {
-        "section": section.model_dump(),
+        "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": seed,
-        "model": study.model(model).model_dump(),
+        "model": study.model(model_name(study, section.model)).model_dump(),
         "programs": [p.id for p in programs],
         "roles": [asdict(role) for role in roles],
         "shape": asdict(shape),
     }
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
     searches = SearchStore(store)
-    known = {s["id"] for s in searches.searches()}
-    if search not in known:
+    if search not in {s["id"] for s in searches.searches()}:
+        labels = decode(store.answers())
         splits = draw_splits(items, labels, section.split, seed, section.rungs)
-        searches.create(search, spec, {name: [item.id for item in part] for name, part in splits.items()})
-    archive = load_archive(store, search)
-    by_split = {name: Labelled.of(part, labels) for name, part in archive.splits.items()}
-    if not shape.examples and "feedback" in by_split:
-        feedback = archive.splits["feedback"]
-        shown = solved(feedback, by_split["feedback"], section.examples, shape.max_words)
-        shape = replace(shape, examples=shown)
-    return Prepared(search, section, seed, programs, roles, shape, archive, by_split)
+        feedback = Labelled.of(splits["feedback"], labels)
+        shown = solved(splits["feedback"], feedback, section.examples, shape.max_words)
+        known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
+        searches.create(search, known, {name: [item.id for item in part] for name, part in splits.items()})
+    prepared = look(study, store, search)
+    shape = replace(shape, examples=prepared.shape.examples)
+    return replace(prepared, section=section, programs=programs, roles=roles, shape=shape)
 
 
-def find(study: Study, store: Repository, search: str | None) -> Prepared:
-    """Open a search that was started before: the one named, else the latest."""
+def look(study: Study, store: Repository, search: str | None) -> Prepared:
+    """Open a search that is there, the one named or the latest, to be looked at.
+
+    Raises
+    ------
+    BadInput
+        If there is none, or not this one.
+    """
     known = {s["id"]: s["spec"] for s in SearchStore(store).searches()}
     if not known:
         raise BadInput("this study has no search yet; begin with: oversight search start")
@@ -132,11 +136,37 @@ def find(study: Study, store: Repository, search: str | None) -> Prepared:
     if name not in known:
         raise BadInput(f"there is no search {name!r}; there are: {', '.join(known)}")
     spec = known[name]
-    prepared = prepare(study, store, spec["seed"], SearchSection.model_validate(spec["section"]))
-    if prepared.id != name:
+    caps = {"usd": study.search.usd, "tokens": study.search.tokens}
+    archive = load_archive(store, name)
+    labels = decode(store.answers())
+    started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
+    section = SearchSection.model_validate({**spec["section"], **caps})
+    return Prepared(
+        id=name,
+        section=section,
+        seed=spec["seed"],
+        programs=started or load_programs(section),
+        roles=tuple(Role(**role) for role in spec["roles"]),
+        shape=Shape(examples=tuple(Example(**example) for example in spec["shown"])),
+        archive=archive,
+        labels={split: Labelled.of(part, labels) for split, part in archive.splits.items()},
+    )
+
+
+def resume(study: Study, store: Repository, search: str | None) -> Prepared:
+    """Open a search to go on with it.
+
+    Raises
+    ------
+    ConfigError
+        If models, workflows, roles or wording are not what they were.
+    """
+    found = look(study, store, search)
+    prepared = prepare(study, store, found.seed, found.section)
+    if prepared.id != found.id:
         raise ConfigError(
-            f"search {name} ran with other settings of its model or other library workflows than there "
-            "are now; begin another one with: oversight search start"
+            f"search {found.id} ran with other settings of its model, other workflows or another "
+            "workflow.toml than there are now; begin another one with: oversight search start"
         )
     return prepared
 
@@ -250,8 +280,13 @@ class Bench:
         reason = quoted(program.source, judged)
         if reason:
             return reason
-        await smoke(program, sandbox=self.sandbox, roles=self.prepared.roles, shape=self.prepared.shape)
+        await self.try_out(program)
         return ""
+
+    async def try_out(self, program: Program) -> int:
+        """Run a program for free, and return its calls per item; what is shown is no matter here."""
+        shape = replace(self.prepared.shape, style="json", examples=())
+        return await smoke(program, sandbox=self.sandbox, roles=self.prepared.roles, shape=shape)
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ experts' yes and no alone, confirmation on fresh items, one test. Only then is t
 winner's accuracy on the test items stands beside the start's. All seeds share one database, so that no
 call is made twice; killed, it goes on where it was. The last line is JSON.
 
-    python benchmarks/search_real.py [--quick] [--seeds 3] [--folder DIR]
+    python benchmarks/search_real.py [--quick] [--seeds 4] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -48,17 +48,23 @@ timeout = 600
 start = "start.py"
 library = ["start.py"]
 candidates = {candidates}
-in_flight = 3
+in_flight = 5
 rungs = {rungs}
 keep = [0.5]
-finalists = 3
+finalists = 4
 split = {{feedback = 0.2, select = {select}, confirm = {confirm}, test = {test}}}
 """
 WORKFLOW = """\
+style = "lines"                # a model this small completes lines; it follows no format
 answer = "option"
-field_chars = 24
-max_tokens = 48
-max_words = 30
+max_tokens = 40
+max_words = 40
+
+[labels]
+options = "Specialties:"
+question = "Patient:"
+thinking = "Thought:"
+answer = "This patient should be seen by the department of"
 """
 START = '''\
 """Chain of thought, and no solved examples: what one would write first."""
@@ -79,7 +85,7 @@ async def forward(task):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="one seed, two proposals, few items")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--folder", type=Path, help="keep the study here, and go on with it")
     args = parser.parse_args()
     running = local.status()
@@ -98,13 +104,8 @@ def main() -> None:
 def lay_out(folder: Path, *, quick: bool) -> None:
     """Write the study, route the questions and answer them."""
     folder.mkdir(parents=True, exist_ok=True)
-    sizes: dict[str, Any] = {
-        "candidates": 6,
-        "rungs": [15, 45],
-        "select": 0.1875,
-        "confirm": 0.1,
-        "test": 0.2,
-    }
+    sizes: dict[str, Any] = {"candidates": 10, "rungs": [20, 60], "select": 0.25}
+    sizes |= {"confirm": 0.15, "test": 0.4}
     if quick:
         sizes = {"candidates": 2, "rungs": [5, 10], "select": 0.045, "confirm": 0.0, "test": 0.05}
     start = folder.resolve() / "start.py"
@@ -124,7 +125,7 @@ def lay_out(folder: Path, *, quick: bool) -> None:
 def one(folder: Path, seed: int) -> dict[str, Any]:
     """Search with one seed, then open the key."""
     from agents.overview import overview
-    from agents.session import prepare
+    from agents.session import look
     from harness.cli.common import study_truth
     from harness.config import read_study
     from harness.store.repository import Repository
@@ -135,7 +136,7 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
     study = read_study(folder / "study.toml")
     with Repository(study.store_url) as store:
         truth = study_truth(study, str(DATA / "case_notes.key.csv"), store.items())
-        prepared = prepare(study, store, seed)
+        prepared = look(study, store, None)
         report = overview(study, store, prepared, "", truth)
         test = prepared.archive.splits["test"]
         pair = (prepared.programs[0].id, report.winner.id if report.winner else "")

@@ -94,7 +94,7 @@ def test_parity_selects_by_the_published_formula_on_either_scale() -> None:
 def test_rungs_cost_half_and_choose_as_well() -> None:
     regret: dict[tuple[int, ...], list[float]] = {(30, 60, 120): [], (120,): []}
     calls = dict.fromkeys(regret, 0)
-    for seed in range(80):
+    for seed in range(60):
         for rungs, found in regret.items():
             settings = Settings(rungs=rungs, candidates=0)
             world = World(seed, K=4, kind="complementary", settings=settings)
@@ -134,7 +134,7 @@ def test_confirmation_on_fresh_items_finds_better_winners_and_reports_them_right
     plain: list[float] = []
     confirmed: list[float] = []
     gaps: list[float] = []
-    for seed in range(40):
+    for seed in range(20):
         for confirm, found in ((0, plain), (120, confirmed)):
             world = World(seed, confirm=confirm, settings=Settings(candidates=16))
             asyncio.run(search(world.state, FreshDraws(world.task), world.library))
@@ -143,7 +143,7 @@ def test_confirmation_on_fresh_items_finds_better_winners_and_reports_them_right
             if confirm:
                 gaps.append(winner.reported - world.task.accuracy[winner.id])
     assert np.mean(confirmed) > np.mean(plain)
-    assert abs(np.mean(gaps)) < 0.02 + 2 * np.std(gaps) / np.sqrt(40)
+    assert abs(np.mean(gaps)) < 0.02 + 2 * np.std(gaps) / np.sqrt(20)
 
 
 @pytest.mark.parametrize("K", [4, 5, 10, 16])
