@@ -17,7 +17,7 @@ CASES = 6
 
 
 def standing(fitness: Fitness) -> str:
-    """``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``."""
+    """``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``; ± beside the other candidates."""
     text = f"{100 * fitness.mean:.0f} % ± {100 * fitness.sd:.0f} %"
     if fitness.invalid_rate:
         text += f", {100 * fitness.invalid_rate:.0f} % of answers unreadable"

@@ -143,6 +143,7 @@ def _candidate(
         op=candidate.op,
         parents=candidate.parents,
         note=candidate.note,
+        answers=len(archive.predictions(candidate.id, archive.splits["select"])),
         standing=standing,
         on_front=candidate.id in front,
         raced_out=f is not None and candidate.id not in done,

@@ -20,7 +20,8 @@ class Standing:
     n_items, value
         Labelled selection items answered, and the estimate on them.
     mean, sd, low, high
-        Posterior of its accuracy.
+        Posterior of its accuracy: `sd` beside the other candidates, all of whom share an uncertain level;
+        the interval, of about 95 %, with that.
     p_best
         Probability of being the best.
     p_better, verdict
@@ -42,6 +43,12 @@ class Standing:
     invalid_rate: float
     error_rate: float
 
+    @property
+    def text(self) -> str:
+        """``61 % (48–74)``: the posterior mean and its interval."""
+        low, high = (100 * min(1.0, max(0.0, end)) for end in (self.low, self.high))
+        return f"{100 * min(1.0, max(0.0, self.mean)):.0f} % ({low:.0f}–{high:.0f})"
+
 
 @dataclass(frozen=True, slots=True)
 class SearchedCandidate:
@@ -53,8 +60,10 @@ class SearchedCandidate:
         Number of its proposal; negative for the library.
     note
         What was changed.
+    answers
+        On the selection items, failed ones among them.
     standing
-        None before it has an answer to a labelled item.
+        None as long as no answer to a labelled item can be scored.
     on_front
         Whether no other that answered all items is both better and cheaper.
     raced_out
@@ -69,6 +78,7 @@ class SearchedCandidate:
     op: str
     parents: tuple[str, ...]
     note: str
+    answers: int
     standing: Standing | None
     on_front: bool
     raced_out: bool

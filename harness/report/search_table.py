@@ -23,7 +23,7 @@ def search_text(report: SearchReport) -> str:
         *report.power,
         f"A/A: {report.a_a}",
         "",
-        "lineage (* on the front of accuracy against tokens, ~ dropped in the race):",
+        "lineage, accuracy with about 95 % (* on the front of accuracy and tokens, ~ dropped in the race):",
         *lineage_lines(report.candidates),
         *(f"refused: {reason}" for reason in report.refused),
     ]
@@ -41,10 +41,10 @@ def lineage_lines(candidates: Sequence[SearchedCandidate]) -> list[str]:
 
     def add(c: SearchedCandidate, depth: int) -> None:
         mark = "*" if c.on_front else "~" if c.raced_out else " "
-        standing = "no answers yet"
+        standing = "all its answers failed" if c.answers else "no answers yet"
         verdict = ""
         if (s := c.standing) is not None:
-            standing = f"{percent(s.mean)} ± {100 * s.sd:.1f} on {s.n_items} items, {s.tokens:.0f} tokens"
+            standing = f"{s.text} on {s.n_items} items, {s.tokens:.0f} tokens"
             verdict = f", {s.verdict} (P {s.p_better:.2f})" if s.verdict else ""
         change = f": {c.note.splitlines()[0][:60]}" if c.note and c.parents else ""
         lines.append(f"{mark} {'  ' * depth}{c.name} [{c.id}] {standing}{verdict}{change}")

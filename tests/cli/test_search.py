@@ -163,7 +163,7 @@ def test_show_tells_lineage_front_power_and_winner(
     for part in (
         r"with \d+ questions at K = 4 \(yes/no answers about a random option\) you cannot see differences",
         r"A/A: the start against itself: .* undecided",
-        r"lineage \(\* on the front",
+        r"lineage, accuracy with about 95 % \(\* on the front",
         r"\n[ *~] start \[\w{12}\]",
         r"\n[ *~]   +start\+\d \[\w{12}\]",
         r"winner: .* corrected for being the best of many \(uncorrected",
