@@ -131,10 +131,11 @@ class Broker:
 
     async def _draw(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
         """One draw from the cache, from the same call under way, or from the model."""
-        key = _key(self._name, request, path)
+        text = request.text()
+        key = hashlib.sha256("\x1f".join((self._name, text, path)).encode()).hexdigest()
         task = self._under_way.get(key)
         if task is None:
-            task = asyncio.create_task(self._look_up(key, request, as_it_comes=as_it_comes))
+            task = asyncio.create_task(self._look_up(key, text, request, as_it_comes=as_it_comes))
             self._under_way[key] = task
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         else:
@@ -142,7 +143,7 @@ class Broker:
         # Shielded: others may wait for the same call, and what is paid for is to be stored.
         return await asyncio.shield(task)
 
-    async def _look_up(self, key: str, request: Request, *, as_it_comes: bool) -> Reply:
+    async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> Reply:
         stored = await self._cache.get(key)
         if stored is not None:
             self.spent.cached += 1
@@ -153,9 +154,9 @@ class Broker:
                 reply = await self._pay(request, as_it_comes=as_it_comes)
             except ModelError as error:
                 self.spent.failed += 1
-                await self._keep(key, request, Reply("", ""), started, str(error) or type(error).__name__)
+                await self._keep(key, text, Reply("", ""), started, str(error) or type(error).__name__)
                 raise
-            await self._keep(key, request, reply, started, "")
+            await self._keep(key, text, reply, started, "")
         return reply
 
     async def _pay(self, request: Request, *, as_it_comes: bool) -> Reply:
@@ -199,13 +200,13 @@ class Broker:
                     raise
                 await asyncio.sleep(_LOOK_AGAIN)
 
-    async def _keep(self, key: str, request: Request, reply: Reply, started: float, error: str) -> None:
+    async def _keep(self, key: str, request: str, reply: Reply, started: float, error: str) -> None:
         price = self._price
         usd = None if price is None else price.dollars(reply.input_tokens, reply.output_tokens)
         await self._cache.add(
             StoredCall(
                 key,
-                request.text(),
+                request,
                 reply.text,
                 reply.finish_reason,
                 reply.input_tokens,
@@ -216,10 +217,6 @@ class Broker:
                 datetime.now(UTC).isoformat(timespec="seconds"),
             )
         )
-
-
-def _key(name: str, request: Request, path: str) -> str:
-    return hashlib.sha256("\x1f".join((name, request.text(), path)).encode()).hexdigest()
 
 
 def _tokens(request: Request) -> int:

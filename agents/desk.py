@@ -32,7 +32,7 @@ class Tally:
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
     calls: int = 0
-    seen: Counter[str] = field(default_factory=Counter)
+    seen: Counter[Any] = field(default_factory=Counter)
     input_tokens: int = 0
     output_tokens: int = 0
     failed: str = ""
@@ -129,9 +129,9 @@ class Desk:
         return dict(written)
 
     async def _draw(self, request: Request, index: int) -> Reply:
-        tally, text = self.tallies[index], request.text()
-        occurrence = tally.seen[text]
-        tally.seen[text] += 1
+        tally, same = self.tallies[index], (request.messages, request.temperature)
+        occurrence = tally.seen[same]
+        tally.seen[same] += 1
         # The request itself is the call path: identical ones are told apart by their order alone, so
         # that programs that begin alike share their first replies.
         path = f"{self.items[index].id}/{self.replicate}/{occurrence}"

@@ -31,7 +31,7 @@ from harness.store.repository import Repository
 from protocols import label_studio_server
 from protocols.experts import read_roster
 from protocols.label_studio.connection import Connection
-from protocols.label_studio.desk import LabelStudio
+from protocols.label_studio.desk import Desk
 from protocols.label_studio.page import verdict_page
 from protocols.label_studio.pull import OVERLAP
 from protocols.label_studio.transport import Transport
@@ -104,7 +104,7 @@ def abstracts() -> list[str]:
         return [row["medical_abstract"] for row in csv.DictReader(stream)]
 
 
-def study(folder: Path, texts: list[str]) -> tuple[LabelStudio, Repository]:
+def study(folder: Path, texts: list[str]) -> tuple[Desk, Repository]:
     (folder / "study.toml").write_text(
         f'[study]\nname = "bench"\n[items]\nfile = "items.jsonl"\nclasses = {json.dumps(CLASSES)}\n'
     )
@@ -119,7 +119,7 @@ def study(folder: Path, texts: list[str]) -> tuple[LabelStudio, Repository]:
     items = study_items(found)
     store.add_items(items)
     store.add_questions(Partitioned(read_roster(folder / "experts.toml"), 1).route(items))
-    return LabelStudio(found, store), store
+    return Desk(found, store), store
 
 
 def answer(sdk: Transport, store: Repository, running: label_studio_server.LabelStudioServer) -> None:

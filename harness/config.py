@@ -66,13 +66,23 @@ class ExpertsSection(_Section):
 
     `models` names the models whose predictions the rules other than ``"partitioned"`` look at;
     empty means all that were run. `epsilon` is the uniform share of ``"targeted"`` for several.
+    With ``"panel"`` (balanced blocks) and ``"panel-random"``, `annotators_per_item` of those who judge
+    any class choose among all options of each item.
     """
 
     roster: str = "experts.toml"
-    protocol: Literal["partitioned", "targeted", "disagreement", "sequential"] = "partitioned"
+    protocol: Literal["partitioned", "targeted", "disagreement", "sequential", "panel", "panel-random"] = (
+        "partitioned"
+    )
     options_per_item: int = Field(default=1, ge=1)
+    annotators_per_item: int = Field(default=3, ge=2)
     models: list[str] = []
     epsilon: float = Field(default=0.1, ge=0, le=1)
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether several annotators choose among all options, and nobody is asked yes or no."""
+        return self.protocol.startswith("panel")
 
 
 class PromptSection(_Section):

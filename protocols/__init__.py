@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from protocols.base import RoutingProtocol, decode
 from protocols.experts import Expert, Roster, read_roster
 from protocols.offline import export_questions, read_answers
-from protocols.panel import Assignment, BalancedPanel, RandomPanel
+from protocols.panel import BalancedPanel, RandomPanel
 from protocols.partitioned import Partitioned
 from protocols.sequential import Sequential
 from protocols.simulated import SimulatedExperts
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from protocols.label_studio import LabelStudio
 
 __all__ = [
-    "Assignment",
     "BalancedPanel",
     "Expert",
     "LabelStudio",

@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, study_items, study_of, study_truth
 from harness.cli.output import emit
-from harness.errors import BadInput
+from harness.errors import BadInput, ConfigError
+from harness.store.book import Book
+from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from harness.types import Question
 from protocols import label_verbs as verbs_of_desk
+from protocols import panel_verbs
 from protocols.experts import read_roster
 from protocols.label_studio.exported import read_label_studio_export
 from protocols.offline import export_questions, read_answers
@@ -40,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb = {
         name: verbs.add_parser(name, help=text, description=text)
         for name, text in {
-            "route": "draw the questions and store them",
-            "export": "write the open questions, one CSV file per expert",
+            "route": "draw the questions (of a panel: who rates what) and store them",
+            "export": "write the open questions, one file per expert",
             "import": "read filled-in files; all or nothing",
             "simulate": "answer the open questions from a sealed key",
             "push": "send the questions to Label Studio, one project per expert",
@@ -57,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export = verb["export"]
     export.add_argument("--folder", default="questions", help="default: %(default)s")
     export.add_argument("--format", choices=("csv", "jsonl"), default="csv", help="default: %(default)s")
+    export.add_argument("--ratings", metavar="FILE", help="of a panel: write the ratings that are there")
     import_ = verb["import"]
     import_.add_argument("files", nargs="+", help="CSV or JSON Lines files that `label export` wrote")
     import_.add_argument(
@@ -74,14 +78,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run one sub-verb."""
     study = study_of(args)
-    actions = {
-        "route": _route,
-        "export": _export,
-        "import": _import,
-        "simulate": _simulate,
-        **verbs_of_desk.ACTIONS,
-    }
-    return actions[args.action](args, study)
+    actions = {"route": _route, "export": _export, "import": _import, "simulate": _simulate}
+    if study.experts.is_panel:
+        actions |= panel_verbs.ACTIONS
+    return {**actions, **verbs_of_desk.ACTIONS}[args.action](args, study)
 
 
 def _route(args: argparse.Namespace, study: Study) -> int:
@@ -89,6 +89,8 @@ def _route(args: argparse.Namespace, study: Study) -> int:
     roster = read_roster(study.path(study.experts.roster))
     roster.check(items[0].options if study.items.classes or _same_options(items) else ())
     with Repository(study.store_url) as store:
+        if PanelRatings(store).assignments():
+            raise ConfigError("this study is a panel already: start a new study for yes/no questions")
         plan = plan_of(study, store, roster)
         questions = next_questions(plan, items, store.questions(), store.answers())
         store.add_items(items)
@@ -108,6 +110,8 @@ def _same_options(items: list[Any]) -> bool:
 
 
 def _export(args: argparse.Namespace, study: Study) -> int:
+    if args.ratings:
+        raise BadInput("--ratings is for panels; this study asks yes or no")
     with Repository(study.store_url) as store:
         items, questions, answers = store.items(), _routed(store), store.answers()
     answered = [a.question.id for a in answers]
@@ -124,15 +128,19 @@ def _import(args: argparse.Namespace, study: Study) -> int:
         questions = _routed(store)
         if args.label_studio:
             roster = read_roster(study.path(study.experts.roster))
-            answers = read_label_studio_export(files, questions, roster)
+            items = {item.id: item for item in store.items()}
+            replies = read_label_studio_export(files, questions, items, roster)
+            read, new = len(replies), Book(store).add(replies)
         else:
             answers = read_answers(files, questions)
-        new = store.add_answers(answers)
-    emit(args, {"answers": len(answers), "new": new}, f"{len(answers)} answers read, {new} new")
+            read, new = len(answers), store.add_answers(answers)
+    emit(args, {"answers": read, "new": new}, f"{read} answers read, {new} new")
     return 0
 
 
 def _simulate(args: argparse.Namespace, study: Study) -> int:
+    if study.experts.is_panel:
+        raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Repository(study.store_url) as store:
         questions = _routed(store)
         truth = study_truth(study, args.key, store.items())

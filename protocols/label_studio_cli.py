@@ -32,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--isolated", action="store_true", help="one server per expert, so that nobody sees another's answers"
     )
+    parser.add_argument(
+        "--hooks", action="store_true", help="let webhooks call this machine, for label watch --webhook"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         emit(args, {"stopped": stopped}, text)
         return 0
     if args.action == "start":
-        found = {name: server.start(name, args.port) for name in names}
+        found = {name: server.start(name, args.port, hooks=args.hooks) for name in names}
     else:
         found = {name: there for name in names if (there := server.status(name)) is not None}
     lines = [

@@ -63,7 +63,9 @@ class LabelStudioServer:
         return {**shown, "secrets": str(Path(self.folder, _STATE)), "log": str(Path(self.folder, _LOG))}
 
 
-def start(name: str = MAIN, port: int = 0, *, folder: Path | None = None) -> LabelStudioServer:
+def start(
+    name: str = MAIN, port: int = 0, *, folder: Path | None = None, hooks: bool = False
+) -> LabelStudioServer:
     """Start a server, or return the one that runs; concurrent calls end with the same one.
 
     The first call on a machine installs Label Studio and makes its tables.
@@ -76,6 +78,9 @@ def start(name: str = MAIN, port: int = 0, *, folder: Path | None = None) -> Lab
         On the loopback interface; 0 takes the one it had last, or any free one.
     folder
         Where its data go; by default a folder of that name in the user's cache.
+    hooks
+        Whether webhooks may call this machine. Everybody with an account can then have the server
+        fetch addresses that only this machine reaches. A server that runs keeps to how it was started.
 
     Raises
     ------
@@ -90,7 +95,7 @@ def start(name: str = MAIN, port: int = 0, *, folder: Path | None = None) -> Lab
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder):
         if not lives(folder):
-            _launch(folder, port)
+            _launch(folder, port, hooks=hooks)
         server = _wait_ready(folder)
     if port not in (0, server.port):
         raise ConfigError(
@@ -122,7 +127,7 @@ def _folder(name: str) -> Path:
     return home() / "servers" / name
 
 
-def _launch(folder: Path, port: int) -> None:
+def _launch(folder: Path, port: int, *, hooks: bool) -> None:
     python, last = environment(), _read(folder)
     if not port:
         port = last.port if last and is_free(last.port) else _any_free_port()
@@ -141,10 +146,10 @@ def _launch(folder: Path, port: int) -> None:
         shutil.copyfile(template(), folder / "data" / f"{DATABASE}.part")
         (folder / "data" / f"{DATABASE}.part").replace(folder / "data" / DATABASE)
     _write(folder, server)  # so that no process number of an earlier server stays behind
-    _write(folder, replace(server, pid=_spawn(python, folder, server)))
+    _write(folder, replace(server, pid=_spawn(python, folder, server, hooks=hooks)))
 
 
-def _spawn(python: Path, folder: Path, server: LabelStudioServer) -> int:
+def _spawn(python: Path, folder: Path, server: LabelStudioServer, *, hooks: bool) -> int:
     """Start the process and return its number; it is no child of this one, so nobody need wait for it."""
     import fcntl
 
@@ -156,6 +161,7 @@ def _spawn(python: Path, folder: Path, server: LabelStudioServer) -> int:
             "LABEL_STUDIO_USER_TOKEN": server.token,
             "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
             "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+            "SSRF_PROTECTION_ENABLED": str(not hooks).lower(),
         }
     )
     detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(folder / _LOG)]

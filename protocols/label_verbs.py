@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -16,10 +17,12 @@ from protocols.label_studio.progress import Progress, progress
 
 if TYPE_CHECKING:
     from harness.config import Study
-    from protocols.label_studio.desk import Difference, LabelStudio
+    from protocols.label_studio.desk import Desk, Difference
     from protocols.label_studio.watch import Look
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
+_GAP = 1.0
+_SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
 
 
 def add_arguments(verb: Mapping[str, argparse.ArgumentParser]) -> None:
@@ -34,14 +37,17 @@ def add_arguments(verb: Mapping[str, argparse.ArgumentParser]) -> None:
     watch.add_argument("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     watch.add_argument("--until-width", type=float, help="stop when every model's interval is this narrow")
     watch.add_argument("--model", action="append", help="name of a model that was run; may be repeated")
+    watch.add_argument(
+        "--webhook", type=int, metavar="PORT", help="have a server on this machine wake the next pull early"
+    )
     watch.add_argument("--once", action="store_true", help="look once and stop")
 
 
 def push(args: argparse.Namespace, study: Study) -> int:
     """Send what has no task yet."""
-    from protocols.label_studio.desk import LabelStudio
+    from protocols.label_studio.desk import Desk
 
-    with Repository(study.store_url) as store, LabelStudio(study, store) as desk:
+    with Repository(study.store_url) as store, Desk(study, store) as desk:
         done = desk.push()
     lines = [
         f"{expert}: {p.sent} sent, {p.adopted} found there"
@@ -57,9 +63,9 @@ def push(args: argparse.Namespace, study: Study) -> int:
 
 def pull(args: argparse.Namespace, study: Study) -> int:
     """Bring home what changed; for the sequential protocol send what follows."""
-    from protocols.label_studio.desk import LabelStudio
+    from protocols.label_studio.desk import Desk
 
-    with Repository(study.store_url) as store, LabelStudio(study, store) as desk:
+    with Repository(study.store_url) as store, Desk(study, store) as desk:
         found = desk.pull(full=args.full)
         follow = _follow(desk)
     emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
@@ -68,9 +74,9 @@ def pull(args: argparse.Namespace, study: Study) -> int:
 
 def close(args: argparse.Namespace, study: Study) -> int:
     """Pull a last time and end the campaign."""
-    from protocols.label_studio.desk import LabelStudio
+    from protocols.label_studio.desk import Desk
 
-    with Repository(study.store_url) as store, LabelStudio(study, store) as desk:
+    with Repository(study.store_url) as store, Desk(study, store) as desk:
         found = desk.close(delete=args.delete)
     emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
     return 0
@@ -78,18 +84,21 @@ def close(args: argparse.Namespace, study: Study) -> int:
 
 def watch(args: argparse.Namespace, study: Study) -> int:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
-    from protocols.label_studio.desk import LabelStudio
+    from protocols.label_studio.desk import Desk
+    from protocols.label_studio.hints import Bell, hints
     from protocols.label_studio.watch import look
 
-    if args.every <= 0 or not 0 < (args.until_width or 1) <= 1:
-        raise BadInput("--every must be above 0 and --until-width in (0, 1]")
-    with Repository(study.store_url) as store, LabelStudio(study, store) as desk:
+    _check_watch(args, study)
+    with Repository(study.store_url) as store, Desk(study, store) as desk, contextlib.ExitStack() as stack:
         for name in args.model or ():
             if name not in {run["name"] for run in store.runs()}:
                 raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
+        bell = Bell()
+        if args.webhook is not None:
+            stack.enter_context(hints(desk.projects(), args.webhook, bell))
         while True:
             found, follow = desk.pull(), _follow(desk)
-            now, at = progress(store), look(store, models=args.model, level=study.estimate.level)
+            now, at = progress(study, store), look(study, store, models=args.model)
             left = sum(p.open for p in now.values())
             narrow = args.until_width is not None and at.width() <= args.until_width
             if args.once or narrow or left == 0:
@@ -97,7 +106,17 @@ def watch(args: argparse.Namespace, study: Study) -> int:
                 emit(args, payload, _lines(now, at))
                 return 0
             note(_lines(now, at))
-            time.sleep(args.every)
+            if bell.wait(args.every):
+                time.sleep(min(_GAP, args.every))  # who answers fast must not be pulled at every click
+
+
+def _check_watch(args: argparse.Namespace, study: Study) -> None:
+    if args.every <= 0 or not 0 < (args.until_width or 1) <= 1:
+        raise BadInput("--every must be above 0 and --until-width in (0, 1]")
+    if args.webhook is not None and not 0 <= args.webhook <= 65535:
+        raise BadInput(f"--webhook must be a port, from 0 (any free one) to 65535, is {args.webhook}")
+    if study.experts.is_panel and (args.until_width is not None or args.model):
+        raise BadInput("--until-width and --model are for yes/no questions; a panel estimates no accuracy")
 
 
 def status(args: argparse.Namespace, study: Study) -> int:
@@ -105,14 +124,13 @@ def status(args: argparse.Namespace, study: Study) -> int:
     from rich.table import Table
 
     with Repository(study.store_url) as store:
-        if not store.questions():
-            raise BadInput("no questions yet; draw them with: oversight label route")
-        now, quarantine = progress(store), Campaign(store).quarantine()
-    table = Table("expert", *_SHOWN, "s/answer", "left", title="Answers")
+        now, quarantine = progress(study, store), Campaign(store).quarantine()
+    shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
+    table = Table("expert", *shown, "s/answer", "left", title="Answers")
     for expert, p in now.items():
         typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
         left = "" if p.seconds_left is None else _span(p.seconds_left)
-        table.add_row(expert, *(str(getattr(p, name)) for name in _SHOWN), typical, left)
+        table.add_row(expert, *(str(getattr(p, name)) for name in shown), typical, left)
     totals = {
         key: sum(getattr(p, key) for p in now.values()) for key in ("asked", "answered", "open", "foreign")
     }
@@ -133,7 +151,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace, Any], int]] = {
 }
 
 
-def _follow(desk: LabelStudio) -> int:
+def _follow(desk: Desk) -> int:
     """Draw and send what follows from the answers; only the sequential protocol asks on."""
     if desk.study.experts.protocol != "sequential":
         return 0

@@ -22,7 +22,7 @@ from harness.seeding import derive_seed
 from harness.types import Answer, Item, Question, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 COLUMNS = ("question_id", "expert", "text", "options", "question", "answer", "comment")
 SOURCE = "offline"
@@ -67,15 +67,28 @@ def export_questions(
         if question.id not in done:
             by_expert.setdefault(question.expert, []).append(question)
     paths = {expert: folder / f"questions-{file_name(expert)}.{form}" for expert in by_expert}
-    for path in paths.values():
-        if path.exists() and any(str(row.fields.get("question_id")) not in done for row in read_rows(path)):
-            raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
+    refuse_unread(paths, "question_id", done)
     folder.mkdir(parents=True, exist_ok=True)
     for expert, asked in by_expert.items():
         rng = np.random.default_rng(derive_seed(asked[0].seed, "order", expert))
         shuffled = [asked[int(j)] for j in rng.permutation(len(asked))]
-        _write(paths[expert], [_row(q, items[q.item_id]) for q in shuffled])
+        write_rows(paths[expert], COLUMNS, [_row(q, items[q.item_id]) for q in shuffled])
     return list(paths.values())
+
+
+def refuse_unread(paths: Mapping[str, Path], column: str, done: Container[str]) -> None:
+    """Refuse to write over files (by person) whose rows were not all read back.
+
+    Raises
+    ------
+    BadInput
+        Naming the file; or two people whose names make the same one.
+    """
+    if len(set(paths.values())) < len(paths):
+        raise BadInput("two people's names make the same file name; rename one")
+    for path in paths.values():
+        if path.exists() and any(str(row.fields.get(column)) not in done for row in read_rows(path)):
+            raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
 
 
 def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> list[Answer]:
@@ -132,13 +145,14 @@ def _row(question: Question, item: Item) -> dict[str, str]:
     }
 
 
-def _write(path: Path, rows: list[dict[str, str]]) -> None:
-    part = path.with_suffix(".part")
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[dict[str, str]]) -> None:
+    """Write CSV, or JSON Lines by the name's ending, whole or not at all."""
+    part = path.with_name(path.name + ".part")
     with part.open("w", encoding="utf-8", newline="") as stream:
         if path.suffix == ".jsonl":
             stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:
-            writer = csv.DictWriter(stream, COLUMNS)
+            writer = csv.DictWriter(stream, columns)
             writer.writeheader()
             writer.writerows(rows)
         stream.flush()

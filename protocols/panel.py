@@ -17,36 +17,13 @@ import numpy as np
 
 from harness.errors import BadInput
 from harness.seeding import derive_seed
+from harness.types import Assignment
 from protocols.base import question_id
 from protocols.experts import ANY_CLASS
 
 if TYPE_CHECKING:
     from harness.types import Item
     from protocols.experts import Roster
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """One annotator is to choose among all options of one item.
-
-    Attributes
-    ----------
-    id
-        Stable name.
-    item_id, annotator
-        What, and who.
-    propensity
-        Probability with which the rule gives the item to this annotator; fixed before any rating.
-    protocol, seed
-        The rule and its seed.
-    """
-
-    id: str
-    item_id: str
-    annotator: str
-    propensity: float
-    protocol: str
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +91,7 @@ class BalancedPanel:
     annotators: tuple[str, ...]
     n: int
     seed: int = 0
-    name: str = "panel-balanced"
+    name: str = "panel"
     assumptions: tuple[str, ...] = (
         "annotators were given to items by a balanced plan drawn before any rating",
         "annotators rate alone; a missing rating is unrelated to the label",

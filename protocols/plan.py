@@ -1,12 +1,13 @@
-"""The routing protocol that a study names, made ready with the predictions it looks at."""
+"""The rule that a study names, made ready with the predictions it looks at or the annotators it draws."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from harness.cli.summary import newest_runs
-from harness.errors import ConfigError
+from harness.errors import BadInput, ConfigError, DataError
 from harness.types import PredictionStatus
+from protocols.panel import BalancedPanel, RandomPanel
 from protocols.partitioned import Partitioned
 from protocols.sequential import Sequential
 from protocols.targeted import Targeted
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from harness.config import Study
     from harness.store.repository import Repository
-    from harness.types import Answer, Item, Question
+    from harness.types import Answer, Assignment, Item, Question
     from protocols.experts import Roster
 
     Plan = Partitioned | Sequential | Targeted
@@ -84,3 +85,43 @@ def _same_draw(stored: Sequence[Question], drawn: Sequence[Question], name: str)
                 f"propensity {question.propensity:.3g}; protocol, seed, options_per_item and the models "
                 "looked at cannot change once questions are drawn: start a new study"
             )
+
+
+def panel_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
+    """Make the rule that gives items to annotators.
+
+    Raises
+    ------
+    DataError
+        If too few experts of the roster are there and judge any class.
+    """
+    rule = BalancedPanel if study.experts.protocol == "panel" else RandomPanel
+    try:
+        return rule.from_roster(roster, study.experts.annotators_per_item, seed=study.study.seed)
+    except BadInput as error:
+        raise DataError(
+            f'{error}; annotators are those present with classes = ["*"]', file=roster.file, field="classes"
+        ) from None
+
+
+def next_assignments(
+    plan: BalancedPanel | RandomPanel, items: Sequence[Item], stored: Sequence[Assignment]
+) -> list[Assignment]:
+    """Draw; what was drawn before must come out again.
+
+    Raises
+    ------
+    ConfigError
+        If annotators, seed or rule have changed, or (balanced blocks, which are one draw) the items.
+    """
+    drawn = plan.route(items)
+    same = {(a.id, a.propensity) for a in drawn}
+    for old in stored:
+        if (old.id, old.propensity) not in same:
+            raise ConfigError(
+                f"the item {old.item_id!r} was given to {old.annotator!r} before, by {old.protocol!r} with "
+                f"seed {old.seed}; protocol, seed, annotators and annotators_per_item cannot change once "
+                'items are given, nor the items of balanced blocks ("panel-random" takes more): start a new '
+                "study"
+            )
+    return drawn

@@ -11,7 +11,6 @@ import ast
 import asyncio
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,6 +21,7 @@ from agents.sandbox.channel import LONGEST_LINE, converse
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import CPYTHON, restrictions
 from agents.sandbox.shim import strip_own
+from agents.sandbox.worker import Worker
 from harness.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()
 _SESSIONS = 8
-_START_SECONDS = 30
 _TOO_LONG = {signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL}
 
 
@@ -56,12 +55,10 @@ class CPythonSandbox:
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        self._worker: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
-        self._turn = asyncio.Lock()
+        self._worker: Worker | None = None
+        # A program's session waits while its code runs in another: two pools of permits, no deadlock.
         self._free = asyncio.Semaphore(_SESSIONS)
         self._free_code = asyncio.Semaphore(_SESSIONS)
-        self._count = 0
         self.layers = ""
 
     def command(self) -> list[str]:
@@ -69,43 +66,15 @@ class CPythonSandbox:
         return [str(PYTHON), "-I", "-S", str(ZYGOTE)]
 
     async def __aenter__(self) -> Self:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        with theirs:
-            try:
-                self._worker = subprocess.Popen(  # noqa: ASYNC220, S603  a moment; the command is ours
-                    self.command(),
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    env={},
-                    cwd="/",
-                    start_new_session=True,
-                )
-            except OSError as error:
-                ours.close()
-                raise SandboxError(f"the {self.name} worker cannot be started: {error}") from error
-        ours.setblocking(False)
-        self._control = ours
-        text = prelude_text(stand_ins=False).encode()
-        try:
-            await self._tell(f"{len(text):<64}".encode() + text)
-            word = await asyncio.wait_for(self._hear(), _START_SECONDS)
-        except (OSError, TimeoutError) as error:
-            word = str(error)
-        if word.startswith("ready: "):
-            self.layers = self.around + word.removeprefix("ready: ")
-        else:
-            raise SandboxError(
-                f"the {self.name} worker cannot be started: {await self._last_words() or word}"
-            )
+        worker = Worker(self.name, self.command())
+        self.layers = self.around + await worker.prepare(prelude_text(stand_ins=False))
+        self._worker = worker
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._control is not None:
-            self._control.close()
         if self._worker is not None:
-            self._worker.kill()
-            await asyncio.to_thread(self._worker.communicate)
+            await self._worker.close()
+            self._worker = None
 
     def restrictions(self) -> str:
         """See `agents.sandbox.base.Sandbox`."""
@@ -144,61 +113,25 @@ class CPythonSandbox:
         return {"source": source, "payloads": payloads, "modules": modules, "seconds": self.limits.seconds}
 
     async def _session(self, order: dict[str, Any], tasks: int, host: Host) -> dict[str, Any]:
+        if self._worker is None:
+            raise SandboxError("the sandbox is not open; use it in `async with`")
+        worker = self._worker
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        with theirs:
-            number = await self._start(theirs, tasks)
-        how = "exit 0"
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LONGEST_LINE)
         try:
-            return await converse(reader, writer, order, tasks, host, self.limits)
-        except EOFError:
-            how = await self._end(number)
-            number = 0
-            raise Stopped(_death(how, self.limits)) from None
+            with theirs:
+                cpu_seconds = int(self.limits.seconds * max(tasks, 1)) + 1
+                number = await worker.begin(theirs, self.limits.memory, cpu_seconds)
+            try:
+                return await converse(reader, writer, order, tasks, host, self.limits)
+            except EOFError:
+                how, number = await worker.end(number), 0
+                raise Stopped(_death(how, self.limits)) from None
+            finally:
+                if number:
+                    await worker.end(number)
         finally:
             writer.close()
-            if number:
-                await self._end(number)
-
-    async def _start(self, theirs: socket.socket, tasks: int) -> int:
-        cpu = int(self.limits.seconds * max(tasks, 1)) + 1
-        async with self._turn:
-            self._count += 1
-            words = f"start {self._count} {self.limits.memory} {cpu}".encode()
-            try:
-                socket.send_fds(self._open(), [words], [theirs.fileno()])
-                if await self._hear() != "started":
-                    raise SandboxError(f"the {self.name} worker is gone")
-            except OSError as error:
-                raise SandboxError(f"the {self.name} worker is gone: {error}") from error
-            return self._count
-
-    async def _end(self, number: int) -> str:
-        async with self._turn:
-            try:
-                await self._tell(f"end {number}".encode())
-                return await self._hear()
-            except OSError as error:
-                raise SandboxError(f"the {self.name} worker is gone: {error}") from error
-
-    def _open(self) -> socket.socket:
-        if self._control is None:
-            raise SandboxError("the sandbox is not open; use it in `async with`")
-        return self._control
-
-    async def _tell(self, data: bytes) -> None:
-        await asyncio.get_running_loop().sock_sendall(self._open(), data)
-
-    async def _hear(self) -> str:
-        return (await asyncio.get_running_loop().sock_recv(self._open(), 256)).decode()
-
-    async def _last_words(self) -> str:
-        if self._worker is None:
-            return ""
-        self._worker.kill()
-        _, errors = await asyncio.to_thread(self._worker.communicate)
-        lines = errors.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
 
 
 def _death(how: str, limits: Limits) -> str:

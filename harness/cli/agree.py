@@ -1,6 +1,7 @@
 """How well annotators agree: Krippendorff's alpha with its interval, kappas, AC1, classes, people.
 
 examples: oversight agree ratings.csv
+          oversight agree                                (the ratings of the study here)
           oversight agree ratings.csv --level ordinal --classes low,medium,high --svg alpha.svg
           oversight agree ratings.jsonl --level interval --pairs --json
 """

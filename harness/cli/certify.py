@@ -1,6 +1,7 @@
 """Certify that a model beats the average annotator, without a truth.
 
 examples: oversight certify ratings.csv --model predictions.csv
+          oversight certify --model large               (ratings and predictions of the study here)
           oversight certify ratings.csv --model predictions.csv --oracle some.csv --svg bounds.svg
           oversight certify --counts '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
 """
@@ -11,10 +12,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
-from harness.cli.panels import add_panel, choices, number, panel_from, plain, save_picture
+from harness.cli.panels import add_panel, choices, model_choices, number, panel_from, plain, save_picture
 from harness.errors import BadInput
 from harness.panel.growth import growth
-from harness.panel.superhuman import AGGREGATES, superhuman, superhuman_from_counts
+from harness.panel.superhuman import AGGREGATES, TESTS, superhuman, superhuman_from_counts
 
 if TYPE_CHECKING:
     import argparse
@@ -38,12 +39,18 @@ _CEILINGS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight certify``."""
-    add_panel(parser, required=False)
-    parser.add_argument("--model", metavar="FILE", help="the model's labels: columns item, label")
+    add_panel(parser)
+    parser.add_argument("--model", help="a file with item, label, or the name of a model that the study ran")
     parser.add_argument("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
     parser.add_argument("--aggregate", choices=AGGREGATES, default="plurality", help="default: plurality")
     parser.add_argument(
         "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
+    )
+    parser.add_argument(
+        "--test",
+        choices=TESTS,
+        default="split",
+        help="split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)",
     )
     parser.add_argument("--weights", help='with "weighted": a JSON object, annotator to weight')
     parser.add_argument("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
@@ -71,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
-    if args.ratings or args.model or args.svg:
-        raise BadInput("--counts stands alone: leave out the ratings, --model and --svg")
+    if args.ratings or args.model or args.svg or args.test != "split":
+        raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
     try:
         counts = json.loads(args.counts)
     except ValueError as error:
@@ -90,10 +97,10 @@ def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, A
 
 
 def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
-    if not args.ratings or not args.model:
+    if not args.model:
         raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
     panel = panel_from(args)
-    predicted = choices(args, panel, args.model, "predictions", partial=False)
+    predicted = model_choices(args, panel)
     oracle = choices(args, panel, args.oracle, "oracle", partial=True) if args.oracle else None
     found = superhuman(
         panel,
@@ -102,6 +109,8 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, An
         weights=_weights(args),
         oracle=oracle,
         pool=args.pool or None,
+        test=args.test,
+        seed=args.seed,
         level=args.confidence,
     )
     return found, _growth(args, panel, predicted)

@@ -37,7 +37,9 @@ protocol = "partitioned"       # every item to one expert, drawn uniformly over 
 #     "targeted"               # asks where the models (run first) predict: far fewer questions
 #     "sequential"             # asks about predicted options until every item is resolved
 #     "disagreement"           # compares two models: asks only where they differ
+#     "panel"                  # several annotators choose among all options: see docs/panels.md
 # options_per_item = 1         # partitioned: ask about m different options of each item
+# annotators_per_item = 3      # panel: of the experts with classes = ["*"]
 # models = ["small"]           # the others: whose predictions to look at (default: all that were run)
 
 # [label_studio]               # for `oversight label push`; see docs/label-studio.md

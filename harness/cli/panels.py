@@ -1,4 +1,4 @@
-"""What agree, certify and parity share: reading panels, and saving pictures."""
+"""What agree, certify and parity share: panels from files or from the study, and pictures."""
 
 from __future__ import annotations
 
@@ -9,22 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.cli.common import add_study, study_of
+from harness.cli.summary import newest_runs
 from harness.datasets.ratings import read_choices, read_ratings
 from harness.errors import BadInput, ConfigError
 from harness.panel.ratings import IntArray, Panel, panel_of
+from harness.store.ratings import PanelRatings
+from harness.store.repository import Repository
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
 
-def add_panel(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+def add_panel(parser: argparse.ArgumentParser) -> None:
     """Add the ratings file and what its columns are called."""
     parser.add_argument(
         "ratings",
-        nargs=None if required else "?",
-        help="CSV, JSON Lines or Parquet with the columns item, annotator, label; one row a rating",
+        nargs="?",
+        help="CSV, JSON Lines or Parquet with the columns item, annotator, label; one row a rating "
+        "(default: those in the study's database)",
     )
+    add_study(parser)
     parser.add_argument("--item", default="item", metavar="COLUMN", help="default: %(default)s")
     parser.add_argument("--annotator", default="annotator", metavar="COLUMN", help="default: %(default)s")
     parser.add_argument("--label", default="label", metavar="COLUMN", help="default: %(default)s")
@@ -35,12 +42,57 @@ def add_panel(parser: argparse.ArgumentParser, *, required: bool = True) -> None
 
 
 def panel_from(args: argparse.Namespace) -> Panel:
-    """Read the panel that the command names."""
+    """Read the panel that the command names, or the study's.
+
+    Raises
+    ------
+    DataError
+        If a file is wrong, named by line and field, or there is neither a file nor a study.
+    BadInput
+        If the study has no ratings.
+    """
     classes = class_names(args)
+    if args.ratings is None:
+        return _panel_of_study(args, classes)
     ratings = read_ratings(
         args.ratings, item=args.item, annotator=args.annotator, label=args.label, classes=classes
     )
     return panel_of(ratings, classes)
+
+
+def _panel_of_study(args: argparse.Namespace, classes: list[str] | None) -> Panel:
+    with Repository(study_of(args).store_url) as store:
+        ratings, items = PanelRatings(store).ratings(), store.items()
+    if not ratings:
+        raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
+    return panel_of(ratings, classes or list(dict.fromkeys(o for item in items for o in item.options)))
+
+
+def model_choices(args: argparse.Namespace, panel: Panel) -> IntArray:
+    """The model's class of every item of the panel, −1 where unreadable; from a file, or a run of the study.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field.
+    BadInput
+        If there is neither such a file nor such a run.
+    EstimateError
+        Naming the item that has no prediction.
+    """
+    if args.ratings is not None or Path(args.model).exists():
+        return choices(args, panel, args.model, "predictions", partial=False)
+    with Repository(study_of(args).store_url) as store:
+        (run,) = newest_runs(store.runs(), [args.model])
+        options = {item.id: item.options for item in store.items()}
+        predicted = {
+            p.item_id: None if p.option is None else options[p.item_id][p.option]
+            for p in store.predictions(run["id"])
+            if p.status is not PredictionStatus.FAILED
+        }
+    return panel.codes(
+        f"predictions of {args.model}", {i: predicted[i] for i in panel.items if i in predicted}
+    )
 
 
 def class_names(args: argparse.Namespace) -> list[str] | None:
@@ -66,7 +118,7 @@ def choices(args: argparse.Namespace, panel: Panel, path: str, name: str, *, par
     found = read_choices(path, item=args.item, label=args.label, classes=panel.classes)
     stray = next((i for i in found if i not in set(panel.items)), None) if not partial else None
     if stray is not None:
-        raise BadInput(f"{path}: the item {stray!r} has no rating in {args.ratings}")
+        raise BadInput(f"{path}: the item {stray!r} has no rating in {args.ratings or 'the study'}")
     if partial:
         found = {i: found.get(i) for i in panel.items}
     return panel.codes(f"{name} in {path}", {i: found[i] for i in panel.items if i in found})

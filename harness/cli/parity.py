@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
-from harness.cli.panels import add_panel, choices, number, panel_from, plain, save_picture
+from harness.cli.panels import add_panel, choices, model_choices, number, panel_from, plain, save_picture
 from harness.errors import BadInput
 from harness.panel.certainty import EDGES
 from harness.panel.methodology import human_level_choices
@@ -33,7 +33,9 @@ HELP = "human and model against a vote, by how certain the vote is"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight parity``."""
     add_panel(parser)
-    parser.add_argument("--model", metavar="FILE", required=True, help="its labels: columns item, label")
+    parser.add_argument(
+        "--model", required=True, help="a file with item, label, or the name of a model that the study ran"
+    )
     parser.add_argument("--humans", help="annotators that are judged, by commas (default: all)")
     parser.add_argument("--voters", help="annotators whose votes are the truth, by commas (default: all)")
     parser.add_argument("--circular", action="store_true", help="leave a rater's vote in, as published")
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, draw."""
     panel = panel_from(args)
-    predicted = choices(args, panel, args.model, "predictions", partial=False)
+    predicted = model_choices(args, panel)
     found = parity(
         panel,
         predicted,

@@ -60,6 +60,8 @@ def summarise(
     BadInput
         If there are no answers or no predictions yet.
     """
+    if study.experts.is_panel:
+        raise BadInput("this study is a panel; see: oversight agree, certify and parity --help")
     items, questions, answers = store.items(), store.questions(), store.answers()
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
 from harness.errors import EstimateError
 from harness.panel.aggregate import agreement_with, plurality, weighted_votes
 from harness.panel.assumptions import AssumptionCheck, check_assumptions
-from harness.panel.ceiling import ceilings, empirical
-from harness.panel.certificate import ASSUMPTIONS, WHOLE, Evidence, certify
+from harness.panel.ceiling import Ceiling, ceilings, empirical
+from harness.panel.certificate import ASSUMPTIONS, WHOLE, Certainty, Evidence, certify
 from harness.panel.dawid_skene import dawid_skene, label_counts
 from harness.panel.direct import DirectPlan, direct_plan, disagreement_rate
 from harness.panel.margin import heuristic_score, optimal_score, published_score
-from harness.panel.ratings import BoolArray, IntArray, Panel
+from harness.panel.one_mean import Tangent, itself, one_mean_confidence, pool_tangent, root
+from harness.panel.ratings import BoolArray, FloatArray, IntArray, Panel
 from harness.panel.verdict import Superhuman, holding
 
 AGGREGATES = ("plurality", "weighted", "dawid-skene")
+TESTS = ("split", "paired")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
 MOST_ITEMS = 10**7
 
@@ -60,7 +63,7 @@ def superhuman_from_counts(
             f"annotators must be at least 2, is {annotators}: one annotator agrees with nobody"
         )
     e = Evidence(L, U_e * U_e, N, annotators, classes)
-    return _decide(e, level, disagreement, None, (), fixed=False)
+    return _decide(e, certify(e), level, disagreement, None, (), fixed=False)
 
 
 def superhuman(
@@ -71,6 +74,8 @@ def superhuman(
     weights: Mapping[str, float] | None = None,
     oracle: IntArray | None = None,
     pool: bool | None = None,
+    test: str = "split",
+    seed: int = 0,
     level: float = 0.95,
 ) -> Superhuman:
     """Certify from every label.
@@ -89,6 +94,9 @@ def superhuman(
     pool
         Whether an item's annotators were drawn from a pool (then U_e and U_star hold, of the pool's
         average). By default only if no annotator set is the same for every item.
+    test
+        ``"split"`` (`certificate`) or ``"paired"`` (`one_mean`; on items of two labels or more, taken in
+        an order drawn with `seed`). Choose before looking: whichever is better errs more often.
 
     Raises
     ------
@@ -115,10 +123,33 @@ def superhuman(
         bounds.U_panel,
         len(bounds.pairs),
     )
+    if test not in TESTS:
+        raise EstimateError(f"test must be one of {', '.join(TESTS)}, is {test!r}")
+    against = certify(evidence)
+    if test == "paired":
+        against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
     flags = _flags(votes, aggregate)
     fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
     check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
-    return _decide(evidence, level, disagreement_rate(votes, predicted), check, flags, fixed=fixed)
+    rate = disagreement_rate(votes, predicted)
+    return _decide(evidence, against, level, rate, check, flags, fixed=fixed)
+
+
+def _paired(
+    against: Mapping[str, Certainty], hits: FloatArray, bounds: Ceiling, C: int, seed: int, level: float
+) -> dict[str, Certainty]:
+    """Every ceiling by the test of one mean."""
+    how: dict[str, tuple[FloatArray, Tangent]] = {
+        "U_e": (bounds.pairs, root),
+        "U_t": (bounds.pairs_t, root),
+        "U_star": (bounds.pairs, pool_tangent(C)),
+        "U_panel": (bounds.largest, itself),
+    }
+    found = {}
+    for name, (x, tangent) in how.items():
+        confidence = one_mean_confidence(hits, x, tangent, seed=seed, level=level)
+        found[name] = Certainty(name, against[name].bound, confidence, None, ("betting", "betting"))
+    return found
 
 
 def aggregated(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
@@ -150,6 +181,7 @@ def _flags(votes: IntArray, aggregate: str) -> tuple[str, ...]:
 
 def _decide(
     e: Evidence,
+    against: Mapping[str, Certainty],
     level: float,
     disagreement: float | None,
     check: AssumptionCheck | None,
@@ -159,11 +191,10 @@ def _decide(
 ) -> Superhuman:
     if not 0 < level < 1:
         raise EstimateError(f"level must lie in (0, 1), is {level}")
-    against = certify(e)
     holds, why_not = holding(check, fixed=fixed)
     flags = (*why_not, *flags)
-    certified = tuple(name for name in holds if against[name].confidence >= level)
-    binding = "U_e" if "U_e" in holds else "U_panel"
+    # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
+    certified = tuple(takewhile(lambda name: against[name].confidence >= level, holds))
     U_e = empirical(e.x)
     plans: tuple[DirectPlan, ...] = ()
     if not certified and disagreement:
@@ -186,7 +217,7 @@ def _decide(
         fixed=fixed,
         certified=certified,
         holds=holds,
-        items_needed=_needed(e, level, binding, certified) if holds else None,
+        items_needed=_needed(e, level, holds[0], certified) if holds else None,
         disagreement=disagreement,
         direct=plans,
         check=check,
@@ -199,7 +230,7 @@ def _needed(e: Evidence, level: float, ceiling: str, certified: tuple[str, ...])
     return e.N if ceiling in certified else items_needed(e, level, ceiling)
 
 
-def items_needed(e: Evidence, level: float, ceiling: str = "U_e") -> int | None:
+def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
     """Fewest items (to a percent) at which this L and agreement would certify against a ceiling."""
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.panel.certificate import CEILINGS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,12 +32,13 @@ class Superhuman:
     fixed
         Whether these very annotators are meant, and no pool.
     holds
-        Ceilings that may certify (`holding`).
+        Ceilings that may certify (`holding`), in the order in which they are asked.
     certified
-        Ceilings beaten with confidence ≥ `level`, of those that hold.
+        Of those that hold, the ones beaten with confidence ≥ `level`, up to the first that is not: a
+        fixed order lets all of them be looked at while the level holds for all together.
     items_needed
-        Items at which it would be reached against U_e (U_panel if fixed), if L and agreement stayed;
-        None if none would.
+        Items at which the first would be beaten by the split test, if L and agreement stayed; None if
+        none would.
     direct
         Where nothing is certified: what the direct route would cost, by the model's share of wins.
     """
@@ -77,8 +76,7 @@ class Superhuman:
             return f"not certified; the same margin on {self.items_needed:,} items would be"
         if not self.holds:
             return "not certified: an assumption fails on the oracle labels, and L is no lower bound"
-        ceiling = "U_e" if "U_e" in self.holds else "U_panel"
-        return f"not certified, and on no number of items would it be: L does not exceed {ceiling}"
+        return f"not certified, and on no number of items would it be: L does not exceed {self.holds[0]}"
 
 
 def holding(check: AssumptionCheck | None, *, fixed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -87,14 +85,14 @@ def holding(check: AssumptionCheck | None, *, fixed: bool) -> tuple[tuple[str, .
     Fixed annotators are no draw from a pool, and where an oracle shows that assumption 1 fails, items are
     none: U_e and U_star fall away. Where it shows that assumption 2 fails, L is no lower bound.
     """
-    holds: tuple[str, ...] = CEILINGS
+    holds: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
     flags = []
     if fixed:
         flags.append("fixed_panel: these very annotators are meant, no pool: U_e and U_star do not certify")
     if check is not None and check.first_holds is False:
         flags.append("assumption_1_fails: on the oracle labels; U_e and U_star do not certify")
     if flags:
-        holds = ("U_t", "U_panel")
+        holds = ("U_panel", "U_t")
     if check is not None and check.second_holds is False:
         holds = ()
         flags.append("assumption_2_fails: on the oracle labels; L is no lower bound, nothing certifies")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from harness.store.tables import CallRow
+from harness.store.tables import CallRow, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from harness.store.repository import Repository
 
-_CALL: sa.Table = CallRow.__table__  # type: ignore[attr-defined]  # set by table=True
+_CALL = table_of(CallRow)
 _AT_ONCE = 500
 """Keys of one query: databases bound the number of parameters."""
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
+from harness.store.book import Book, Reply
 from harness.store.tables import (
-    AnswerRow,
     LabelQuarantineRow,
     LabelQueueRow,
     LabelRevisionRow,
     LabelTaskRow,
+    table_of,
 )
 
 if TYPE_CHECKING:
     from harness.store.repository import Repository
-    from harness.types import Answer
 
 SOURCE = "label_studio"
 
@@ -45,7 +45,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class QueuedTask:
-    """A question's place in the queue; `sending` since before it is sent until its id is known."""
+    """Place of a question or assignment; `sending` since before it is sent until its id is known."""
 
     question_id: str
     expert: str
@@ -91,7 +91,7 @@ class Pulled:
 
     task_ids: frozenset[int]
     question_ids: frozenset[str]
-    answers: tuple[Answer, ...]
+    replies: tuple[Reply, ...]
     quarantine: tuple[Quarantined, ...]
     revisions: tuple[Revision, ...]
     lost: frozenset[str] = frozenset()
@@ -104,10 +104,12 @@ class Campaign:
     ----------
     store
         The study's database.
+    panel
+        Whether a panel's assignments are queued; else experts' questions.
     """
 
-    def __init__(self, store: Repository) -> None:
-        self._store = store
+    def __init__(self, store: Repository, *, panel: bool = False) -> None:
+        self._store, self.book = store, Book(store, panel=panel)
 
     def queues(self) -> dict[str, Queue]:
         """Expert → queue, by name."""
@@ -115,7 +117,7 @@ class Campaign:
 
     def save_queue(self, queue: Queue) -> None:
         """Store a queue, over what was there."""
-        table = _table(LabelQueueRow)
+        table = table_of(LabelQueueRow)
         with self._store.transaction() as connection:
             changed = connection.execute(
                 sa.update(table).where(table.c.expert == queue.expert), asdict(queue)
@@ -129,11 +131,11 @@ class Campaign:
 
     def add_tasks(self, tasks: Sequence[QueuedTask]) -> None:
         """Queue questions; all or none."""
-        self._write([(sa.insert(_table(LabelTaskRow)), [asdict(t) for t in tasks])])
+        self._write([(sa.insert(table_of(LabelTaskRow)), [asdict(t) for t in tasks])])
 
     def mark_sending(self, tasks: Iterable[QueuedTask]) -> None:
         """Note that these are about to be sent, with the data as their digest says."""
-        table = _table(LabelTaskRow)
+        table = table_of(LabelTaskRow)
         change = sa.update(table).where(table.c.question_id == sa.bindparam("q"))
         values = change.values(sending=True, digest=sa.bindparam("d"))
         self._write([(values, [{"q": t.question_id, "d": t.digest} for t in tasks])])
@@ -152,22 +154,9 @@ class Campaign:
 
     def apply(self, queue: Queue, pulled: Pulled) -> None:
         """Store one look at a project: answers, quarantine, revisions and cursor, all or nothing."""
-        answer, revision = _table(AnswerRow), _table(LabelRevisionRow)
-        quarantine = _table(LabelQuarantineRow)
+        revision, quarantine = table_of(LabelRevisionRow), table_of(LabelQuarantineRow)
         with self._store.transaction() as connection:
-            places = dict(connection.execute(sa.select(answer.c.question_id, answer.c.position)).all())
-            drop = answer.c.question_id == sa.bindparam("q")
-            _many(
-                connection,
-                sa.delete(answer).where(drop, answer.c.source == SOURCE),
-                [{"q": q} for q in pulled.question_ids],
-            )
-            fresh = 1 + max(places.values(), default=-1)
-            rows = []
-            for a in pulled.answers:
-                rows.append(_answer_row(a, places.get(a.question.id, fresh)))
-                fresh += a.question.id not in places
-            _many(connection, sa.insert(answer), rows)
+            self.book.replace(connection, pulled.question_ids, SOURCE, pulled.replies)
             here = sa.and_(quarantine.c.expert == queue.expert, quarantine.c.task_id == sa.bindparam("t"))
             _many(connection, sa.delete(quarantine).where(here), [{"t": t} for t in pulled.task_ids])
             _many(connection, sa.insert(quarantine), [asdict(q) for q in pulled.quarantine])
@@ -186,11 +175,11 @@ class Campaign:
                 [asdict(r) | {"position": count + j} for j, r in enumerate(new)],
             )
             _many(connection, *_set_ids(dict.fromkeys(pulled.lost)))
-            table = _table(LabelQueueRow)
+            table = table_of(LabelQueueRow)
             connection.execute(sa.update(table).where(table.c.expert == queue.expert), asdict(queue))
 
     def _read(self, kind: type[Any], row: type[SQLModel], *order: str) -> list[Any]:
-        table = _table(row)
+        table = table_of(row)
         names = [f.name for f in fields(kind)]
         query = sa.select(*(table.c[n] for n in names)).order_by(*(table.c[n] for n in order))
         with self._store.transaction() as connection:
@@ -202,29 +191,13 @@ class Campaign:
                 _many(connection, change, rows)
 
 
-def _table(row: type[SQLModel]) -> sa.Table:
-    table: sa.Table = row.__table__  # type: ignore[attr-defined]  # set by table=True
-    return table
-
-
 def _many(connection: sa.Connection, change: sa.Executable, rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(change, rows)
 
 
 def _set_ids(ids: Mapping[str, int | None]) -> tuple[sa.Executable, list[dict[str, Any]]]:
-    table = _table(LabelTaskRow)
+    table = table_of(LabelTaskRow)
     change = sa.update(table).where(table.c.question_id == sa.bindparam("q"))
     values = change.values(task_id=sa.bindparam("t"), sending=False)
     return values, [{"q": question, "t": task} for question, task in ids.items()]
-
-
-def _answer_row(answer: Answer, position: int) -> dict[str, Any]:
-    return {
-        "question_id": answer.question.id,
-        "position": position,
-        "expert": answer.expert,
-        "verdict": str(answer.verdict),
-        "source": answer.source,
-        "comment": answer.comment,
-    }

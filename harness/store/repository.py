@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from sqlmodel import SQLModel, func, select
 
 from harness.errors import DataError, StoreError
+from harness.store.book import Book, Reply
 from harness.store.schema import open_engine
-from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow
+from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow, table_of
 from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Repository:
 
     def items(self) -> list[Item]:
         """All items, in source order."""
-        rows = self._all(sa.select(_table(ItemRow)).order_by(_table(ItemRow).c.position))
+        rows = self._all(sa.select(table_of(ItemRow)).order_by(table_of(ItemRow).c.position))
         return [Item(r.id, r.text, tuple(r.options), tuple(r.permutation), r.meta) for r in rows]
 
     # --- questions and answers ---------------------------------------------------------------
@@ -89,14 +90,14 @@ class Repository:
 
         A question keeps the expert it was first put to, even if routed again.
         """
-        known = {row.id for row in self._all(sa.select(_table(QuestionRow).c.id))}
+        known = {row.id for row in self._all(sa.select(table_of(QuestionRow).c.id))}
         fresh = [q for q in questions if q.id not in known]
         self._insert(QuestionRow, [asdict(q) for q in fresh])
         return len(fresh)
 
     def questions(self) -> list[Question]:
         """All questions, in the order of their items."""
-        question, item = _table(QuestionRow), _table(ItemRow)
+        question, item = table_of(QuestionRow), table_of(ItemRow)
         query = sa.select(question).join(item).order_by(item.c.position, question.c.option)
         return [
             Question(**{**row._mapping, "propensities": tuple(row.propensities)})  # noqa: SLF001  a public name
@@ -111,43 +112,23 @@ class Repository:
         StoreError
             If a question has another verdict already.
         """
-        table = _table(AnswerRow)
-        known = {r.question_id: r.verdict for r in self._all(sa.select(table.c.question_id, table.c.verdict))}
-        fresh = []
-        for answer in answers:
-            verdict = known.get(answer.question.id)
-            if verdict is None:
-                fresh.append(answer)
-            elif verdict != answer.verdict:
-                raise StoreError(
-                    f"question {answer.question.id!r} was answered {verdict!r} before and now "
-                    f"{str(answer.verdict)!r}; a question has one answer"
-                )
-        rows = [
-            {
-                "question_id": a.question.id,
-                "position": len(known) + j,
-                "expert": a.expert,
-                "verdict": str(a.verdict),
-                "source": a.source,
-                "comment": a.comment,
-            }
-            for j, a in enumerate(fresh)
-        ]
-        self._insert(AnswerRow, rows)
-        return len(rows)
+        return Book(self).add(
+            [Reply(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in answers]
+        )
 
     def answers(self) -> list[Answer]:
         """All answers with their questions, in order of arrival."""
         asked = {q.id: q for q in self.questions()}
-        rows = self._all(sa.select(_table(AnswerRow)).order_by(_table(AnswerRow).c.position))
-        return [Answer(asked[r.question_id], r.expert, Verdict(r.verdict), r.source, r.comment) for r in rows]
+        return [
+            Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
+            for r in Book(self).replies().values()
+        ]
 
     # --- runs and predictions ----------------------------------------------------------------
 
     def add_run(self, spec: RunSpec) -> None:
         """Store what a run is, if it is not there yet."""
-        if self._all(sa.select(_table(RunRow).c.id).where(_table(RunRow).c.id == spec.id)):
+        if self._all(sa.select(table_of(RunRow).c.id).where(table_of(RunRow).c.id == spec.id)):
             return
         created = datetime.now(UTC).isoformat(timespec="seconds")
         row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.model_dump(mode="json")}
@@ -155,7 +136,9 @@ class Repository:
 
     def runs(self) -> list[dict[str, Any]]:
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
-        rows = self._all(sa.select(_table(RunRow)).order_by(_table(RunRow).c.created, _table(RunRow).c.name))
+        rows = self._all(
+            sa.select(table_of(RunRow)).order_by(table_of(RunRow).c.created, table_of(RunRow).c.name)
+        )
         return [dict(row._mapping) for row in rows]  # noqa: SLF001  SQLAlchemy's public name
 
     def add_predictions(self, run_id: str, predictions: Iterable[Prediction]) -> None:
@@ -163,7 +146,7 @@ class Repository:
 
         So a failed prediction gives way to the answer of another try.
         """
-        table = _table(PredictionRow)
+        table = table_of(PredictionRow)
         rows = [{**asdict(p), "status": str(p.status), "run_id": run_id} for p in predictions]
         same = sa.and_(
             table.c.run_id == sa.bindparam("run"),
@@ -178,7 +161,7 @@ class Repository:
 
     def predictions(self, run_id: str) -> list[Prediction]:
         """All predictions of a run, in the order of the items."""
-        table, item = _table(PredictionRow), _table(ItemRow)
+        table, item = table_of(PredictionRow), table_of(ItemRow)
         query = (
             sa.select(table)
             .join(item)
@@ -192,7 +175,9 @@ class Repository:
         tables = (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)
         with self.transaction() as connection:
             return {
-                _table(t).name: connection.execute(select(func.count()).select_from(_table(t))).scalar_one()
+                table_of(t).name: connection.execute(
+                    select(func.count()).select_from(table_of(t))
+                ).scalar_one()
                 for t in tables
             }
 
@@ -220,12 +205,7 @@ class Repository:
     def _insert(self, row: type[SQLModel], rows: list[dict[str, Any]]) -> None:
         if rows:
             with self.transaction() as connection:
-                connection.execute(sa.insert(_table(row)), rows)
-
-
-def _table(row: type[SQLModel]) -> sa.Table:
-    table: sa.Table = row.__table__  # type: ignore[attr-defined]  # set by table=True
-    return table
+                connection.execute(sa.insert(table_of(row)), rows)
 
 
 def _prediction(row: sa.RowMapping) -> Prediction:

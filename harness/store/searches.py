@@ -23,6 +23,7 @@ from harness.store.tables import (
     SearchEventRow,
     SearchItemRow,
     SearchRow,
+    table_of,
 )
 from harness.types import Prediction, PredictionStatus
 
@@ -58,7 +59,7 @@ class SearchStore:
 
     def searches(self) -> list[dict[str, Any]]:
         """All searches as ``{"id", "created", "spec"}``, oldest first."""
-        table = _table(SearchRow)
+        table = table_of(SearchRow)
         return [dict(row._mapping) for row in self._all(sa.select(table).order_by(table.c.created))]  # noqa: SLF001  SQLAlchemy's public name
 
     def create(self, search: str, spec: Mapping[str, Any], splits: Mapping[str, Sequence[str]]) -> None:
@@ -69,7 +70,7 @@ class SearchStore:
         StoreError
             If the search is there with another split.
         """
-        if self._all(sa.select(_table(SearchRow).c.id).where(_table(SearchRow).c.id == search)):
+        if self._all(sa.select(table_of(SearchRow).c.id).where(table_of(SearchRow).c.id == search)):
             if self.splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
                 raise StoreError(f"search {search} is stored with another split of the items")
             return
@@ -81,13 +82,13 @@ class SearchStore:
         ]
         with self._repository.transaction() as connection:
             connection.execute(
-                sa.insert(_table(SearchRow)), {"id": search, "created": created, "spec": dict(spec)}
+                sa.insert(table_of(SearchRow)), {"id": search, "created": created, "spec": dict(spec)}
             )
-            connection.execute(sa.insert(_table(SearchItemRow)), rows)
+            connection.execute(sa.insert(table_of(SearchItemRow)), rows)
 
     def splits(self, search: str) -> dict[str, list[str]]:
         """Item ids by split, in their order."""
-        table = _table(SearchItemRow)
+        table = table_of(SearchItemRow)
         query = sa.select(table).where(table.c.search_id == search).order_by(table.c.split, table.c.position)
         found: dict[str, list[str]] = {}
         for row in self._all(query):
@@ -105,15 +106,15 @@ class SearchStore:
             if not self._new(connection, CandidateRow, search, id=candidate.id):
                 return
             row["position"] = self._next(connection, CandidateRow, search)
-            connection.execute(sa.insert(_table(CandidateRow)), row)
+            connection.execute(sa.insert(table_of(CandidateRow)), row)
             if parents:
-                connection.execute(sa.insert(_table(CandidateParentRow)), parents)
+                connection.execute(sa.insert(table_of(CandidateParentRow)), parents)
 
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
         """Store answers in one transaction; those that are there stay."""
-        table = _table(CandidateAnswerRow)
+        table = table_of(CandidateAnswerRow)
         same = (
             table.c.search_id == search,
             table.c.candidate_id == candidate,
@@ -141,11 +142,11 @@ class SearchStore:
             if self._new(connection, SearchEventRow, search, key=key):
                 position = self._next(connection, SearchEventRow, search)
                 row = {"search_id": search, "key": key, "position": position, "data": dict(data)}
-                connection.execute(sa.insert(_table(SearchEventRow)), row)
+                connection.execute(sa.insert(table_of(SearchEventRow)), row)
 
     def candidates(self, search: str) -> list[StoredCandidate]:
         """A search's candidates, in order of arrival."""
-        child, table = _table(CandidateParentRow), _table(CandidateRow)
+        child, table = table_of(CandidateParentRow), table_of(CandidateRow)
         parents: dict[str, list[str]] = {}
         for row in self._all(sa.select(child).where(child.c.search_id == search).order_by(child.c.position)):
             parents.setdefault(row.child, []).append(row.parent)
@@ -159,7 +160,7 @@ class SearchStore:
 
     def answers(self, search: str) -> dict[tuple[str, int], list[Prediction]]:
         """A search's answers by candidate and replicate."""
-        table = _table(CandidateAnswerRow)
+        table = table_of(CandidateAnswerRow)
         found: dict[tuple[str, int], list[Prediction]] = {}
         for r in self._all(sa.select(table).where(table.c.search_id == search)):
             fields = {name: value for name, value in r._mapping.items() if name in _PREDICTION}  # noqa: SLF001  SQLAlchemy's public name
@@ -169,13 +170,13 @@ class SearchStore:
 
     def events(self, search: str) -> dict[str, dict[str, Any]]:
         """A search's decisions by key, in order."""
-        table = _table(SearchEventRow)
+        table = table_of(SearchEventRow)
         query = sa.select(table).where(table.c.search_id == search).order_by(table.c.position)
         return {row.key: row.data for row in self._all(query)}
 
     def tokens_since(self, search: str) -> tuple[int, int]:
         """Tokens sent and received in calls stored since a search began: what it has used so far."""
-        call = _table(CallRow)
+        call = table_of(CallRow)
         began = next(s["created"] for s in self.searches() if s["id"] == search)
         query = sa.select(
             sa.func.coalesce(sa.func.sum(call.c.input_tokens), 0),
@@ -191,20 +192,15 @@ class SearchStore:
 
     @staticmethod
     def _new(connection: sa.Connection, row: type[SQLModel], search: str, **key: str) -> bool:
-        table = _table(row)
+        table = table_of(row)
         same = [table.c.search_id == search, *(table.c[name] == value for name, value in key.items())]
         return connection.execute(sa.select(table.c.search_id).where(*same)).first() is None
 
     @staticmethod
     def _next(connection: sa.Connection, row: type[SQLModel], search: str) -> int:
-        table = _table(row)
+        table = table_of(row)
         query = sa.select(sa.func.count()).select_from(table).where(table.c.search_id == search)
         return int(connection.execute(query).scalar_one())
 
 
 _PREDICTION = frozenset(Prediction.__dataclass_fields__) - {"sample"}
-
-
-def _table(row: type[SQLModel]) -> sa.Table:
-    table: sa.Table = row.__table__  # type: ignore[attr-defined]  # set by table=True
-    return table

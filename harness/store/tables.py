@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Table, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 
@@ -48,6 +48,31 @@ class AnswerRow(SQLModel, table=True):
     position: int = Field(index=True)
     expert: str
     verdict: str
+    source: str
+    comment: str
+
+
+class AssignmentRow(SQLModel, table=True):
+    """An item given to an annotator of a panel, with the propensity that was fixed before any rating."""
+
+    __tablename__ = "assignment"
+    __table_args__ = (UniqueConstraint("item_id", "annotator", name="uq_assignment_given_once"),)
+    id: str = Field(primary_key=True)
+    item_id: str = Field(foreign_key="item.id", index=True)
+    annotator: str = Field(index=True)
+    propensity: float
+    protocol: str
+    seed: int = Field(sa_type=BigInteger)
+
+
+class RatingRow(SQLModel, table=True):
+    """The one rating of an assignment, `label` being an option of the item, empty if skipped."""
+
+    __tablename__ = "rating"
+    assignment_id: str = Field(primary_key=True, foreign_key="assignment.id")
+    position: int = Field(index=True)
+    expert: str
+    label: str
     source: str
     comment: str
 
@@ -98,10 +123,10 @@ class LabelQueueRow(SQLModel, table=True):
 
 
 class LabelTaskRow(SQLModel, table=True):
-    """A question in an expert's queue: its place, what was sent (`digest`), and its id over there."""
+    """A question or an assignment in a queue: its place, what was sent (`digest`), its id over there."""
 
     __tablename__ = "label_task"
-    question_id: str = Field(primary_key=True, foreign_key="question.id")
+    question_id: str = Field(primary_key=True)
     expert: str = Field(foreign_key="label_queue.expert", index=True)
     place: int
     digest: str
@@ -237,3 +262,9 @@ class SearchEventRow(SQLModel, table=True):
     key: str = Field(primary_key=True)
     position: int
     data: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
+def table_of(row: type[SQLModel]) -> Table:
+    """The table behind a kind of rows."""
+    table: Table = row.__table__  # type: ignore[attr-defined]  # set by table=True
+    return table

@@ -13,7 +13,7 @@ from protocols.label_studio.names import account_email
 if TYPE_CHECKING:
     from protocols.experts import Expert
     from protocols.label_studio.client import Client
-    from protocols.label_studio.desk import LabelStudio
+    from protocols.label_studio.desk import Desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Account:
     link: str = field(default="", repr=False)
 
 
-def invite(desk: LabelStudio, *, link: bool = False, check: bool = False) -> list[Account]:
+def invite(desk: Desk, *, link: bool = False, check: bool = False) -> list[Account]:
     """Give every expert of the roster who has no account one, or a link to make one.
 
     Parameters

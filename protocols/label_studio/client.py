@@ -13,6 +13,7 @@ from protocols.label_studio.transport import Transport
 PAGE = 500
 _FIELDS = "id,description,label_config,task_number"  # all the others cost a query each
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the one form the server's filter reads
+_HOOKED = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"]
 _SETTINGS = {
     # More than one, so that a stranger's answer or a task lock left open does not take a task away
     # from the expert who was asked; at most one answer is accepted anyway.
@@ -97,9 +98,29 @@ class Client(Transport):
         """Remove a project with all that is in it."""
         self.write(lambda sdk: sdk.projects.delete(id=project_id))
 
+    # --- hooks -------------------------------------------------------------------------------
+
+    def hooks(self, project_id: int, part: str) -> list[int]:
+        """Ids of a project's webhooks whose address has the part."""
+        found = self.read(lambda sdk: sdk.webhooks.list(project=str(project_id)))
+        return [int(hook.id) for hook in found if part in str(hook.url)]
+
+    def add_hook(self, project_id: int, url: str) -> int:
+        """Have an address called, without content, whenever an annotation changes."""
+        made = self.write(
+            lambda sdk: sdk.webhooks.create(
+                project=project_id, url=url, actions=_HOOKED, send_payload=False, send_for_all_actions=False
+            )
+        )
+        return int(made.id)
+
+    def remove_hook(self, hook_id: int) -> None:
+        """Have it called no more."""
+        self.write(lambda sdk: sdk.webhooks.delete(id=hook_id))
+
     # --- tasks -------------------------------------------------------------------------------
 
-    def import_tasks(self, project_id: int, data: Sequence[Mapping[str, str]]) -> list[int] | None:
+    def import_tasks(self, project_id: int, data: Sequence[Mapping[str, object]]) -> list[int] | None:
         """Send tasks in one request; their ids in order, or None if the server does not tell."""
         request: Any = [{"data": dict(d)} for d in data]
         reply = self.write(

@@ -1,4 +1,4 @@
-"""Push, pull, look and close: a study's questions on Label Studio."""
+"""Push, pull and close: what a study asks, on Label Studio."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Self
 
 from harness.errors import BadInput, LabelStudioError
 from harness.store.campaign import SOURCE, Campaign, Queue, QueuedTask, Revision
+from harness.types import Question
+from protocols.asked import asked_in
 from protocols.experts import Roster, read_roster
 from protocols.label_studio.client import Client
 from protocols.label_studio.connection import connect
 from protocols.label_studio.names import server_name
 from protocols.label_studio.pull import Known, pull_queue
-from protocols.label_studio.push import Pushed, find_project, push_queue
+from protocols.label_studio.push import Pushed, find_project, finish_project, push_queue
 from protocols.label_studio.queue import (
     check_open,
     new_queues,
@@ -29,7 +31,6 @@ from protocols.label_studio.sheet import Sheet
 if TYPE_CHECKING:
     from harness.config import Study
     from harness.store.repository import Repository
-    from harness.types import Answer, Question
     from protocols.label_studio.client import Project
 
 
@@ -44,8 +45,8 @@ class Difference:
     quarantined: int
 
 
-class LabelStudio:
-    """A study's labelling desk: one project per expert on a Label Studio server.
+class Desk:
+    """A study's labelling desk: one project per expert (or annotator of a panel) on Label Studio.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ class LabelStudio:
     def __init__(
         self, study: Study, store: Repository, *, patience: float = 20.0, timeout: float = 120.0
     ) -> None:
-        self.study, self.store, self.campaign = study, store, Campaign(store)
+        self.study, self.store = study, store
+        self.campaign = Campaign(store, panel=study.experts.is_panel)
         self.roster: Roster = read_roster(study.path(study.experts.roster))
         self.sheet = Sheet.of(study)
         self._patience, self._timeout = patience, timeout
@@ -83,6 +85,16 @@ class LabelStudio:
             self._clients[name] = Client(connection, patience=self._patience, timeout=self._timeout)
         return self._clients[name]
 
+    def projects(self) -> list[tuple[Client, int]]:
+        """Every open project and the server it lies on.
+
+        Raises
+        ------
+        BadInput
+            If nothing was pushed yet.
+        """
+        return [(self.client(q.expert), q.project_id or 0) for q in self._pushed() if not q.closed]
+
     # --- push --------------------------------------------------------------------------------
 
     def push(self) -> dict[str, Pushed]:
@@ -96,23 +108,23 @@ class LabelStudio:
             If a server fails; the same call goes on from there.
         """
         with self._alone():
-            questions = self._questions()
+            asked = asked_in(self.study, self.store)
             items = {item.id: item for item in self.store.items()}
             if self.study.experts.protocol == "sequential":
                 one_class_each(self.roster)
-            refuse_repeats(questions, self.roster)
-            data = {q.id: self.sheet.data(q, items[q.item_id]) for q in questions}
+            refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
+            data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
             queues = self.campaign.queues()
-            fresh = new_queues(self.roster, questions, queues)
-            tasks = new_tasks(questions, data, self.campaign.tasks())
+            fresh = new_queues(self.roster, asked, queues)
+            tasks = new_tasks(asked, data, self.campaign.tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
-            clients = {q.expert: self.client(q.expert) for q in questions}
+            clients = {a.expert: self.client(a.expert) for a in asked}
             for client in set(clients.values()):
                 client.me()  # a wrong token must fail before anything is written
             for queue in fresh:
                 self.campaign.save_queue(queue)
             self.campaign.add_tasks(tasks)
-            answered = frozenset(a.question.id for a in self.store.answers())
+            answered = frozenset(self.campaign.book.replies())
             queued = self._queued()
             return {
                 name: push_queue(
@@ -149,7 +161,7 @@ class LabelStudio:
                 ids = [q.project_id for q in queues if q.project_id and self.client(q.expert) is client]
                 found = client.projects(ids)
                 projects |= {(client.url, number): project for number, project in found.items()}
-            before = {a.question.id: a for a in self.store.answers() if a.source == SOURCE}
+            before = self._pulled()
             for queue in queues:
                 client = self.client(queue.expert)
                 here = {number: p for (url, number), p in projects.items() if url == client.url}
@@ -169,6 +181,9 @@ class LabelStudio:
     def close(self, *, delete: bool = False) -> Difference:
         """Bring everything home a last time and end the campaign; later answers count for nothing.
 
+        The projects say so from then on, in their titles and to whoever opens them: nothing in the
+        Community edition keeps an expert from answering.
+
         Parameters
         ----------
         delete
@@ -177,19 +192,17 @@ class LabelStudio:
         found = self.pull(full=True)
         with self._alone():
             for queue in self._pushed():
-                if not queue.closed:
-                    if delete:
-                        self.client(queue.expert).delete_project(queue.project_id or 0)
-                    self.campaign.save_queue(replace(queue, closed=True))
+                if queue.closed:
+                    continue
+                client, number = self.client(queue.expert), queue.project_id or 0
+                if delete:
+                    client.delete_project(number)
+                else:
+                    finish_project(client, queue, self.study.study.name)
+                self.campaign.save_queue(replace(queue, closed=True))
         return found
 
     # --- what is here ------------------------------------------------------------------------
-
-    def _questions(self) -> list[Question]:
-        questions = self.store.questions()
-        if not questions:
-            raise BadInput("no questions yet; draw them with: oversight label route")
-        return questions
 
     def _pushed(self) -> list[Queue]:
         queues = list(self.campaign.queues().values())
@@ -219,18 +232,22 @@ class LabelStudio:
         for row in self.campaign.quarantine():
             quarantined[row.expert].add(row.task_id)
         return Known(
-            questions={q.id: q for q in self.store.questions()},
-            elsewhere={a.question.id: a for a in self.store.answers() if a.source != SOURCE},
+            asked={a.id: a for a in asked_in(self.study, self.store)},
+            items={item.id: item for item in self.store.items()},
+            elsewhere={i: r for i, r in self.campaign.book.replies().items() if r.source != SOURCE},
             live=live,
             quarantined={expert: frozenset(ids) for expert, ids in quarantined.items()},
         )
 
-    def _difference(self, before: dict[str, Answer]) -> Difference:
-        after = {a.question.id: a for a in self.store.answers() if a.source == SOURCE}
+    def _pulled(self) -> dict[str, str]:
+        return {i: r.value for i, r in self.campaign.book.replies().items() if r.source == SOURCE}
+
+    def _difference(self, before: dict[str, str]) -> Difference:
+        after = self._pulled()
         both = before.keys() & after.keys()
         return Difference(
             new=len(after.keys() - before.keys()),
-            changed=sum(before[q].verdict != after[q].verdict for q in both),
+            changed=sum(before[q] != after[q] for q in both),
             withdrawn=len(before.keys() - after.keys()),
             answers=len(after),
             quarantined=len(self.campaign.quarantine()),
@@ -239,13 +256,16 @@ class LabelStudio:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """One push or pull of a study at a time, so that two cannot send the same question."""
-        import fcntl
+        from filelock import FileLock, Timeout
 
-        with Path(self.study.folder, ".label-studio.lock").open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LabelStudioError(
-                    "another oversight label push, pull or watch of this study is under way: wait for it"
-                ) from None
+        lock = FileLock(Path(self.study.folder, ".label-studio.lock"), timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise LabelStudioError(
+                "another oversight label push, pull or watch of this study is under way: wait for it"
+            ) from None
+        try:
             yield
+        finally:
+            lock.release()

@@ -13,45 +13,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError
-from harness.types import Answer, Question
+from harness.store.book import Reply
 from protocols.label_studio.judge import Annotation, judge
 from protocols.label_studio.names import account_email
+from protocols.label_studio.sheet import Sheet
 
 if TYPE_CHECKING:
+    from harness.types import Item
+    from protocols.asked import Asked
     from protocols.experts import Roster
 
 SOURCE = "label_studio_export"
 
 
 def read_label_studio_export(
-    files: Sequence[str | Path], questions: Sequence[Question], roster: Roster
-) -> list[Answer]:
+    files: Sequence[str | Path], asked: Sequence[Asked], items: Mapping[str, Item], roster: Roster
+) -> list[Reply]:
     """Read JSON exports; tasks without an annotation are passed over.
 
     Raises
     ------
     DataError
         Naming file, task and field: not such an export, a question that was never asked, an answer by
-        another expert, or one that is not yes, no or unsure.
+        another expert, or one that was not offered.
     """
-    asked = {question.id: question for question in questions}
+    by_id = {a.id: a for a in asked}
     emails = {account_email(e.name, e.email): e.name for e in roster.experts}
-    answers: dict[str, Answer] = {}
+    replies: dict[str, Reply] = {}
     users: dict[int, str] = {}
     for file in files:
         for number, task in enumerate(_tasks(file), start=1):
-            answer = _answer(file, number, task, asked, emails, users)
-            if answer is None:
-                continue
-            first = answers.setdefault(answer.question.id, answer)
-            if first.verdict != answer.verdict:
+            reply = _reply(file, number, task, by_id, items, emails, users)
+            if reply is not None and replies.setdefault(reply.id, reply).value != reply.value:
                 raise DataError(
-                    f"question {answer.question.id!r} has two answers",
-                    file=file,
-                    line=number,
-                    field="annotations",
+                    f"question {reply.id!r} has two answers", file=file, line=number, field="annotations"
                 )
-    return list(answers.values())
+    return list(replies.values())
 
 
 def _tasks(file: str | Path) -> list[Any]:
@@ -66,14 +63,15 @@ def _tasks(file: str | Path) -> list[Any]:
     return tasks
 
 
-def _answer(
+def _reply(
     file: str | Path,
     number: int,
     task: Any,
-    asked: Mapping[str, Question],
+    by_id: Mapping[str, Asked],
+    items: Mapping[str, Item],
     emails: Mapping[str, str],
     users: dict[int, str],
-) -> Answer | None:
+) -> Reply | None:
     """Judge one task as a pull would; `users` learns which expert a user number is."""
 
     def wrong(field: str, message: str) -> DataError:
@@ -81,8 +79,8 @@ def _answer(
 
     if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
         raise wrong("data", "has no data; choose the export format JSON, not JSON-MIN")
-    question = asked.get(str(task["data"].get("question_id")))
-    if question is None:
+    asked = by_id.get(str(task["data"].get("question_id")))
+    if asked is None:
         raise wrong("data.question_id", f"the question {task['data'].get('question_id')!r} was never asked")
     try:
         rows = [{**row, "task": row.get("task") or task.get("id") or number} for row in task["annotations"]]
@@ -91,20 +89,19 @@ def _answer(
         raise wrong("annotations", f"cannot be read ({type(error).__name__}: {error})") from None
     if not found:
         return None
-    author = _author(rows[0], found[0], question, emails, users, wrong)
-    judged = judge(found, author)
+    offered = Sheet.offered(asked, items[asked.item_id])
+    judged = judge(found, _author(rows[0], found[0], asked.expert, emails, users, wrong), tuple(offered))
     if judged.rejected:
         _, reason, detail = judged.rejected[0]
         raise wrong("annotations", f"{reason.value} ({detail})")
-    if judged.verdict is None:
-        return None
-    return Answer(question, question.expert, judged.verdict, SOURCE, judged.comment)
+    said = Sheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
+    return Reply(asked.id, asked.expert, said, SOURCE, judged.comment)
 
 
 def _author(
     row: Mapping[str, Any],
     first: Annotation,
-    question: Question,
+    asked: str,
     emails: Mapping[str, str],
     users: dict[int, str],
     wrong: Callable[[str, str], DataError],
@@ -116,9 +113,7 @@ def _author(
     email = str(told.get("email", "")).lower() if isinstance(told, Mapping) else ""
     if email and email not in emails:
         raise wrong("completed_by", f"the user {email} is no expert of the roster")
-    expert = users.setdefault(first.author, emails.get(email, question.expert))
-    if expert != question.expert:
-        raise wrong(
-            "completed_by", f"the question was put to {question.expert!r}, user {first.author} is {expert!r}"
-        )
+    expert = users.setdefault(first.author, emails.get(email, asked))
+    if expert != asked:
+        raise wrong("completed_by", f"the question was put to {asked!r}, user {first.author} is {expert!r}")
     return first.author

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from harness.types import Verdict
-from protocols.label_studio.page import CHOICE, COMMENT, VERDICTS
+from protocols.label_studio.page import CHOICE, COMMENT
 
 
 class Reason(StrEnum):
@@ -21,7 +20,7 @@ class Reason(StrEnum):
 
     FOREIGN = "answered by another user"
     EDITED = "written or changed by another user in the expert's name"
-    INVALID = "not one of the verdicts"
+    INVALID = "not one of the values offered"
     DUPLICATE = "second answer, same as the first"
     CONTRADICTION = "several answers that differ"
     UNKNOWN_TASK = "a task that was never pushed"
@@ -59,15 +58,19 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The one answer to a task, if there is one, and what counts for nothing."""
+    """The one answer to a task, if there is one, and what counts for nothing.
 
-    verdict: Verdict | None = None
+    `value` is what was chosen, None if nothing was or the task was `skipped`.
+    """
+
+    value: str | None = None
     comment: str = ""
+    skipped: bool = False
     annotation: Annotation | None = None
     rejected: tuple[tuple[Annotation, Reason, str], ...] = field(default=())
 
 
-def judge(annotations: Sequence[Annotation], expert: int | None) -> Judgement:
+def judge(annotations: Sequence[Annotation], expert: int | None, offered: Sequence[str]) -> Judgement:
     """Judge all annotations of one task.
 
     Parameters
@@ -76,6 +79,8 @@ def judge(annotations: Sequence[Annotation], expert: int | None) -> Judgement:
         Whatever is on the server for the task.
     expert
         User id of the expert who was asked; None if they have no account.
+    offered
+        Values that may be chosen.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def judge(annotations: Sequence[Annotation], expert: int | None) -> Judgement:
         ones not at all.
     """
     rejected: list[tuple[Annotation, Reason, str]] = []
-    answers: list[tuple[Annotation, Verdict, str]] = []
+    answers: list[tuple[Annotation, str, str]] = []
     skips: list[Annotation] = []
     for annotation in sorted(annotations, key=lambda a: a.id):
         if expert is None or annotation.author != expert:
@@ -95,47 +100,47 @@ def judge(annotations: Sequence[Annotation], expert: int | None) -> Judgement:
             skips.append(annotation)
         else:
             try:
-                answers.append((annotation, *read_result(annotation.result)))
+                answers.append((annotation, *read_result(annotation.result, offered)))
             except ValueError as error:
                 rejected.append((annotation, Reason.INVALID, str(error)))
-    if len({verdict for _, verdict, _ in answers}) > 1:
-        told = " and ".join(dict.fromkeys(verdict.value for _, verdict, _ in answers))
+    if len({value for _, value, _ in answers}) > 1:
+        told = " and ".join(dict.fromkeys(value for _, value, _ in answers))
         rejected += [(annotation, Reason.CONTRADICTION, told) for annotation, _, _ in answers]
         return Judgement(rejected=tuple(rejected))
     if answers:
-        annotation, verdict, comment = answers[0]
-        rejected += [(again, Reason.DUPLICATE, v.value) for again, v, _ in answers[1:]]
-        return Judgement(verdict, comment, annotation, tuple(rejected))
+        annotation, value, comment = answers[0]
+        rejected += [(again, Reason.DUPLICATE, v) for again, v, _ in answers[1:]]
+        return Judgement(value, comment, annotation=annotation, rejected=tuple(rejected))
     if skips:
-        return Judgement(Verdict.SKIP, "", skips[0], tuple(rejected))
+        return Judgement(skipped=True, annotation=skips[0], rejected=tuple(rejected))
     return Judgement(rejected=tuple(rejected))
 
 
-def read_result(result: Sequence[Any]) -> tuple[Verdict, str]:
-    """Verdict and comment of an annotation's result; the server checks nothing of it.
+def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str]:
+    """Value and comment of an annotation's result; the server checks nothing of it.
 
     Raises
     ------
     ValueError
         Saying what is wrong with it.
     """
-    verdicts: list[object] = []
+    values: list[object] = []
     comments: list[str] = []
     for region in result:
         value = region.get("value") if isinstance(region, dict) else None
         name = region.get("from_name") if isinstance(region, dict) else None
         if name == CHOICE and isinstance(value, dict) and isinstance(value.get("choices"), list):
-            verdicts += value["choices"]
+            values += value["choices"]
         elif name == COMMENT and isinstance(value, dict) and isinstance(value.get("text"), list | str):
             text = value["text"]
             comments += [text] if isinstance(text, str) else [str(t) for t in text]
         else:
             raise ValueError(f"a part called {name!r}"[:80])
-    if len(verdicts) != 1:
-        raise ValueError(f"{len(verdicts)} verdicts")
-    if verdicts[0] not in {v.value for v in VERDICTS}:
-        raise ValueError(f"the verdict {verdicts[0]!r}"[:80])
-    return Verdict(str(verdicts[0])), "\n".join(comments)
+    if len(values) != 1:
+        raise ValueError(f"{len(values)} values")
+    if values[0] not in offered:
+        raise ValueError(f"the value {values[0]!r}"[:80])
+    return str(values[0]), "\n".join(comments)
 
 
 def _user(value: object) -> int | None:

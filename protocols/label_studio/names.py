@@ -26,6 +26,6 @@ def account_email(expert: str, email: str) -> str:
     return (email or f"{slug(expert)}@experts.invalid").lower()
 
 
-def project_title(study: str, expert: str) -> str:
+def project_title(study: str, expert: str, *, closed: bool = False) -> str:
     """Title of an expert's project."""
-    return f"{study} · {expert}"[:TITLE_LENGTH].ljust(3, "·")
+    return f"{'(closed) ' * closed}{study} · {expert}"[:TITLE_LENGTH].ljust(3, "·")

@@ -44,18 +44,13 @@ def verdict_page(*, options: bool = False, descriptions: bool = False) -> str:
         f'<Choice value="{v.value.capitalize()}" alias="{v.value}" hotkey="{v.value[0]}"/>' for v in VERDICTS
     )
     return _page(
-        '<Header value="$question" size="3"/>',
-        '<View className="ask-small"><Text name="about" value="$description"/></View>'
-        if descriptions
-        else "",
-        f'<View className="ask-text"><Text name="{ITEM}" value="$text"/></View>',
         '<View className="ask-small"><Text name="list" value="$options"/></View>' if options else "",
         _choices(choices, "Answer Yes, No or Unsure"),
-        _COMMENT,
+        descriptions=descriptions,
     )
 
 
-def panel_page(options: Sequence[str] = ()) -> str:
+def panel_page(options: Sequence[str] = (), *, descriptions: bool = False) -> str:
     """Page that asks for the right option of K.
 
     Parameters
@@ -64,6 +59,8 @@ def panel_page(options: Sequence[str] = ()) -> str:
         The study's classes; their aliases in the result are ``"0"``, ``"1"``, … in this order. If there
         are none, every task brings its own as ``choices``: a list of objects with ``value`` (what is
         shown) and ``alias`` (the option's number).
+    descriptions
+        Whether what classes mean is shown under the question.
     """
     if options:
         shown = "".join(
@@ -73,8 +70,7 @@ def panel_page(options: Sequence[str] = ()) -> str:
         choices = _choices(shown, "Choose one")
     else:
         choices = _choices("", "Choose one", source=' value="$choices"')
-    text = f'<View className="ask-text"><Text name="{ITEM}" value="$text"/></View>'
-    return _page('<Header value="$question" size="3"/>', text, choices, _COMMENT)
+    return _page(choices, descriptions=descriptions)
 
 
 def check_page(page: str, file: str | Path) -> str:
@@ -119,7 +115,15 @@ def same_page(a: str, b: str) -> bool:
     return left == right
 
 
-def _page(*parts: str) -> str:
+def _page(*answers: str, descriptions: bool) -> str:
+    about = '<View className="ask-small"><Text name="about" value="$description"/></View>'
+    parts = (
+        '<Header value="$question" size="3"/>',
+        about if descriptions else "",
+        f'<View className="ask-text"><Text name="{ITEM}" value="$text"/></View>',
+        *answers,
+        _COMMENT,
+    )
     return f'<View className="ask-page">{_STYLE}{"".join(parts)}</View>'
 
 

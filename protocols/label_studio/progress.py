@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from harness.store.campaign import Campaign
 from harness.types import Verdict
+from protocols.asked import asked_in
 
 if TYPE_CHECKING:
+    from harness.config import Study
     from harness.store.repository import Repository
 
 
@@ -22,8 +24,8 @@ class Progress:
     ----------
     asked, answered, open
         Questions; `answered` counts unsure and skipped ones, too.
-    yes, no, unsure, skip
-        What was answered.
+    yes, no, unsure, skip, rated
+        What was answered: verdicts, or a panel's labels.
     foreign
         Annotations in quarantine: they count for nothing.
     revised
@@ -43,6 +45,7 @@ class Progress:
     no: int
     unsure: int
     skip: int
+    rated: int = 0
     foreign: int = 0
     revised: int = 0
     queued: int = 0
@@ -51,11 +54,20 @@ class Progress:
     seconds_left: float | None = None
 
 
-def progress(store: Repository) -> dict[str, Progress]:
-    """Expert → progress, in order of their first question."""
-    campaign, questions = Campaign(store), store.questions()
-    asked = Counter(q.expert for q in questions)
-    said = Counter((a.question.expert, a.verdict) for a in store.answers())
+def progress(study: Study, store: Repository) -> dict[str, Progress]:
+    """Expert → progress, in order of their first question.
+
+    Raises
+    ------
+    BadInput
+        If nothing was drawn yet.
+    """
+    campaign, drawn = Campaign(store, panel=study.experts.is_panel), asked_in(study, store)
+    asked, said = Counter(a.expert for a in drawn), Counter[tuple[str, str]]()
+    for reply in campaign.book.replies().values():
+        # A panel's labels are whatever the classes are called, "yes" and "skip" among them.
+        kind = ("rated" if reply.value else "skip") if study.experts.is_panel else reply.value
+        said[reply.expert, kind] += 1
     foreign = Counter(row.expert for row in campaign.quarantine())
     queued = Counter(task.expert for task in campaign.tasks() if task.task_id is not None)
     queues = campaign.queues()
@@ -70,14 +82,14 @@ def progress(store: Repository) -> dict[str, Progress]:
             seconds[revision.expert][revision.annotation_id] = revision.seconds
     found = {}
     for expert, n in asked.items():
-        verdicts = {v.value: said[expert, v] for v in Verdict}
-        answered = sum(verdicts.values())
+        kinds = {kind: said[expert, kind] for kind in (*(v.value for v in Verdict), "rated")}
+        answered = sum(kinds.values())
         typical = median(seconds[expert].values()) if seconds[expert] else None
         found[expert] = Progress(
             asked=n,
             answered=answered,
             open=n - answered,
-            **verdicts,
+            **kinds,
             foreign=foreign[expert],
             revised=sum(count > 1 for count in states[expert].values()),
             queued=queued[expert],

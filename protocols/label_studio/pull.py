@@ -15,15 +15,16 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import LabelStudioError
+from harness.store.book import Reply
 from harness.store.campaign import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Revision
-from harness.types import Answer
 from protocols.label_studio.judge import Annotation, Judgement, Reason, judge
 from protocols.label_studio.page import same_page
-from protocols.label_studio.sheet import digest
+from protocols.label_studio.sheet import Sheet, digest
 
 if TYPE_CHECKING:
     from harness.store.campaign import Campaign
-    from harness.types import Question
+    from harness.types import Item
+    from protocols.asked import Asked
     from protocols.label_studio.client import Client, Project
 
 OVERLAP = timedelta(seconds=10)
@@ -36,18 +37,21 @@ class Known:
 
     Attributes
     ----------
-    questions
-        Question id → question.
+    asked
+        Id → question or assignment.
+    items
+        Item id → item.
     elsewhere
-        Question id → answer that came another way, such as a file.
+        Id → reply that came another way, such as a file.
     live
         (expert, task id) → annotation id → its last revision, unless that was its end.
     quarantined
         Expert → ids of tasks with something in quarantine.
     """
 
-    questions: Mapping[str, Question]
-    elsewhere: Mapping[str, Answer]
+    asked: Mapping[str, Asked]
+    items: Mapping[str, Item]
+    elsewhere: Mapping[str, Reply]
     live: Mapping[tuple[str, int], Mapping[int, Revision]]
     quarantined: Mapping[str, frozenset[int]]
 
@@ -106,7 +110,7 @@ def examine(
     full: bool,
 ) -> Pulled:
     """Judge every task that was read; pure."""
-    answers: list[Answer] = []
+    replies: list[Reply] = []
     quarantine: list[Quarantined] = []
     revisions: list[Revision] = []
     seen: set[int] = set()
@@ -114,18 +118,20 @@ def examine(
         task_id, task = int(row["id"]), by_id.get(row["id"])
         seen.add(task_id)
         annotations = [Annotation.of(a) for a in row["annotations"]]
-        question_id = None if task is None else task.question_id
+        asked = None if task is None else known.asked[task.question_id]
+        question_id = None if asked is None else asked.id
         revisions += _revisions(
             queue.expert, task_id, question_id, annotations, known.live.get((queue.expert, task_id), {})
         )
-        judged = _judge(row, task, annotations, queue.user_id)
-        if task is not None and judged.verdict is not None:
-            question = known.questions[task.question_id]
-            other = known.elsewhere.get(question.id)
+        offered = {} if asked is None else Sheet.offered(asked, known.items[asked.item_id])
+        judged = _judge(row, task, annotations, queue.user_id, tuple(offered))
+        if asked is not None and judged.annotation is not None:
+            said = Sheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
+            other = known.elsewhere.get(asked.id)
             if other is None:
-                answers.append(Answer(question, question.expert, judged.verdict, SOURCE, judged.comment))
-            elif other.verdict != judged.verdict and judged.annotation is not None:
-                told = f"{other.verdict.value} from {other.source}"
+                replies.append(Reply(asked.id, asked.expert, said, SOURCE, judged.comment))
+            elif other.value != said:
+                told = f"{other.value} from {other.source}"
                 again = (*judged.rejected, (judged.annotation, Reason.ELSEWHERE, told))
                 judged = replace(judged, rejected=again)
         quarantine += [
@@ -133,11 +139,11 @@ def examine(
             for a, reason, detail in judged.rejected
         ]
     lost = {task.question_id for number, task in by_id.items() if full and number not in seen}
-    gone = (set(by_id) if full else set()) | (set(known.quarantined.get(queue.expert, ())) if full else set())
+    gone = {*by_id, *known.quarantined.get(queue.expert, ())} if full else set()
     return Pulled(
         task_ids=frozenset(seen | gone),
         question_ids=frozenset(by_id[i].question_id for i in seen if i in by_id),
-        answers=tuple(answers),
+        replies=tuple(replies),
         quarantine=tuple(quarantine),
         revisions=tuple(revisions),
         lost=frozenset(lost),
@@ -145,13 +151,17 @@ def examine(
 
 
 def _judge(
-    row: Mapping[str, Any], task: QueuedTask | None, annotations: Sequence[Annotation], user_id: int | None
+    row: Mapping[str, Any],
+    task: QueuedTask | None,
+    annotations: Sequence[Annotation],
+    user_id: int | None,
+    offered: Sequence[str],
 ) -> Judgement:
     if task is None:
         return Judgement(rejected=tuple((a, Reason.UNKNOWN_TASK, f"task {row['id']}") for a in annotations))
     if digest(row["data"]) != task.digest:
         return Judgement(rejected=tuple((a, Reason.ALTERED_TASK, f"task {row['id']}") for a in annotations))
-    return judge(annotations, user_id)
+    return judge(annotations, user_id, offered)
 
 
 def _revisions(

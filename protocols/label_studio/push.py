@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from protocols.label_studio.sheet import Sheet
 
 CHUNK = 500
+CLOSED = "This project is finished. Answers given from now on are not counted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def push_queue(
     sheet: Sheet,
     study: str,
     tasks: Sequence[QueuedTask],
-    data: Mapping[str, Mapping[str, str]],
+    data: Mapping[str, Mapping[str, object]],
     answered: frozenset[str],
 ) -> Pushed:
     """Bring one expert's project to the state of the queue.
@@ -105,6 +106,18 @@ def find_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> 
             f"server it was pushed to ({queue.server})? Its description must contain {queue.marker}"
         )
     return project
+
+
+def finish_project(client: Client, queue: Queue, study: str) -> None:
+    """Say on the server that the project is finished, where whoever opens it cannot overlook it."""
+    client.update_project(
+        queue.project_id or 0,
+        title=project_title(study, queue.expert, closed=True),
+        description=f"{CLOSED} [{queue.marker}]",
+        expert_instruction=CLOSED,
+        show_instruction=True,
+        is_published=False,
+    )
 
 
 def _project(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,18 +18,17 @@ from protocols.label_studio.sheet import digest
 
 if TYPE_CHECKING:
     from harness.types import Question
+    from protocols.asked import Asked
     from protocols.experts import Roster
 
 
-def new_queues(roster: Roster, questions: Sequence[Question], known: Mapping[str, Queue]) -> list[Queue]:
+def new_queues(roster: Roster, questions: Sequence[Asked], known: Mapping[str, Queue]) -> list[Queue]:
     """Queues that are not there yet, and those whose expert's address changed.
 
     Raises
     ------
     DataError
         If two experts share an account, or a question was put to somebody who is not in the roster.
-    ConfigError
-        If a queue was closed and there is something new in it.
     """
     emails: dict[str, str] = {}
     for expert in roster.experts:
@@ -54,12 +54,12 @@ def new_queues(roster: Roster, questions: Sequence[Question], known: Mapping[str
             changed.append(Queue(name, marker=secrets.token_hex(8), email=emails[name]))
         elif old.email != emails[name]:
             # Another account: whose answers count must be looked at anew.
-            changed.append(Queue(name, old.marker, old.server, old.project_id, emails[name]))
+            changed.append(replace(old, email=emails[name], user_id=None, cursor=""))
     return changed
 
 
 def new_tasks(
-    questions: Sequence[Question], data: Mapping[str, Mapping[str, str]], queued: Sequence[QueuedTask]
+    questions: Sequence[Asked], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
     """Places for questions that have none: at the end of the queue, in an order drawn per expert.
 
@@ -71,7 +71,7 @@ def new_tasks(
     there, lengths = {task.question_id for task in queued}, Counter[str]()
     for task in queued:
         lengths[task.expert] = max(lengths[task.expert], task.place + 1)
-    by_expert: dict[str, list[Question]] = defaultdict(list)
+    by_expert: dict[str, list[Asked]] = defaultdict(list)
     for question in questions:
         if question.id not in there:
             by_expert[question.expert].append(question)
@@ -87,7 +87,7 @@ def new_tasks(
     return fresh
 
 
-def refuse_repeats(questions: Sequence[Question], roster: Roster) -> None:
+def refuse_repeats(questions: Iterable[Question], roster: Roster) -> None:
     """Refuse to ask one expert about several options of one item: the second answer follows the first.
 
     Raises

@@ -1,4 +1,4 @@
-"""What is sent to the server for one study: pages, instructions, and the data of each task.
+"""What is sent to the server for one study: the page, instructions, and the data of each task.
 
 A task holds what the expert must read and the question's id: no truth, no prediction, no propensity,
 nobody else's answer, nothing that tells how or why the item was chosen.
@@ -13,18 +13,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.errors import DataError
-from protocols.label_studio.page import check_page, verdict_page
+from harness.types import Question, Verdict
+from protocols.label_studio.page import VERDICTS, check_page, panel_page, verdict_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from harness.config import Study
-    from harness.types import Item, Question
+    from harness.types import Item
+    from protocols.asked import Asked
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """How questions of a study are shown.
+    """How what a study asks is shown, and what may be said to it.
 
     Attributes
     ----------
@@ -35,7 +37,7 @@ class Sheet:
     descriptions
         Class → what is meant by it.
     own_options
-        Whether items bring their own options.
+        Whether tasks must bring the item's options.
     """
 
     page: str
@@ -52,7 +54,7 @@ class Sheet:
         DataError
             If the page is not one, or a class that is no class of the study is described.
         """
-        section, classes = study.label_studio, study.items.classes
+        section, classes = study.label_studio, _classes(study)
         for name in section.descriptions:
             if classes and name not in classes:
                 raise DataError(
@@ -60,15 +62,15 @@ class Sheet:
                     file=study.path("study.toml"),
                     field=f"label_studio.descriptions.{name}",
                 )
-        own_options = not (classes or study.items.preset)
+        described = bool(section.descriptions)
+        # What begins with a dollar sign in a page is a field of the task to the server.
+        own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
         if section.page:
-            path = study.path(section.page)
-            try:
-                page = check_page(path.read_text(encoding="utf-8"), path)
-            except (OSError, UnicodeDecodeError) as error:
-                raise DataError(f"the page cannot be read: {error}", file=path) from None
+            page = _own_page(study)
+        elif study.experts.is_panel:
+            page = panel_page(() if own_options else classes, descriptions=described)
         else:
-            page = verdict_page(options=own_options, descriptions=bool(section.descriptions))
+            page = verdict_page(options=own_options, descriptions=described)
         return cls(page, section.instructions, section.descriptions, own_options)
 
     @property
@@ -76,8 +78,8 @@ class Sheet:
         """The instructions with their line breaks, as the server wants them."""
         return html.escape(self.instructions).replace("\n", "<br>")
 
-    def data(self, question: Question, item: Item) -> dict[str, str]:
-        """Give the data of a question's task.
+    def data(self, asked: Asked, item: Item) -> dict[str, object]:
+        """Give the data of a task.
 
         Raises
         ------
@@ -88,13 +90,58 @@ class Sheet:
             raise DataError(
                 f"the item {item.id!r} has no text: an expert would see an empty page", field="text"
             )
-        name = item.options[question.option]
-        sent = {"question_id": question.id, "text": item.text, "question": f"Is the answer “{name}”?"}
+        sent: dict[str, object] = {"question_id": asked.id, "text": item.text}
+        if isinstance(asked, Question):
+            name = item.options[asked.option]
+            sent["question"] = f"Is the answer “{name}”?"
+            if self.descriptions:
+                # The page wants the field in every task.
+                sent["description"] = self.descriptions.get(name, " ")
+            if self.own_options:
+                sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)
+            return sent
+        sent["question"] = "Which one is the answer?"
         if self.descriptions:
-            sent["description"] = self.descriptions.get(name, " ")  # the page wants the field in every task
+            told = [f"{o}: {self.descriptions[o]}" for o in item.options if o in self.descriptions]
+            sent["description"] = "\n".join(told) or " "
         if self.own_options:
-            sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)
+            sent["choices"] = [{"value": item.options[j], "alias": str(j)} for j in item.permutation]
         return sent
+
+    @staticmethod
+    def offered(asked: Asked, item: Item) -> Mapping[str, str]:
+        """What may be chosen on the page → what it means: a verdict, or an option of the item."""
+        if isinstance(asked, Question):
+            return {v.value: v.value for v in VERDICTS}
+        return {str(j): option for j, option in enumerate(item.options)}
+
+    @staticmethod
+    def skipped(asked: Asked) -> str:
+        """What is stored for a task that was passed over."""
+        return Verdict.SKIP.value if isinstance(asked, Question) else ""
+
+
+def _classes(study: Study) -> tuple[str, ...]:
+    """Classes that all items share, in their order; none where every item brings its own options."""
+    from harness.datasets.presets import PRESETS
+
+    preset = PRESETS.get(study.items.preset or "")
+    return tuple(study.items.classes) or (preset.classes if preset else ())
+
+
+def _own_page(study: Study) -> str:
+    section = study.label_studio
+    if study.experts.is_panel:
+        raise DataError(
+            "a page of one's own asks yes or no; a panel has its page from the options",
+            file=study.path("study.toml"),
+            field="label_studio.page",
+        )
+    path = study.path(section.page or "")
+    try:
+        return check_page(path.read_text(encoding="utf-8"), path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the page cannot be read: {error}", file=path) from None
 
 
 def digest(data: Mapping[str, object]) -> str:

@@ -48,6 +48,11 @@ class Transport:
             self._http.close()
 
     @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine."""
+        return self._connection.is_local
+
+    @property
     def clock(self) -> datetime:
         """The server's own time when it last answered."""
         return self._clock

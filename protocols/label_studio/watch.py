@@ -20,6 +20,7 @@ from harness.store.campaign import Campaign
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from harness.config import Study
     from harness.store.campaign import QueuedTask
     from harness.store.repository import Repository
     from harness.types import Answer, Estimate
@@ -56,8 +57,10 @@ class Look:
         return max(e.high - e.low for e in self.estimates.values())
 
 
-def look(store: Repository, *, models: Sequence[str] | None = None, level: float = 0.95) -> Look:
-    """Estimate every model (or those named, newest runs) from what is stored by now."""
+def look(study: Study, store: Repository, *, models: Sequence[str] | None = None) -> Look:
+    """Estimate every model (or those named, newest runs) from what is stored by now; of a panel, nothing."""
+    if study.experts.is_panel:
+        return Look(0.0, "", 0, {}, {})
     answers = store.answers()
     used, share, slowest = balanced(Campaign(store).tasks(), answers)
     options = {item.id: len(item.options) for item in store.items()}
@@ -77,7 +80,9 @@ def look(store: Repository, *, models: Sequence[str] | None = None, level: float
             continue
         try:
             labels = decode(a for a in used if a.question.item_id in predicted)
-            estimates[name] = running_accuracy(predictions, labels, level=level, n_options=options)
+            estimates[name] = running_accuracy(
+                predictions, labels, level=study.estimate.level, n_options=options
+            )
         except EstimateError as error:
             undefined[name] = str(error)
     return Look(share, slowest, len(used), estimates, undefined)

@@ -27,7 +27,7 @@ from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
 
 KEY = "sk-canary-0123456789"
-LIMITS = Limits(seconds=0.3, memory=64 << 20, calls=8, idle=1.0, characters=100_000)
+LIMITS = Limits(seconds=0.2, memory=64 << 20, calls=8, idle=0.5, characters=100_000)
 ITEM = Item("i0", "What is it?", ("red", "green"), (1, 0))
 SEEN_BY_THE_GATE = {
     *(

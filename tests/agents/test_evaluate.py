@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -28,9 +29,8 @@ def program(body: str) -> str:
 
 def test_letters_and_texts_name_options_in_display_order() -> None:
     items = [an_item(4, f"i{n}") for n in range(4)]
-    source = program(
-        'return {"i0": "A", "i1": "the answer is (B)", "i2": "thing 0", "i3": "### C"}[task.text[8:10]]'
-    )
+    said = {"i0": "A", "i1": "the answer is (B)", "i2": "thing 0", "i3": "### C"}
+    source = program(f"return {said}[task.text[8:10]]")
     assert [p.option for p in answer(source, items=items)] == [3, 2, 0, 1]
 
 
@@ -61,8 +61,6 @@ def test_what_names_no_option_is_unreadable_with_its_reason(tier: str, body: str
     except SandboxError as error:
         pytest.skip(f"the tier {tier} does not work here: {error}")
     assert (prediction.status, prediction.option) == (UNREADABLE, None)
-    import re
-
     assert re.search(reason, prediction.reason)
 
 

@@ -98,12 +98,12 @@ def test_the_router_names_who_answers(choice: str, role: str) -> None:
     assert model.requests[1].messages[0].content.startswith(role)
 
 
-def test_the_most_frequent_answer_wins_and_the_first_seen_wins_a_tie() -> None:
-    for letters, option in (("CABBA", 2), ("CABBB", 1)):  # A is shown first: option 2
-        left = list(letters)
-        model = Scripted(lambda _, left=left: json.dumps({"thinking": "", "answer": left.pop(0)}))
-        [prediction] = answer(load("cot-sc"), model)
-        assert prediction.option == option
+@pytest.mark.parametrize(("letters", "option"), [("CABBA", 2), ("CABBB", 1)])
+def test_the_most_frequent_answer_wins_and_the_first_seen_wins_a_tie(letters: str, option: int) -> None:
+    left = list(letters)  # A is shown first: option 2
+    model = Scripted(lambda _: json.dumps({"thinking": "", "answer": left.pop(0)}))
+    [prediction] = answer(load("cot-sc"), model)
+    assert prediction.option == option
 
 
 def test_temperatures_of_the_samples() -> None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +17,12 @@ from typing import Any
 import httpx
 import pytest
 
+from harness.config import Study, read_study
+from harness.store.campaign import Campaign
+from harness.store.repository import Repository
 from protocols import label_studio_server
 from protocols.label_studio_server import LabelStudioServer
+from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
 CLASSES = ("red", "green", "blue")
 EXPERTS = {"ana": "red", "bea": "green", "cem": "blue"}
@@ -53,7 +62,7 @@ def region(choices: list[str], name: str = "verdict") -> dict[str, Any]:
 def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudioServer]:
     """The server; the first use on a machine installs it and makes its tables."""
     folder = tmp_path_factory.mktemp("label-studio")
-    yield label_studio_server.start(folder=folder)
+    yield label_studio_server.start(folder=folder, hooks=True)
     label_studio_server.stop(folder=folder)
 
 
@@ -113,13 +122,14 @@ class Bench:
         return list(reply.json()["tasks"])
 
     def project(self, expert: str) -> int:
-        from harness.store.campaign import Campaign
-        from harness.store.repository import Repository
-
         with Repository(self.url) as store:
             found = Campaign(store).queues()[expert].project_id
         assert found is not None
         return found
+
+    @property
+    def study(self) -> Study:
+        return read_study(self.folder / "study.toml")
 
     def edit(self, name: str, old: str, new: str) -> None:
         path = self.folder / name
@@ -128,7 +138,7 @@ class Bench:
         path.write_text(text.replace(old, new, 1))
 
 
-def lay_out(folder: Path, n: int, name: str, extra: str = "") -> None:
+def lay_out(folder: Path, n: int, name: str, extra: str, classes: dict[str, str]) -> None:
     (folder / "study.toml").write_text(
         f"[study]\nname = {json.dumps(name)}\nseed = 3\n"
         f'[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n{extra}'
@@ -137,14 +147,14 @@ def lay_out(folder: Path, n: int, name: str, extra: str = "") -> None:
     (folder / "experts.toml").write_text(
         "".join(
             f'[[expert]]\nname = "{e}"\nclasses = ["{c}"]\nemail = "{e}@example.org"\n'
-            for e, c in EXPERTS.items()
+            for e, c in classes.items()
         )
     )
     (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(n)))
 
 
 @pytest.fixture
-def bench(
+def make_bench(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     label_studio: LabelStudioServer,
@@ -152,11 +162,71 @@ def bench(
     admin: Person,
     oversight: Callable[..., Any],
     request: pytest.FixtureRequest,
-) -> Bench:
+) -> Callable[..., Bench]:
+    """Lay out a study of so many items, with further sections, for the experts of these classes."""
+
+    def make(n: int, extra: str = "", classes: dict[str, str] = EXPERTS) -> Bench:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
+        monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
+        lay_out(tmp_path, n, request.node.name[:40], extra, classes)
+        return Bench(tmp_path, oversight, people, admin)
+
+    return make
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
     """A study of 30 items with routed questions; nothing pushed yet."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
-    monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
-    lay_out(tmp_path, 30, request.node.name[:40])
-    oversight("label", "route")
-    return Bench(tmp_path, oversight, people, admin)
+    made = make_bench(30)
+    made.call("label", "route")
+    return made
+
+
+@pytest.fixture
+def panel_bench(make_bench: Callable[..., Bench]) -> Bench:
+    """A panel of three, two of whom rate each of 12 items; nothing pushed yet."""
+    extra = '[experts]\nprotocol = "panel"\nannotators_per_item = 2\n'
+    made = make_bench(12, extra, dict.fromkeys(EXPERTS, "*"))
+    made.call("label", "route")
+    return made
+
+
+@pytest.fixture
+def proxy(label_studio: LabelStudioServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
+    """The server behind something that fails on request."""
+    with faulty_proxy(label_studio.url) as found:
+        monkeypatch.setenv("LABEL_STUDIO_URL", found.url)
+        yield found
+
+
+def on(method: str, part: str, *faults: Fault) -> Callable[[str, str], Fault | None]:
+    """Faults for the first requests that match, in this order; then none."""
+    left = list(faults)
+
+    def decide(seen: str, path: str) -> Fault | None:
+        return left.pop(0) if left and seen == method and part in path else None
+
+    return decide
+
+
+def kill_at(bench: Bench, *words: str, proxy: FaultyProxy, method: str, part: str, forward: bool) -> None:
+    """Run a command and kill it without warning when it waits for the answer to a request."""
+    waits, killed = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        waits.set()
+        killed.wait(60)
+
+    proxy.fault = on(method, part, Fault(hold=hold, forward=forward, drop=True))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness.cli.main", *words],
+        cwd=bench.folder,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "LABEL_STUDIO_URL": proxy.url},
+    )
+    assert waits.wait(60)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    killed.set()
+    proxy.fault = lambda method, path: None

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from harness.errors import ConfigError
 from harness.labels import decode
 from harness.store.repository import Repository
 from harness.types import LabelKind, Prediction
 from protocols.label_studio_server import LabelStudioServer
-from tests.e2e.conftest import EXPERTS, Bench, region
+from protocols.panel import RandomPanel
+from tests.e2e.conftest import CLASSES, EXPERTS, Bench, region
 from tests.store.test_repository import SPEC
 
 pytestmark = pytest.mark.label_studio
@@ -151,14 +154,60 @@ def test_the_token_is_nowhere(bench: Bench, label_studio: LabelStudioServer) -> 
 
 
 def test_close_ends_the_campaign(bench: Bench) -> None:
+    """Nothing keeps an expert from answering; the project says that it is over, and nothing of it counts."""
+    bench.edit("study.toml", "[models.m]", '[label_studio]\ninstructions = "Look twice."\n[models.m]')
     bench.call("label", "push")
-    tasks = bench.tasks("ana")
-    bench.people["ana"].answer(tasks[0]["id"])
+    first, late, edited = (task["id"] for task in bench.tasks("ana")[:3])
+    ana, project = bench.people["ana"], bench.project("ana")
+    ana.answer(first, "yes")
+    number = ana.answer(edited, "yes")["id"]
+    assert bench.call("label", "close")["answers"] == 2
+    shown = ana.do("GET", f"/api/projects/{project}/")
+    assert shown["title"].startswith("(closed) ")
+    assert shown["description"].startswith("This project is finished. Answers given from now on are not")
+    assert (shown["show_instruction"], shown["is_published"]) == (True, False)
+    assert "are not counted" in shown["expert_instruction"]
+    assert ana.do("GET", f"/api/projects/{project}/next")["id"] == late  # the server asks on all the same
+    ana.answer(late, "no")
+    ana.edit(number, "no")
+    for words in (("pull",), ("pull", "--full"), ("close",)):
+        after = bench.call("label", *words)
+        assert (after["new"], after["changed"], after["answers"]) == (0, 0, 2)
+    assert bench.call("label", "status")["answered"] == 2
+    assert bench.call("label", "push")["experts"] == {}
+
+
+def test_close_may_delete_the_projects(bench: Bench) -> None:
+    bench.call("label", "push")
+    bench.people["ana"].answer(bench.tasks("ana")[0]["id"])
     project = bench.project("ana")
     assert bench.call("label", "close", "--delete")["answers"] == 1
     assert bench.admin.http.get(f"/api/projects/{project}").status_code == 404
-    assert bench.call("label", "pull") == bench.call("label", "pull")
+    assert bench.call("label", "pull")["answers"] == 1
     assert bench.call("label", "status")["answered"] == 1
+
+
+def test_four_calls_from_python(make_bench: Callable[..., Bench]) -> None:
+    """The same campaign from a program: draw, push, pull, decode."""
+    import harness as h
+    from protocols import LabelStudio, Partitioned
+
+    bench = make_bench(9)
+    items = h.read_items("items.csv", classes=CLASSES)
+    plan = Partitioned.from_roster("experts.toml", seed=3)
+    with LabelStudio.from_env(study=bench.folder) as desk:
+        assert sum(p.sent for p in desk.push(plan.route(items)).values()) == 9
+        assert sum(p.sent for p in desk.push(plan.route(items)).values()) == 0
+        for expert in EXPERTS:
+            for task in bench.tasks(expert):
+                bench.people[expert].answer(task["id"], "no")
+        labels = plan.decode(desk.pull())
+        assert {label.kind for label in labels} == {LabelKind.COMPLEMENTARY}
+        assert len(labels) == 9
+        assert sum(p.no for p in desk.status().values()) == 9
+        assert desk.close().answers == 9
+        with pytest.raises(ConfigError, match="the study's protocol is 'partitioned'"):
+            desk.push(RandomPanel(tuple(EXPERTS), 2).route(items))
 
 
 def test_export_of_the_server_can_be_imported(bench: Bench) -> None:

@@ -1,29 +1,33 @@
-"""An expert at work in a real browser: mouse, hotkeys, unsure with a comment, a skip, then the labels."""
+"""People at work in a real browser: mouse, hotkeys, comments, a skip, and what comes home of it."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from harness.labels import decode
+from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from harness.types import Prediction, Verdict
 from protocols.label_studio_server import LabelStudioServer
-from tests.e2e.conftest import PASSWORD, Bench
+from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
 from tests.store.test_repository import SPEC
 
 pytestmark = [pytest.mark.label_studio, pytest.mark.browser]
 
+SHOWN = '[label_studio]\ninstructions = "Say what you see.\\nLeave nothing out."\n'
+MEANT = 'red = "Like roses, pink among them."\nblue = "Like the sky."\n'
 _QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 
 
 @pytest.fixture
-def page(label_studio: LabelStudioServer, bench: Bench) -> Iterator[Page]:
+def page(label_studio: LabelStudioServer, people: dict[str, Person]) -> Iterator[Page]:
     """Chromium, logged in as ana."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
@@ -37,7 +41,7 @@ def page(label_studio: LabelStudioServer, bench: Bench) -> Iterator[Page]:
         page.set_default_timeout(60_000)
         expect.set_options(timeout=60_000)
         page.goto(f"{label_studio.url}/user/login")
-        page.fill("input[name=email]", bench.people["ana"].email)
+        page.fill("input[name=email]", people["ana"].email)
         page.fill("input[name=password]", PASSWORD)
         page.click("button[type=submit]")
         page.wait_for_url(lambda url: "/user/login" not in url)
@@ -51,53 +55,53 @@ def sends(page: Page) -> Any:
     )
 
 
-def test_an_expert_answers_in_the_browser(bench: Bench, page: Page) -> None:
-    instructions = "Say what you see.\\nLeave nothing out."
-    bench.edit(
-        "study.toml",
-        "[models.m]",
-        f'[label_studio]\ninstructions = "{instructions}"\n'
-        'descriptions = {red = "Like <roses>."}\n[models.m]',
-    )
-    url = bench.call("label", "push")["experts"]["ana"]["url"]
-    order = [task["data"]["text"] for task in bench.tasks("ana")]
+def opens(page: Page, url: str) -> None:
+    """Begin to label: what is to be known first is shown, and sent away."""
     page.goto(url)
     expect(page.get_by_text("Leave nothing out.")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_text("Is the answer “red”?")).to_be_visible()
-    expect(page.get_by_text("Like <roses>.")).to_be_visible()
-    expect(page.get_by_text(order[0], exact=True)).to_be_visible()
-    submit = page.get_by_test_id("bottombar-submit-button")
-    expect(page.get_by_test_id("bottombar-skip-button")).to_have_count(0)
 
-    page.locator("input.ant-radio-input[name=Yes]").check()  # by mouse
+
+def shows(page: Page, text: str) -> None:
+    expect(page.get_by_text(text, exact=True)).to_be_visible()
+
+
+def answers_three(page: Page, order: list[str], picture: Path) -> None:
+    """Yes by mouse, no by hotkeys alone, unsure with a comment."""
+    submit = page.get_by_test_id("bottombar-submit-button")
+    shows(page, order[0])
+    page.locator("input.ant-radio-input[name=Yes]").check()
     with sends(page):
         submit.click()
-
-    expect(page.get_by_text(order[1], exact=True)).to_be_visible()
-    page.keyboard.press("n")  # by hotkeys alone
+    shows(page, order[1])
+    page.keyboard.press("n")
     expect(page.locator("input.ant-radio-input[name=No]")).to_be_checked()
     with sends(page):
         page.keyboard.press("Control+Enter")
-
-    expect(page.get_by_text(order[2], exact=True)).to_be_visible()
+    shows(page, order[2])
     page.keyboard.press("u")
     page.get_by_test_id("textarea-input").fill("Could be either: é ≥ ü")
-    page.screenshot(path=bench.folder / "page.png")
+    page.screenshot(path=picture)
     with sends(page):
         submit.click()
 
+
+def test_an_expert_answers_in_the_browser(bench: Bench, page: Page) -> None:
+    bench.edit("study.toml", "[models.m]", SHOWN + 'descriptions = {red = "Like <roses>."}\n[models.m]')
+    url = bench.call("label", "push")["experts"]["ana"]["url"]
+    order = [task["data"]["text"] for task in bench.tasks("ana")]
+    opens(page, url)
+    shows(page, "Is the answer “red”?")
+    shows(page, "Like <roses>.")
+    expect(page.get_by_test_id("bottombar-skip-button")).to_have_count(0)
+    answers_three(page, order, bench.folder / "page.png")
     # The page offers no skipping; whoever owns the server can, and it must not get lost either.
-    project = f"/api/projects/{bench.project('ana')}/"
-    bench.admin.do("PATCH", project, {"show_skip_button": True})
-    page.goto(url)
-    expect(page.get_by_text("Leave nothing out.")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_text(order[3], exact=True)).to_be_visible()
+    bench.admin.do("PATCH", f"/api/projects/{bench.project('ana')}/", {"show_skip_button": True})
+    opens(page, url)
+    shows(page, order[3])
     with sends(page):
         page.get_by_test_id("bottombar-skip-button").click()
-    expect(page.get_by_text(order[4], exact=True)).to_be_visible()
-
+    shows(page, order[4])
     pulled = bench.call("label", "pull")
     assert (pulled["new"], pulled["quarantined"]) == (4, 0)
     with Repository(bench.url) as store:
@@ -112,32 +116,62 @@ def test_an_expert_answers_in_the_browser(bench: Bench, page: Page) -> None:
         order[2]: (Verdict.UNSURE, "Could be either: é ≥ ü"),
         order[3]: (Verdict.SKIP, ""),
     }
-    row = bench.call("label", "status")["experts"]["ana"]
-    assert row["median_seconds"] > 0
-    estimate = bench.call("estimate")["models"]["m"]["estimates"]["ml"]
-    assert (estimate["n"]["ordinary"], estimate["n"]["complementary"], estimate["n"]["abstained"]) == (
-        1,
-        1,
-        2,
-    )
+    assert bench.call("label", "status")["experts"]["ana"]["median_seconds"] > 0
+    n = bench.call("estimate")["models"]["m"]["estimates"]["ml"]["n"]
+    assert (n["ordinary"], n["complementary"], n["abstained"]) == (1, 1, 2)
 
 
-def test_the_panel_page_asks_for_one_of_k(bench: Bench, page: Page, label_studio: LabelStudioServer) -> None:
-    """One project per annotator with the items replicated; classes on the page, or options in the task."""
-    from protocols.label_studio import panel_page
+def test_an_annotator_of_a_panel_chooses_in_the_browser(panel_bench: Bench, page: Page) -> None:
+    bench = panel_bench
+    bench.edit("study.toml", "[models.m]", SHOWN + "[label_studio.descriptions]\n" + MEANT + "[models.m]")
+    url = bench.call("label", "push")["experts"]["ana"]["url"]
+    order = [task["data"]["text"] for task in bench.tasks("ana")]
+    opens(page, url)
+    shows(page, order[0])
+    shows(page, "Which one is the answer?")
+    expect(page.get_by_text("blue: Like the sky.")).to_be_visible()
+    expect(page.get_by_test_id("bottombar-skip-button")).to_have_count(0)
+    expect(page.get_by_test_id("bottombar-submit-button")).to_be_disabled()
+    page.locator("input.ant-radio-input[name=green]").check()  # by mouse
+    with sends(page):
+        page.get_by_test_id("bottombar-submit-button").click()
+    shows(page, order[1])
+    page.keyboard.press("3")  # by hotkeys alone
+    expect(page.locator("input.ant-radio-input[name=blue]")).to_be_checked()
+    page.screenshot(path=bench.folder / "panel.png")
+    with sends(page):
+        page.keyboard.press("Control+Enter")
+    shows(page, order[2])
+    page.keyboard.press("1")
+    page.get_by_test_id("textarea-input").fill("or pink")
+    with sends(page):
+        page.get_by_test_id("bottombar-submit-button").click()
+    shows(page, order[3])
+    pulled = bench.call("label", "pull")
+    assert (pulled["new"], pulled["quarantined"]) == (3, 0)
+    with Repository(bench.url) as store:
+        texts = {item.id: item.text for item in store.items()}
+        choices = PanelRatings(store).choices()
+    said = {texts[c.assignment.item_id]: (c.assignment.annotator, c.label, c.comment) for c in choices}
+    assert said == {
+        order[0]: ("ana", "green", ""),
+        order[1]: ("ana", "blue", ""),
+        order[2]: ("ana", "red", "or pink"),
+    }
 
-    made = {}
-    for name, classes in (("fixed", ("red & white", "green", "blue")), ("own", ())):
-        body = {"title": f"panel {name}", "label_config": panel_page(classes), "show_skip_button": False}
-        project = bench.admin.do("POST", "/api/projects/", body)["id"]
-        data: dict[str, Any] = {"text": "A flower.", "question": "Which is the answer?"}
-        if not classes:
-            data["choices"] = [{"value": f"option {c}", "alias": str(j)} for j, c in enumerate("abcd")]
-        bench.admin.do("POST", f"/api/projects/{project}/import", [{"data": data}])
-        page.goto(f"{label_studio.url}/projects/{project}/data?labeling=1")
-        expect(page.get_by_text("A flower.")).to_be_visible()
-        page.get_by_text("green" if classes else "option c").click()
-        with sends(page) as sent:
-            page.get_by_test_id("bottombar-submit-button").click()
-        made[name] = sent.value.json()["result"][0]["value"]["choices"]
-    assert made == {"fixed": ["1"], "own": ["2"]}
+
+def test_options_of_the_items_own_can_be_clicked(make_bench: Callable[..., Bench], page: Page) -> None:
+    extra = 'options = "options"\n[experts]\nprotocol = "panel"\n' + SHOWN
+    bench = make_bench(1, extra, dict.fromkeys(EXPERTS, "*"))
+    bench.edit("study.toml", 'classes = ["red", "green", "blue"]\n', "")
+    row = 'i0,A flower.,"[""red & white"", ""$5"", ""<b>blue</b>""]"\n'
+    (bench.folder / "items.csv").write_text("id,text,options\n" + row)
+    bench.call("label", "route")
+    opens(page, bench.call("label", "push")["experts"]["ana"]["url"])
+    shows(page, "A flower.")
+    page.get_by_text("<b>blue</b>").click()
+    with sends(page):
+        page.get_by_test_id("bottombar-submit-button").click()
+    assert bench.call("label", "pull")["answers"] == 1
+    with Repository(bench.url) as store:
+        assert [r.label for r in PanelRatings(store).ratings()] == ["<b>blue</b>"]

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness.config import read_study
+from harness.cli.common import study_items
 from harness.llm.run import make_spec
 from harness.store.repository import Repository
 from harness.types import Prediction
 from protocols.experts import read_roster
-from protocols.label_studio_server import LabelStudioServer
 from protocols.plan import plan_of
 from protocols.sequential import Sequential
-from tests.e2e.conftest import CLASSES, EXPERTS, Bench, Person, lay_out
+from tests.e2e.conftest import CLASSES, EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio
 
@@ -27,30 +24,13 @@ MODELS = {"large": {f"i{j}": j % 3 for j in range(N)}, "tiny": {f"i{j}": (j // 2
 
 
 @pytest.fixture
-def predicted(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    label_studio: LabelStudioServer,
-    people: dict[str, Person],
-    admin: Person,
-    oversight: Callable[..., Any],
-    request: pytest.FixtureRequest,
-) -> Bench:
+def predicted(make_bench: Callable[..., Bench]) -> Bench:
     """A study with the predictions of two models, nothing routed."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
-    monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
-    lay_out(tmp_path, N, request.node.name[:40])
-    bench = Bench(tmp_path, oversight, people, admin)
-    study = read_study(tmp_path / "study.toml")
-    oversight("label", "route")  # stores the items
+    bench = make_bench(N)
     with Repository(bench.url) as store:
-        items = store.items()
-    (tmp_path / "study.db").unlink()
-    with Repository(bench.url) as store:
-        store.add_items(items)
+        store.add_items(study_items(bench.study))
         for name, options in MODELS.items():
-            spec = make_spec(name, study.model("m"), "$text", None)
+            spec = make_spec(name, bench.study.model("m"), "$text", None)
             store.add_run(spec)
             store.add_predictions(spec.id, [Prediction(i, k) for i, k in options.items()])
     return bench
@@ -83,8 +63,7 @@ def test_sequential_asks_on_until_every_model_is_known(predicted: Bench) -> None
     with Repository(predicted.url) as store:
         answers, items = store.answers(), store.items()
         assert len(answers) == answered == len(store.questions())
-        study = read_study(predicted.folder / "study.toml")
-        plan = plan_of(study, store, read_roster("experts.toml"))
+        plan = plan_of(predicted.study, store, read_roster("experts.toml"))
     assert isinstance(plan, Sequential)
     correct = plan.correctness(items, answers)
     for model, options in MODELS.items():
@@ -124,7 +103,7 @@ def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     assert "followed from predictions" in looked["undefined"]["large"]
     with Repository(predicted.url) as store:
         assert len({round(q.propensity, 6) for q in store.questions()}) > 1
-        spec = make_spec("late", read_study(predicted.folder / "study.toml").model("m"), "$text", None)
+        spec = make_spec("late", predicted.study.model("m"), "$text", None)
         store.add_run(spec)
         store.add_predictions(spec.id, [Prediction(i, 2) for i in TRUTH])
     assert "start a new study" in predicted.call("label", "route", code=2)["error"]

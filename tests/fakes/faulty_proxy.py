@@ -41,60 +41,66 @@ class FaultyProxy:
             return self.fault(method, path)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, proxy: FaultyProxy) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.proxy = proxy
+
+    def handle_error(self, *_: object) -> None:
+        """A client that hangs up is no error of the proxy."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def relay(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        fault = self.server.proxy.decide(self.command, self.path) or Fault()
+        status, data, headers = 503, b"{}", {"Content-Type": "application/json"}
+        if fault.forward:
+            try:
+                status, data, headers = self.forward(body)
+            except OSError:
+                fault = Fault(drop=True)
+        if fault.hold is not None:
+            fault.hold()
+        if fault.drop:
+            self.close_connection = True
+            return
+        data = data if fault.body is None else fault.body(data)
+        self.send_response_only(fault.status or status)
+        for name, value in (headers | {"Content-Length": str(len(data))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def forward(self, body: bytes) -> tuple[int, bytes, dict[str, str]]:
+        """Ask the real server."""
+        goal = urlsplit(self.server.proxy.target)
+        connection = http.client.HTTPConnection(goal.hostname or "", goal.port, timeout=60)
+        own = ("host", "connection")
+        try:
+            headers = {k: v for k, v in self.headers.items() if k.lower() not in own}
+            connection.request(self.command, self.path, body, headers)
+            reply = connection.getresponse()
+            kept = {n: reply.headers[n] for n in ("Content-Type", "Date") if n in reply.headers}
+            return reply.status, reply.read(), kept
+        finally:
+            connection.close()
+
+    do_GET = do_POST = do_PATCH = do_DELETE = relay  # noqa: N815  the base class wants these names
+
+    def log_message(self, *_: object) -> None:
+        """Keep the test output clean."""
+
+
 @contextmanager
 def faulty_proxy(target: str) -> Iterator[FaultyProxy]:
     proxy = FaultyProxy(target)
-    goal = urlsplit(target)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def relay(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = self.rfile.read(length)
-            fault = proxy.decide(self.command, self.path) or Fault()
-            status, kind, data, date = 503, "application/json", b"{}", None
-            if fault.forward:
-                server = http.client.HTTPConnection(goal.hostname or "", goal.port, timeout=60)
-                try:
-                    headers = {
-                        k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection")
-                    }
-                    server.request(self.command, self.path, body, headers)
-                    reply = server.getresponse()
-                    status, data = reply.status, reply.read()
-                    kind = reply.headers.get("Content-Type", kind)
-                    date = reply.headers.get("Date")
-                except OSError:
-                    fault = Fault(drop=True)
-                finally:
-                    server.close()
-            if fault.hold is not None:
-                fault.hold()
-            if fault.drop:
-                self.close_connection = True
-                return
-            data = data if fault.body is None else fault.body(data)
-            self.send_response_only(fault.status or status)
-            if date:
-                self.send_header("Date", date)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_GET = do_POST = do_PATCH = do_DELETE = relay  # noqa: N815  the base class wants these names
-
-        def log_message(self, *_: object) -> None:
-            """Keep the test output clean."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """A client that hangs up is no error of the proxy."""
-
-    server = Server(("127.0.0.1", 0), Handler)
+    server = _Server(proxy)
     proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.types import Verdict
 from protocols.label_studio.judge import Annotation, Reason, judge, read_result
 
 ANA, EVE = 5, 9
+OFFERED = ("yes", "no", "unsure")
+SKIPPED = "passed over"
 
 
 def said(
@@ -24,29 +25,30 @@ def said(
 
 
 @pytest.mark.parametrize(
-    ("annotations", "verdict", "reasons"),
+    ("annotations", "value", "reasons"),
     [
         ([], None, []),
-        ([said("yes")], Verdict.YES, []),
-        ([said("unsure")], Verdict.UNSURE, []),
-        ([said("", cancelled=True, result=[])], Verdict.SKIP, []),
-        ([said("", cancelled=True, result=[]), said("no", 2)], Verdict.NO, []),
+        ([said("yes")], "yes", []),
+        ([said("unsure")], "unsure", []),
+        ([said("", cancelled=True, result=[])], SKIPPED, []),
+        ([said("", cancelled=True, result=[]), said("no", 2)], "no", []),
         ([said("yes", author=EVE, editor=EVE)], None, [Reason.FOREIGN]),
         ([said("yes", editor=EVE)], None, [Reason.EDITED]),
         ([said("yes", editor=None)], None, [Reason.EDITED]),
         ([said("yes", author=None, editor=None)], None, [Reason.FOREIGN]),
         ([said("maybe")], None, [Reason.INVALID]),
         ([said("skip")], None, [Reason.INVALID]),
+        ([said({"yes": 1})], None, [Reason.INVALID]),
         ([said(None)], None, [Reason.INVALID]),
         ([said("yes", result=["yes"])], None, [Reason.INVALID]),
-        ([said("yes", 2), said("yes", 1)], Verdict.YES, [Reason.DUPLICATE]),
+        ([said("yes", 2), said("yes", 1)], "yes", [Reason.DUPLICATE]),
         ([said("yes", 2), said("no", 1)], None, [Reason.CONTRADICTION] * 2),
-        ([said("yes", 2, EVE, EVE), said("no", 1)], Verdict.NO, [Reason.FOREIGN]),
+        ([said("yes", 2, EVE, EVE), said("no", 1)], "no", [Reason.FOREIGN]),
     ],
 )
-def test_cases(annotations: list[Annotation], verdict: Verdict | None, reasons: list[Reason]) -> None:
-    judged = judge(annotations, ANA)
-    assert judged.verdict is verdict
+def test_cases(annotations: list[Annotation], value: str | None, reasons: list[Reason]) -> None:
+    judged = judge(annotations, ANA, OFFERED)
+    assert (SKIPPED if judged.skipped else judged.value) == value
     assert [reason for _, reason, _ in judged.rejected] == reasons
 
 
@@ -66,21 +68,22 @@ def test_cases(annotations: list[Annotation], verdict: Verdict | None, reasons: 
     st.sampled_from([ANA, None]),
 )
 def test_what_counts_is_always_the_experts_own(annotations: list[Annotation], expert: int | None) -> None:
-    judged = judge(annotations, expert)
+    judged = judge(annotations, expert, OFFERED)
     rejected = [annotation.id for annotation, _, _ in judged.rejected]
     assert len(set(rejected)) == len(rejected)
     if judged.annotation is not None:
         assert (judged.annotation.author, judged.annotation.editor) == (expert, expert)
         assert judged.annotation.id not in rejected
-    assert (judged.verdict is None) == (judged.annotation is None)
+    assert (judged.value is None and not judged.skipped) == (judged.annotation is None)
     assert {a.id for a in annotations if a.author != expert or a.editor != expert} <= set(rejected)
 
 
 def test_comments_are_joined() -> None:
     verdict = {"from_name": "verdict", "value": {"choices": ["no"]}}
     note = {"from_name": "comment", "value": {"text": ["one", "two"]}}
-    assert read_result([note, verdict]) == (Verdict.NO, "one\ntwo")
-    assert read_result([verdict, {"from_name": "comment", "value": {"text": "one"}}]) == (Verdict.NO, "one")
+    assert read_result([note, verdict], OFFERED) == ("no", "one\ntwo")
+    plain = {"from_name": "comment", "value": {"text": "one"}}
+    assert read_result([verdict, plain], OFFERED) == ("no", "one")
 
 
 def test_users_are_read_in_both_forms() -> None:

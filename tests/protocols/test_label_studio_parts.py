@@ -15,7 +15,7 @@ import pytest
 
 from harness.errors import ConfigError, DataError
 from harness.store.campaign import QueuedTask
-from harness.types import Answer, Question, Verdict
+from harness.types import Answer, Assignment, Item, Question, Verdict
 from protocols.experts import Expert, Roster
 from protocols.label_studio.connection import Connection, connect
 from protocols.label_studio.exported import read_label_studio_export
@@ -25,6 +25,9 @@ from protocols.label_studio.queue import new_queues, new_tasks
 from protocols.label_studio.watch import balanced
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
+
+
+ITEMS = {f"i{j}": Item(f"i{j}", f"text {j}", ("a", "b"), (1, 0)) for j in range(5)}
 
 
 def question(number: int, expert: str = "ana") -> Question:
@@ -247,15 +250,20 @@ def exported(number: int, verdict: str = "yes", by: Any = 4, **more: Any) -> dic
 def test_exports_are_read(tmp_path: Path) -> None:
     by = {"id": 4, "email": "Ana@experts.invalid"}
     rows = [exported(1, by=by), exported(2, "no", by=by), {**exported(3), "annotations": []}]
-    answers = read_label_studio_export([export(tmp_path, rows)], [question(j) for j in range(5)], ROSTER)
-    assert [(a.question.id, a.verdict) for a in answers] == [("q1", Verdict.YES), ("q2", Verdict.NO)]
+    asked = [question(j) for j in range(5)]
+    replies = read_label_studio_export([export(tmp_path, rows)], asked, ITEMS, ROSTER)
+    assert [(r.id, r.value) for r in replies] == [("q1", "yes"), ("q2", "no")]
+    # The same page of a panel offers the numbers of the options.
+    given = [Assignment("q1", "i1", "ana", 0.5, "panel", 7)]
+    path = export(tmp_path, [exported(1, "1", by=by)])
+    assert [r.value for r in read_label_studio_export([path], given, ITEMS, ROSTER)] == ["b"]
 
 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
         (exported(9), ("data.question_id", "'q9' was never asked")),
-        (exported(1, "maybe"), ("annotations", "task 1: not one of the verdicts")),
+        (exported(1, "maybe"), ("annotations", "task 1: not one of the values")),
         (exported(1, by={"id": 8, "email": "eve@x.org"}), ("completed_by", "eve@x.org is no expert")),
         (exported(1, by={"id": 8, "email": "bea@example.org"}), ("completed_by", "put to 'ana'")),
         (exported(1, by=None), ("completed_by", "does not say who")),
@@ -266,7 +274,7 @@ def test_exports_are_read(tmp_path: Path) -> None:
 def test_exports_that_cannot_be_read(tmp_path: Path, row: dict[str, Any], words: tuple[str, str]) -> None:
     path = export(tmp_path, [row])
     with pytest.raises(DataError) as caught:
-        read_label_studio_export([path], [question(1)], ROSTER)
+        read_label_studio_export([path], [question(1)], ITEMS, ROSTER)
     assert str(caught.value).startswith(f"{path} [{words[0]}]: task 1")
     assert words[1] in str(caught.value)
 
@@ -274,7 +282,7 @@ def test_exports_that_cannot_be_read(tmp_path: Path, row: dict[str, Any], words:
 def test_one_user_is_one_expert(tmp_path: Path) -> None:
     path = export(tmp_path, [exported(1), exported(2)])
     with pytest.raises(DataError, match=r"put to 'Bea B\.', user 4 is 'ana'"):
-        read_label_studio_export([path], [question(1), question(2, "Bea B.")], ROSTER)
+        read_label_studio_export([path], [question(1), question(2, "Bea B.")], ITEMS, ROSTER)
 
 
 def test_jsonl_round_trip(

@@ -13,11 +13,11 @@ import pytest
 from harness.datasets.ratings import read_ratings
 from harness.errors import BadInput, DataError, EstimateError
 from harness.panel import krippendorff_alpha, panel_of
-from harness.types import Answer, Item, Rating
+from harness.types import Answer, Assignment, Item, Rating
 from protocols.direct import Direct
 from protocols.experts import Expert, Roster, one_expert_per_class
-from protocols.panel import Assignment, BalancedPanel, RandomPanel
-from protocols.panel_files import export_assignments, read_panel, read_plan, write_plan, write_ratings
+from protocols.panel import BalancedPanel, RandomPanel
+from protocols.panel_files import export_assignments, read_panel, write_ratings
 from protocols.simulated import SimulatedExperts
 
 CLASSES = ("red", "green", "blue")
@@ -104,7 +104,7 @@ def exported(tmp_path: Path) -> tuple[list[Path], list[Assignment], dict[str, It
     items = make_items(12)
     made = BalancedPanel(PEOPLE[:4], 3, seed=1).route(items)
     by_id = {i.id: i for i in items}
-    return export_assignments(made, by_id, tmp_path / "panel"), made, by_id
+    return export_assignments(made, by_id, (), tmp_path / "panel"), made, by_id
 
 
 def fill(path: Path, labels: list[str]) -> None:
@@ -123,44 +123,29 @@ def test_spreadsheets_there_and_back(
     assert read_panel(paths, made, items) == []
     for path in paths:
         fill(path, ["Red", "green ", "blue"])
-    ratings = read_panel(paths, made, items)
-    assert len(ratings) == 12
-    assert {r.label for r in ratings} == {"red", "green", "blue"}
-    assert read_panel([*paths, *paths], made, items) == ratings
+    choices = read_panel(paths, made, items)
+    assert len(choices) == 12
+    assert {c.label for c in choices} == {"red", "green", "blue"}
+    assert read_panel([*paths, *paths], made, items) == choices
+    ratings = [Rating(c.assignment.item_id, c.assignment.annotator, c.label) for c in choices]
     long_form = write_ratings(ratings, tmp_path / "ratings.csv")
     assert read_ratings(long_form, classes=CLASSES) == ratings
+    assert read_panel([long_form], made, items) == choices
     krippendorff_alpha(panel_of(ratings, CLASSES).votes())
-    left = export_assignments(made, items, tmp_path / "second", rated=[a.id for a in made[:30]])
-    assert sum(len(p.read_text().splitlines()) - 1 for p in left) == 6
-
-
-def test_a_plan_is_recorded_once_and_read_back_whole(tmp_path: Path) -> None:
-    made = RandomPanel(PEOPLE, 3, seed=9).route(make_items(10))
-    path = write_plan(made, tmp_path / "plan.csv")
-    assert read_plan(path) == made
-    with pytest.raises(BadInput, match="a plan is drawn once"):
-        write_plan(made, path)
-    text = path.read_text()
-    for old, new, message in (
-        (",9\n", ",x\n", r"plan\.csv:2: invalid literal"),
-        (f",{3 / 7!r},", ",1.5,", r"plan\.csv:2 \[propensity\]: must lie in \(0, 1\], is 1.5"),
-        ("id,item", "key,item", r"plan\.csv:2 \[id\]: there is no such column"),
-        (made[1].id, made[0].id, r"plan\.csv:3 \[id\]: .* is there twice"),
-    ):
-        path.write_text(text.replace(old, new, 1))
-        with pytest.raises(DataError, match=message):
-            read_plan(path)
+    left = export_assignments(made, items, [a.id for a in made[:30]], tmp_path / "second", "jsonl")
+    assert sum(len(p.read_text().splitlines()) for p in left) == 6
+    assert read_panel(left, made, items) == []
 
 
 def test_files_that_may_hold_ratings_are_never_overwritten(
     exported: tuple[list[Path], list[Assignment], dict[str, Item]],
 ) -> None:
     paths, made, items = exported
-    with pytest.raises(BadInput, match="is there already and may hold ratings"):
-        export_assignments(made, items, paths[0].parent)
+    with pytest.raises(BadInput, match="is there already and may hold answers"):
+        export_assignments(made, items, (), paths[0].parent)
     twins = RandomPanel(("a b", "a/b"), 2).route(list(items.values()))
     with pytest.raises(BadInput, match="make the same file name"):
-        export_assignments(twins, items, paths[0].parent / "twins")
+        export_assignments(twins, items, (), paths[0].parent / "twins")
 
 
 def test_bad_rows_are_named(exported: tuple[list[Path], list[Assignment], dict[str, Item]]) -> None:
@@ -185,7 +170,10 @@ def test_bad_rows_are_named(exported: tuple[list[Path], list[Assignment], dict[s
     with pytest.raises(DataError, match=r"again\.csv:2 \[label\]: second label 'blue'; the first was 'red'"):
         read_panel([path, again], made, items)
     path.write_text("item,label\ni1,red\n")
-    with pytest.raises(DataError, match=r":2 \[assignment_id\]: there is no such column"):
+    with pytest.raises(DataError, match=r":2 \[annotator\]: there is no such column"):
+        read_panel([path], made, items)
+    path.write_text("item,annotator,label\ni1,zoe,red\n")
+    with pytest.raises(DataError, match=r":2 \[annotator\]: the item 'i1' was never given to 'zoe'"):
         read_panel([path], made, items)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import StoreError
+from harness.store.book import Reply
 from harness.store.campaign import SOURCE, Campaign, Pulled, Quarantined, Queue, QueuedTask, Revision
 from harness.store.repository import Repository
 from harness.types import Answer, Item, Verdict
@@ -23,7 +24,7 @@ def look(items: list[Item], *said: Verdict, lost: str = "") -> Pulled:
     return Pulled(
         task_ids=frozenset({99, *range(len(said))}),
         question_ids=frozenset(q.id for q in asked),
-        answers=tuple(Answer(q, "ana", v, SOURCE, "é") for q, v in zip(asked, said, strict=True)),
+        replies=tuple(Reply(q.id, "ana", v.value, SOURCE, "é") for q, v in zip(asked, said, strict=True)),
         quarantine=(Quarantined("ana", 7, 99, None, "foreign", "user 9"),),
         revisions=tuple(
             Revision("ana", j, str(v), j, q.id, False, 5, 5, False, [{"v": str(v)}], "t", 1.5)
@@ -58,7 +59,7 @@ def test_a_campaign_comes_back_and_repeats_change_nothing(url: str, items: list[
         assert len(campaign.quarantine()) == 1
         later = replace(QUEUE, cursor="2026-02-01T00:00:00+00:00")
         changed = look(items, Verdict.NO, Verdict.NO, lost=tasks[0].question_id)
-        campaign.apply(later, replace(changed, answers=changed.answers[:1], quarantine=()))
+        campaign.apply(later, replace(changed, replies=changed.replies[:1], quarantine=()))
         # The first changed, the second was taken back, the third was not looked at.
         assert [(a.question.id, a.verdict) for a in store.answers()] == [
             (tasks[0].question_id, Verdict.NO),

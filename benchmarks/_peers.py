@@ -1,0 +1,40 @@
+"""Other people's implementations, each in an environment of its own that nothing here imports from."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.llm.local_weights import cache_dir
+
+UV = Path(sys.executable).with_name("uv")
+
+
+def run_peers(script: str, requirements: Sequence[str], *words: str | Path) -> dict[str, Any]:
+    """Run a script of this folder where these are installed, and return the object it prints.
+
+    The environment is made in the user's cache on first use. Nothing (and the reason printed) where that
+    cannot be done.
+    """
+    folder = cache_dir() / "benchmarks" / Path(script).stem.strip("_")
+    python = folder / "bin" / "python"
+    wanted = "\n".join(requirements)
+    noted = folder / "requirements.txt"
+    if not noted.exists() or noted.read_text() != wanted:
+        print(f"installing {', '.join(requirements)} in {folder}", file=sys.stderr)
+        make = [str(UV), "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)]
+        install = [str(UV), "pip", "install", "--quiet", "--python", str(python), *requirements]
+        for command in (make, install):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  fixed
+            if done.returncode:
+                print(f"{', '.join(requirements)} cannot be installed: {done.stderr.strip()[-200:]}")
+                return {}
+        noted.write_text(wanted)
+    command = [str(python), "-W", "ignore", str(Path(__file__).with_name(script)), *map(str, words)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603  fixed
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found

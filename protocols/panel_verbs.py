@@ -1,0 +1,87 @@
+"""The verbs of ``oversight label`` in a study whose protocol is a panel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.cli.common import study_items
+from harness.cli.output import emit
+from harness.errors import BadInput, ConfigError
+from harness.store.ratings import PanelRatings
+from harness.store.repository import Repository
+from protocols.experts import read_roster
+from protocols.label_studio.exported import read_label_studio_export
+from protocols.panel_files import export_assignments, read_panel, write_ratings
+from protocols.plan import next_assignments, panel_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.config import Study
+    from harness.types import Assignment
+
+
+def route(args: argparse.Namespace, study: Study) -> int:
+    """Give every item to its annotators, and store who has what."""
+    items = study_items(study)
+    plan = panel_of(study, read_roster(study.path(study.experts.roster)))
+    with Repository(study.store_url) as store:
+        if store.questions():
+            raise ConfigError("this study has yes/no questions already: start a new study for a panel")
+        panel = PanelRatings(store)
+        drawn = next_assignments(plan, items, panel.assignments())
+        store.add_items(items)
+        new = panel.add_assignments(drawn)
+    loads = Counter(a.annotator for a in drawn)
+    text = f"{len(items)} items, {plan.n} of {len(plan.annotators)} annotators each: {len(drawn)} ratings to "
+    text += (
+        f"give ({new} new), {min(loads.values())} to {max(loads.values())} a person; next: oversight label "
+    )
+    emit(args, {"assignments": len(drawn), "new": new, "experts": dict(loads)}, text + "export, or push")
+    return 0
+
+
+def export(args: argparse.Namespace, study: Study) -> int:
+    """Write the open assignments, one file per annotator, or the ratings that are there."""
+    with Repository(study.store_url) as store:
+        panel, items = PanelRatings(store), {i.id: i for i in store.items()}
+        given, ratings = _given(panel), panel.ratings()
+        rated = {c.assignment.id for c in panel.choices()}
+    if args.ratings:
+        write_ratings(ratings, args.ratings)
+        text = f"{len(ratings)} ratings in {args.ratings}; next: oversight agree"
+        emit(args, {"files": [args.ratings], "ratings": len(ratings)}, text)
+        return 0
+    paths = [str(p) for p in export_assignments(given, items, rated, args.folder, args.format)]
+    left = len(given) - len(rated)
+    emit(args, {"files": paths, "questions": left}, f"{left} open ratings in {len(paths)} files")
+    return 0
+
+
+def import_(args: argparse.Namespace, study: Study) -> int:
+    """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
+    files = [Path(name) for name in args.files]
+    with Repository(study.store_url) as store:
+        panel, items = PanelRatings(store), {i.id: i for i in store.items()}
+        given = _given(panel)
+        if args.label_studio:
+            roster = read_roster(study.path(study.experts.roster))
+            replies = read_label_studio_export(files, given, items, roster)
+            read, new = len(replies), panel.book.add(replies)
+        else:
+            choices = read_panel(files, given, items)
+            read, new = len(choices), panel.add_choices(choices)
+    emit(args, {"answers": read, "new": new}, f"{read} ratings read, {new} new; next: oversight agree")
+    return 0
+
+
+def _given(panel: PanelRatings) -> list[Assignment]:
+    given = panel.assignments()
+    if not given:
+        raise BadInput("no assignments yet; draw them with: oversight label route")
+    return given
+
+
+ACTIONS = {"route": route, "export": export, "import": import_}

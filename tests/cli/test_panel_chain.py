@@ -1,0 +1,182 @@
+"""A panel from the study file to agree, certify and parity, by spreadsheet and without a server."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.config import ModelSection
+from harness.llm.run import make_spec
+from harness.store.ratings import PanelRatings
+from harness.store.repository import Repository
+from harness.types import Prediction, PredictionStatus
+
+PEOPLE = ("ana", "bo", "cy", "di")
+N = 20
+
+
+@pytest.fixture
+def panel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]) -> Any:
+    """A routed panel: three of four annotators rate each item."""
+    monkeypatch.chdir(tmp_path)
+    Path("notes.csv").write_text("id,text\n" + "".join(f"n{j},note {j}\n" for j in range(N)))
+    oversight("init", "--items", "notes.csv", "--classes", "red,green,blue")
+    edit("study.toml", 'protocol = "partitioned"', 'protocol = "panel"')
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{p}"\nclasses = ["*"]\n' for p in PEOPLE)
+        + '[[expert]]\nname = "eve"\nclasses = ["red"]\n'
+    )
+    return oversight("label", "route")
+
+
+def edit(file: str, old: str, new: str) -> None:
+    text = Path(file).read_text()
+    assert old in text
+    Path(file).write_text(text.replace(old, new, 1))
+
+
+def fill(path: Path, say: Callable[[dict[str, str]], str]) -> None:
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | {"label": say(row)} for row in rows)
+
+
+def truth(row: dict[str, str]) -> str:
+    return ("red", "green", "blue")[int(row["item"][1:]) % 3]
+
+
+def with_one_mistake(row: dict[str, str]) -> str:
+    return "red" if (row["item"], row["annotator"]) == ("n1", "ana") else truth(row)
+
+
+def test_a_panel_is_drawn_once_and_its_ratings_are_read_from_the_study(
+    panel: Any, oversight: Callable[..., Any], tmp_path: Path
+) -> None:
+    assert panel == {"assignments": 3 * N, "new": 3 * N, "experts": dict.fromkeys(PEOPLE, 15)}
+    assert oversight("label", "route")["new"] == 0
+    files = [Path(f) for f in oversight("label", "export")["files"]]
+    assert len(files) == len(PEOPLE)
+    for path in files:
+        fill(path, with_one_mistake)
+    assert oversight("label", "import", *files) == {"answers": 3 * N, "new": 3 * N}
+    assert oversight("label", "import", *files)["new"] == 0
+    status = oversight("label", "status")
+    assert (status["asked"], status["answered"], status["open"]) == (3 * N, 3 * N, 0)
+    assert {e["rated"] for e in status["experts"].values()} == {15}
+    oversight("label", "export", "--ratings", "ratings.csv")
+    from_study, from_file = oversight("agree"), oversight("agree", "ratings.csv", "--classes=red,green,blue")
+    assert from_study == from_file
+    assert from_study["ratings"] == 3 * N
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        given = PanelRatings(store).assignments()
+        items = store.items()
+        spec = make_spec("large", ModelSection(model="m"), "$text", None)
+        store.add_run(spec)
+        store.add_predictions(spec.id, [Prediction(i.id, int(i.id[1:]) % 3) for i in items])
+    assert {a.propensity for a in given} == {0.75}
+    assert {a.protocol for a in given} == {"panel"}
+    rows = [f"{i.id},{truth({'item': i.id})}\n" for i in items]
+    Path("predictions.csv").write_text("item,label\n" + "".join(rows))
+    for verb in ("certify", "parity"):
+        by_name, by_file = oversight(verb, "--model", "large"), oversight(verb, "--model", "predictions.csv")
+        assert by_name == by_file
+    assert by_name["overall"]["model"]["value"] > 0.98
+    assert oversight("certify", "--model", "large")["L"] == 1.0
+
+
+def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
+    panel: Any, oversight: Callable[..., Any], tmp_path: Path
+) -> None:
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        given = PanelRatings(store).assignments()
+    rows = [{"item": a.item_id, "annotator": a.annotator, "label": "Blue"} for a in given[:5]]
+    Path("more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert oversight("label", "import", "more.jsonl") == {"answers": 5, "new": 5}
+    left = oversight("label", "export", "--format", "jsonl")
+    assert left["questions"] == 3 * N - 5
+    lines = Counter(line for f in left["files"] for line in Path(f).read_text().splitlines())
+    assert len(lines) == 3 * N - 5
+    Path("more.jsonl").write_text(json.dumps(rows[0] | {"label": "red"}) + "\n")
+    assert (
+        "answered 'blue' before and now 'red'" in oversight("label", "import", "more.jsonl", code=2)["error"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("study.toml", "seed = 7", "seed = 8", "cannot change once items are given"),
+        ("study.toml", "# annotators_per_item = 3", "annotators_per_item = 2", "cannot change once"),
+        (
+            "study.toml",
+            "# annotators_per_item = 3",
+            "annotators_per_item = 1",
+            "annotators_per_item]: input should",
+        ),
+        (
+            "study.toml",
+            "# annotators_per_item = 3",
+            "annotators_per_item = 5",
+            "5 annotators per item are asked",
+        ),
+        ("study.toml", '"panel"', '"panel-random"', "cannot change once items are given"),
+        ("study.toml", '"panel"', '"partitioned"', "this study is a panel already"),
+        ("experts.toml", '"ana"', '"amy"', "was given to 'ana' before"),
+        ("notes.csv", "n0,", "m0,", "cannot change once items are given"),
+    ],
+)
+def test_what_was_drawn_cannot_be_drawn_again(
+    panel: Any, oversight: Callable[..., Any], file: str, old: str, new: str, words: str
+) -> None:
+    edit(file, old, new)
+    assert words in oversight("label", "route", code=2)["error"]
+
+
+def test_random_panels_take_more_items(panel: Any, oversight: Callable[..., Any], tmp_path: Path) -> None:
+    Path("study.db").unlink()
+    edit("study.toml", '"panel"', '"panel-random"')
+    assert oversight("label", "route")["new"] == 3 * N
+    with Path("notes.csv").open("a") as stream:
+        stream.write("n99,one more\n")
+    assert oversight("label", "route")["new"] == 3
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        assert len({(a.item_id, a.annotator) for a in PanelRatings(store).assignments()}) == 3 * N + 3
+
+
+def test_verbs_that_do_not_fit_say_so(
+    panel: Any, oversight: Callable[..., Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for words, said in (
+        (("agree",), "the study has no ratings"),
+        (("label", "simulate", "--key", "k.csv"), "this study is a panel"),
+        (("label", "watch", "--until-width", "0.1"), "a panel estimates no accuracy"),
+        (("estimate",), "this study is a panel; see: oversight agree"),
+    ):
+        assert said in oversight(*words, code=2)["error"]
+    files = [Path(f) for f in oversight("label", "export")["files"]]
+    for path in files:
+        fill(path, truth)
+    oversight("label", "import", *files)
+    assert "no model was run yet" in oversight("certify", "--model", "large", code=2)["error"]
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        spec = make_spec("large", ModelSection(model="m"), "$text", None)
+        store.add_run(spec)
+        failed = Prediction("n0", None, PredictionStatus.FAILED)
+        store.add_predictions(spec.id, [failed, *(Prediction(f"n{j}", 0) for j in range(1, N))])
+    assert "there is none for the item 'n0'" in oversight("certify", "--model", "large", code=2)["error"]
+    assert main(["label", "status"]) == 0
+    table = capsys.readouterr().out
+    assert "rated" in table
+    assert "unsure" not in table
+    assert main(["label", "route"]) == 0
+    assert "20 items, 3 of 4 annotators each: 60 ratings to give (0 new), 15 to 15" in capsys.readouterr().out

@@ -1,0 +1,146 @@
+"""What people do on the server between a click and a label: nothing lost, doubled or smuggled in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from harness.store.campaign import Campaign
+from harness.store.repository import Repository
+from tests.e2e.conftest import Bench, region
+
+pytestmark = pytest.mark.label_studio
+
+
+def test_edits_deletions_and_second_answers(bench: Bench) -> None:
+    bench.call("label", "push")
+    ana = bench.people["ana"]
+    edited, deleted, doubled, torn = (task["id"] for task in bench.tasks("ana")[:4])
+    first = ana.answer(edited, "yes")["id"]
+    second = ana.answer(deleted, "no")["id"]
+    ana.answer(doubled, "yes"), ana.answer(doubled, "yes")
+    ana.answer(torn, "yes"), ana.answer(torn, "no")
+    assert bench.call("label", "pull")["answers"] == 3
+    reasons = Counter(q["reason"] for q in bench.call("label", "status")["quarantine"])
+    assert reasons == {"second answer, same as the first": 1, "several answers that differ": 2}
+    ana.edit(first, "no")
+    ana.delete(second)
+    changed = bench.call("label", "pull")
+    assert (changed["changed"], changed["withdrawn"], changed["answers"]) == (1, 1, 2)
+    row = bench.call("label", "status")["experts"]["ana"]
+    assert (row["yes"], row["no"], row["revised"]) == (1, 1, 4)
+    with Repository(bench.url) as store:
+        history = [r for r in Campaign(store).revisions() if r.annotation_id in (first, second)]
+    states: dict[int, list[tuple[str, bool]]] = {first: [], second: []}
+    for r in history:
+        states[r.annotation_id].append((r.result[0]["value"]["choices"][0], r.deleted))
+    assert states == {
+        first: [("yes", False), ("no", False)],
+        second: [("no", False), ("no", True)],
+    }
+    ana.answer(deleted, "yes")
+    assert bench.call("label", "pull")["new"] == 1
+
+
+def test_nothing_foreign_counts(bench: Bench) -> None:
+    bench.call("label", "push")
+    ana, eve, bea = bench.people["ana"], bench.people["eve"], bench.people["bea"]
+    by_eve, by_bea, spoofed, changed, invited, own = (task["id"] for task in bench.tasks("ana")[:6])
+    eve.answer(by_eve, "yes")
+    bea.answer(by_bea, "no")
+    eve.answer(spoofed, "yes", completed_by=ana.id, updated_by=ana.id, last_created_by=ana.id)
+    eve.edit(ana.answer(changed, "no")["id"], "yes")
+    data = bench.tasks("ana")[4]["data"]
+    planted = {"completed_by": ana.id, "updated_by": ana.id, "result": [region(["yes"])]}
+    project = bench.project("ana")
+    eve.do("POST", f"/api/projects/{project}/import", [{"data": data, "annotations": [planted]}])
+    eve.do("PATCH", f"/api/tasks/{invited}/", {"data": {**data, "text": "something else"}})
+    ana.answer(invited, "yes")
+    ana.answer(own, "no")
+    assert bench.call("label", "pull")["answers"] == 1
+    status = bench.call("label", "status")
+    assert Counter(q["reason"] for q in status["quarantine"]) == {
+        "answered by another user": 2,
+        "written or changed by another user in the expert's name": 2,
+        "a task that was never pushed": 1,
+        "the task's text was changed on the server": 1,
+    }
+    assert status["experts"]["ana"]["foreign"] == 6
+    # A stranger's answer does not take the question away from who was asked.
+    ana.answer(by_eve, "no")
+    assert bench.call("label", "pull")["answers"] == 2
+    assert ana.do("GET", f"/api/projects/{project}/next")["id"] == by_bea
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [region(["maybe"])],
+        [region(["yes", "no"])],
+        [region([])],
+        [region(["yes"]), region(["yes"])],
+        [region(["yes"], name="other")],
+        [],
+    ],
+)
+def test_invalid_choices_count_for_nothing(bench: Bench, result: list[Any]) -> None:
+    bench.call("label", "push")
+    task = bench.tasks("cem")[0]["id"]
+    bench.people["cem"].do("POST", f"/api/tasks/{task}/annotations/", {"result": result})
+    assert bench.call("label", "pull")["answers"] == 0
+    (row,) = bench.call("label", "status")["quarantine"]
+    assert row["reason"] == "not one of the values offered"
+
+
+def test_a_task_deleted_on_the_server(bench: Bench) -> None:
+    bench.call("label", "push")
+    answered, untouched = (task["id"] for task in bench.tasks("ana")[:2])
+    bench.people["ana"].answer(answered, "yes")
+    bench.call("label", "pull")
+    for task in (answered, untouched):
+        bench.people["eve"].do("DELETE", f"/api/tasks/{task}/")
+    assert bench.call("label", "pull")["answers"] == 1
+    row = bench.call("label", "status")["experts"]["ana"]
+    assert row["queued"] == row["asked"] - 2
+    assert bench.call("label", "push")["sent"] == 1  # only what has no answer yet is asked again
+    assert len(bench.tasks("ana")) == row["asked"] - 1
+
+
+def test_a_renamed_project_is_found_and_another_one_refused(bench: Bench) -> None:
+    bench.call("label", "push")
+    project = bench.project("ana")
+    bench.people["eve"].do("PATCH", f"/api/projects/{project}/", {"title": "Something else"})
+    bench.people["ana"].answer(bench.tasks("ana")[0]["id"])
+    assert bench.call("label", "pull")["new"] == 1
+    bench.people["eve"].do("PATCH", f"/api/projects/{project}/", {"description": ""})
+    failed = bench.call("label", "pull", code=1)
+    assert "is another study's, or its description was changed" in failed["error"]
+
+
+def test_a_changed_page_is_noticed_and_put_back(bench: Bench) -> None:
+    bench.call("label", "push")
+    project = bench.project("ana")
+    page = bench.admin.do("GET", f"/api/projects/{project}")["label_config"]
+    swapped = page.replace('value="Yes" alias="yes"', 'value="No" alias="yes"')
+    assert swapped != page
+    bench.people["eve"].do("PATCH", f"/api/projects/{project}/", {"label_config": swapped})
+    assert "page of 'ana' was changed" in bench.call("label", "pull", code=1)["error"]
+    assert bench.call("label", "push")["experts"]["ana"]["restored"]
+    assert bench.call("label", "pull")["answers"] == 0
+
+
+def test_an_answer_from_elsewhere_stays(bench: Bench) -> None:
+    bench.call("label", "push")
+    tasks = bench.tasks("ana")
+    bench.call("label", "export")
+    path = bench.folder / "questions" / "questions-ana.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], *(line.removesuffix(",,") + ",no," for line in lines[1:])]) + "\n")
+    bench.call("label", "import", path)
+    bench.people["ana"].answer(tasks[0]["id"], "no")
+    bench.people["ana"].answer(tasks[1]["id"], "yes")
+    assert bench.call("label", "pull")["answers"] == 0
+    (row,) = bench.call("label", "status")["quarantine"]
+    assert (row["reason"], row["detail"]) == ("the question has an answer from elsewhere", "no from offline")
