@@ -100,8 +100,12 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in RULES}
     for seed in range(repetitions):
         population = Population.draw(K, seed)
+        known: dict[tuple[str, str], FloatArray] = {}
         for name, (kind, estimator, rungs) in RULES.items():
-            scores = item_scores(population.answers, population.labelled(K, kind), estimator)
+            if (kind, estimator) not in known:
+                labelled = population.labelled(K, kind)
+                known[kind, estimator] = item_scores(population.answers, labelled, estimator)
+            scores = known[kind, estimator]
             if estimator == "raw":
                 pick = int(scores.mean(axis=1).argmax())
                 q = float(scores[pick].mean())
@@ -180,7 +184,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, under 60 s")
     args = parser.parse_args()
-    many, some = (80, 2) if args.quick else (1000, 40)
+    many, some = (80, 2) if args.quick else (400, 20)
     started = time.perf_counter()
     ratios: dict[str, dict[str, float]] = {}
     shares: dict[str, float] = {}
