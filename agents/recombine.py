@@ -86,9 +86,9 @@ class Recombine:
 
     def _edit(self, first: Candidate, second: Candidate, rng: np.random.Generator) -> tuple[str, Edit]:
         """One to three edits of the first parent."""
-        ops = list(_EDITS)
+        ops = list(EDITS)
         op = ops[int(rng.choice(len(ops), p=_WEIGHTS))]
-        source, note = _EDITS[op](self, first.program.source, second.program.source, rng)
+        source, note = EDITS[op](self, first.program.source, second.program.source, rng)
         notes = [note] if note else []
         for _ in range(int(rng.integers(3))):
             source, more = self.change_constant(source, "", rng)
@@ -156,7 +156,7 @@ def _beside(_: Recombine, source: str, other: str, __: np.random.Generator) -> E
     return genes.beside(source, other), "runs the other parent beside it, and votes"
 
 
-_EDITS: dict[str, Callable[[Recombine, str, str, np.random.Generator], Edit]] = {
+EDITS: dict[str, Callable[[Recombine, str, str, np.random.Generator], Edit]] = {
     "mutate": Recombine.change_constant,
     "cross": Recombine.cross,
     "examples": Recombine.add_examples,

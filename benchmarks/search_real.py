@@ -1,11 +1,11 @@
 """A real search with the real small model: bundled notes, simulated experts, a truth that stays sealed.
 
-Per seed: the starting workflow (chain of thought without examples), the offline proposer, fitness from
-experts' yes and no alone, confirmation on fresh items, one test. Only then is the key opened, and the
+Per seed: the starting workflow (one call, no examples), the offline proposer, fitness from experts' yes
+and no alone, confirmation on fresh items, one test. Only then is the key opened, and the
 winner's accuracy on the test items stands beside the start's. All seeds share one database, so that no
 call is made twice; killed, it goes on where it was. The last line is JSON.
 
-    python benchmarks/search_real.py [--quick] [--seeds 4] [--folder DIR]
+    python benchmarks/search_real.py [--quick] [--seeds 3] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -41,24 +41,25 @@ options_per_item = 4
 [models.small]
 endpoint = "local"
 model = "smollm2-135m-instruct"
-concurrency = 4
+concurrency = 3
 timeout = 600
 
 [search]
 start = "start.py"
 library = ["start.py"]
 candidates = {candidates}
-in_flight = 5
+in_flight = 4
 rungs = {rungs}
 keep = [0.5]
-finalists = 4
+finalists = 3
+examples = 4
 split = {{feedback = 0.2, select = {select}, confirm = {confirm}, test = {test}}}
 """
 WORKFLOW = """\
 style = "lines"                # a model this small completes lines; it follows no format
 answer = "option"
-max_tokens = 40
-max_words = 40
+max_tokens = 16
+max_words = 25
 
 [labels]
 options = "Specialties:"
@@ -67,17 +68,15 @@ thinking = "Thought:"
 answer = "This patient should be seen by the department of"
 """
 START = '''\
-"""Chain of thought, and no solved examples: what one would write first."""
+"""The answer at once, and no solved examples: what one would write first."""
 
 TEMPERATURE = 0.5
 EXAMPLES = 0
-INSTRUCTION = "Think step by step, then answer."
+INSTRUCTION = "Answer at once."
 
 
 async def forward(task):
-    _, answer = await task.ask(
-        ["thinking", "answer"], [task], INSTRUCTION, temperature=TEMPERATURE, examples=EXAMPLES
-    )
+    (answer,) = await task.ask(["answer"], [task], INSTRUCTION, temperature=TEMPERATURE, examples=EXAMPLES)
     return answer
 '''
 
@@ -85,7 +84,7 @@ async def forward(task):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="one seed, two proposals, few items")
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="keep the study here, and go on with it")
     args = parser.parse_args()
     running = local.status()
@@ -104,8 +103,8 @@ def main() -> None:
 def lay_out(folder: Path, *, quick: bool) -> None:
     """Write the study, route the questions and answer them."""
     folder.mkdir(parents=True, exist_ok=True)
-    sizes: dict[str, Any] = {"candidates": 10, "rungs": [20, 60], "select": 0.25}
-    sizes |= {"confirm": 0.15, "test": 0.4}
+    sizes: dict[str, Any] = {"candidates": 8, "rungs": [15, 45], "select": 0.1875}
+    sizes |= {"confirm": 0.1, "test": 0.25}
     if quick:
         sizes = {"candidates": 2, "rungs": [5, 10], "select": 0.045, "confirm": 0.0, "test": 0.05}
     start = folder.resolve() / "start.py"
