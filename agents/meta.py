@@ -172,7 +172,7 @@ def _code(text: str) -> str:
         return ""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
         return ""
     names = {s.name for s in tree.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)}
     return source + "\n" if "forward" in names else ""

@@ -5,28 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from agents.broker import Broker
 from agents.evaluate import evaluate
-from agents.sandbox import gate, open_sandbox
-from harness.llm.cost import Budget
-from harness.llm.openai_model import OpenAIModel
+from agents.sandbox import DEFAULT_LIMITS, open_sandbox
+from harness.llm.models import make_model
+from harness.llm.prepare import Target
+from harness.llm.progress import Progress
 from harness.llm.run import make_spec
-from harness.types import PredictionStatus
+from harness.store.runs import items_by_id, left_to_ask, store_predictions, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from agents.broker import Spent
     from agents.program import Program
     from agents.roles import Role
     from agents.sandbox import Limits
     from agents.shape import Shape
-    from harness.config import ModelSection, RunSpec
-    from harness.llm.cost import Price
+    from harness.config import ModelSection
+    from harness.llm.cost import Budget
     from harness.store.repository import Repository
     from harness.types import Item, Prediction
 
@@ -57,8 +57,8 @@ class Plan:
     settings: ModelSection
 
     @property
-    def spec(self) -> RunSpec:
-        """The run's specification; its `template` is the workflow with its setting as JSON."""
+    def target(self) -> Target:
+        """The run's target; the `template` of its specification is the workflow with its setting."""
         workflow = {
             "source": self.program.source,
             "roles": [asdict(role) for role in self.roles],
@@ -66,23 +66,39 @@ class Plan:
             "sandbox": self.tier,
         }
         text = json.dumps(workflow, sort_keys=True, ensure_ascii=False)
-        return make_spec(f"{self.model}/{self.program.name}", self.settings, text, None)
+        return Target(
+            make_spec(f"{self.model}/{self.program.name}", self.settings, text, None), self.settings
+        )
 
 
 def run_workflow(
     store: Repository,
-    items: Sequence[Item],
+    ids: Sequence[str],
     plan: Plan,
-    limits: Limits,
+    target: Target,
     *,
     budget: Budget,
-    price: Price | None = None,
+    limits: Limits = DEFAULT_LIMITS,
     retry_failed: bool = False,
 ) -> tuple[int, Spent]:
-    """Answer the items that have no stored answer; return how many, and what was spent on it.
+    """Answer the stored items that have no stored answer; return how many, and what was spent on it.
 
-    The items must be in the store. Interrupted, it goes on where it was: answers are stored by the
-    portion, and calls one by one.
+    Interrupted, it goes on where it was: answers are stored by the portion, and calls one by one.
+
+    Parameters
+    ----------
+    store
+        The study's database.
+    ids
+        The items, which must be in it.
+    plan, target
+        What to run, and the plan's target with its price.
+    budget
+        Of the target's price; what the run used before is counted.
+    limits
+        What the program may use.
+    retry_failed
+        Whether to answer again where calls failed.
 
     Raises
     ------
@@ -91,63 +107,54 @@ def run_workflow(
     BudgetSpent, FatalModelError, SandboxError, ConfigError
         As `agents.evaluate.evaluate` and the model do.
     """
-    gate.check(plan.program)
-    model = OpenAIModel(plan.settings)
-    spec = plan.spec
+    sandbox = open_sandbox(plan.tier, limits)
+    settings, spec = plan.settings, target.spec
+    model = make_model(settings)
     store.add_run(spec)
-    again = {PredictionStatus.FAILED} if retry_failed else set()
-    have = {p.item_id for p in store.predictions(spec.id) if p.status not in again}
-    todo = [item for item in items if item.id not in have]
+    for used in usage(store, spec.id):
+        budget.charge(used.input_tokens, used.output_tokens)
+    left = [i for some in left_to_ask(store, spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some]
+    found = items_by_id(store, left)
     broker = Broker(
         model,
-        f"{plan.settings.model} at {plan.settings.endpoint}",
+        f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}",
         budget=budget,
-        price=price,
+        price=target.price,
         store=store,
-        concurrency=plan.settings.concurrency,
-        tries=plan.settings.tries,
+        concurrency=settings.concurrency,
+        tries=settings.tries,
     )
+
+    async def some(portion: Sequence[Item]) -> list[Prediction]:
+        return await evaluate(
+            plan.program, portion, broker=broker, roles=plan.roles, sandbox=sandbox, shape=plan.shape
+        )
 
     async def answer() -> None:
         try:
-            async with open_sandbox(plan.tier, limits) as sandbox:
-
-                async def some(portion: Sequence[Item]) -> Sequence[Prediction]:
-                    return await evaluate(
-                        plan.program,
-                        portion,
-                        broker=broker,
-                        roles=plan.roles,
-                        sandbox=sandbox,
-                        shape=plan.shape,
-                    )
-
-                await _in_portions(todo, plan.settings.concurrency, some, write)
+            if left:
+                await model.check()
+            async with sandbox:
+                await _in_portions([found[i] for i in left], settings.concurrency, some, write)
         finally:
             await broker.close()
             await model.close()
 
-    from tqdm import tqdm
-
-    seconds = 0.5 if sys.stderr.isatty() else 10.0
-    done = len(items) - len(todo)
-    with tqdm(
-        total=len(items), initial=done, desc=spec.name, unit="item", mininterval=seconds, file=sys.stderr
-    ) as bar:
+    with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
 
         def write(batch: Sequence[Prediction]) -> None:
-            store.add_predictions(spec.id, batch)
-            bar.set_postfix(calls=broker.spent.calls, cached=broker.spent.cached, refresh=False)
-            bar.update(len(batch))
+            rows = [(spec.id, prediction) for prediction in batch]
+            store_predictions(store, rows)
+            progress.wrote(rows)
 
         asyncio.run(answer())
-    return len(todo), broker.spent
+    return len(left), broker.spent
 
 
 async def _in_portions(
     items: Sequence[Item],
     concurrency: int,
-    answer: Callable[[Sequence[Item]], object],
+    answer: Callable[[Sequence[Item]], Awaitable[list[Prediction]]],
     write: Callable[[Sequence[Prediction]], None],
 ) -> None:
     """Answer and write items portion by portion, several portions under way at once."""
@@ -156,8 +163,7 @@ async def _in_portions(
 
     async def work() -> None:
         for portion in portions:
-            predictions = await answer(portion)  # type: ignore[misc]
-            await asyncio.to_thread(write, predictions)
+            await asyncio.to_thread(write, await answer(portion))
 
     try:
         async with asyncio.TaskGroup() as group:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agents.library import load
 from agents.run import Plan, run_workflow
-from agents.sandbox import DEFAULT_LIMITS
+from agents.sandbox import gate, open_sandbox
 from agents.setting import read_setting
 from harness.cli.common import study_items
+from harness.cli.run import lines, study_prices, summary
 from harness.errors import ConfigError
-from harness.llm.cost import FREE, Budget
+from harness.llm.cost import Budget
+from harness.llm.prepare import priced
 from harness.store.repository import Repository
-from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
-    from agents.broker import Spent
     from harness.config import Study
-    from harness.types import Prediction
+    from harness.llm.cost import Price
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
-    """Run a workflow with every model asked for.
+    """Run a workflow with every model asked for; they share one budget.
 
     Returns
     -------
@@ -35,58 +33,44 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     Raises
     ------
     ConfigError
-        If there is no such workflow, model or sandbox tier.
+        If there is no such workflow, model or sandbox tier, or the options do not go together.
     """
+    if args.dry_run or args.batch:
+        raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
-    program = load(args.workflow)
+    program, prices = load(args.workflow), study_prices(study)
+    gate.check(program)
+    open_sandbox(args.sandbox)  # refuses a tier that is not
     items = study_items(study)
     shape, roles = read_setting(study.folder, items)
-    names = args.model or list(study.models)
+    names = dict.fromkeys(args.model or study.models)
     plans = [Plan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
+    targets = [priced(plan.target, prices) for plan in plans]
+    budgets = _budgets(args, [target.price for target in targets])
     results: dict[str, Any] = {}
     with Repository(study.store_url) as store:
-        store.add_items(items)
-        for plan in plans:
+        ids = store.add_items(items)
+        for plan, target, budget in zip(plans, targets, budgets, strict=True):
             asked, spent = run_workflow(
-                store,
-                items,
-                plan,
-                DEFAULT_LIMITS,
-                budget=Budget(None, None, FREE),
-                retry_failed=args.retry_failed,
+                store, ids, plan, target, budget=budget, retry_failed=args.retry_errors
             )
-            results[plan.spec.name] = _summary(plan, store.predictions(plan.spec.id), asked, spent)
-    return results, "\n".join(_lines(name, result) for name, result in results.items())
+            results[target.spec.name] = summary(store, target, asked) | {
+                "workflow": program.id,
+                "sandbox": plan.tier,
+                "calls_paid": spent.calls,
+                "calls_cached": spent.cached,
+            }
+    return results, "\n".join(_words(name, result) for name, result in results.items())
 
 
-def _summary(plan: Plan, predictions: Sequence[Prediction], asked: int, spent: Spent) -> dict[str, Any]:
-    by_status = Counter(p.status for p in predictions)
-    reasons = Counter(f"{p.status}: {p.reason}" for p in predictions if p.reason)
-    return {
-        "run": plan.spec.id,
-        "model": plan.settings.model,
-        "workflow": plan.program.id,
-        "sandbox": plan.tier,
-        "predictions": len(predictions),
-        "asked_now": asked,
-        "ok": by_status[PredictionStatus.OK],
-        "unreadable": by_status[PredictionStatus.UNREADABLE],
-        "failed": by_status[PredictionStatus.FAILED],
-        "reasons": dict(reasons.most_common(10)),
-        "calls_paid": spent.calls,
-        "calls_cached": spent.cached,
-        "input_tokens": sum(p.input_tokens for p in predictions),
-        "output_tokens": sum(p.output_tokens for p in predictions),
-    }
+def _budgets(args: argparse.Namespace, prices: list[Price | None]) -> list[Budget]:
+    first = Budget(args.budget_usd, args.budget_tokens, prices[0])
+    return [first, *(first.at(price) for price in prices[1:])]
 
 
-def _lines(name: str, result: dict[str, Any]) -> str:
-    lines = [
-        f"{name}: {result['predictions']} answers, {result['asked_now']} asked now "
-        f"({result['calls_paid']} calls paid for, {result['calls_cached']} found in the cache; sandbox: "
-        f"{result['sandbox']}); {result['ok']} readable, {result['unreadable']} unreadable, "
-        f"{result['failed']} failed"
-    ]
-    lines += [f"    {count} × {reason}" for reason, count in result["reasons"].items()]
-    return "\n".join(lines)
+def _words(name: str, result: dict[str, Any]) -> str:
+    return (
+        f"{lines(name, result)}\n    {result['calls_paid']} calls paid for now, {result['calls_cached']} "
+        f"found in the cache; sandbox: {result['sandbox']}"
+    )

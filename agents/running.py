@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +13,12 @@ from agents.loop import Ended, search
 from agents.meta import Optimiser
 from agents.recombine import Recombine, Wordings
 from agents.session import model_name, open_bench
+from harness.cli.run import study_prices
 from harness.errors import BudgetSpent, ConfigError
-from harness.llm.cost import PRICE_FILE, Budget, price_of, read_prices
+from harness.llm.cost import Budget
+from harness.llm.models import make_model
+from harness.llm.prepare import Target, priced
+from harness.llm.run import make_spec
 from harness.store.searches import SearchStore
 
 if TYPE_CHECKING:
@@ -82,30 +88,28 @@ async def go_on(
     FatalModelError, SandboxError
         What was answered is kept.
     """
-    from harness.llm.openai_model import OpenAIModel
-
     section = prepared.section
     name = model_name(study, section.model)
-    prices = read_prices(study.path(PRICE_FILE), required=False)
+    prices = study_prices(study)
     budget = Budget(section.usd, section.tokens, _price(study, name, prices))
     budget.charge(*SearchStore(store).tokens_since(prepared.id))
     writer = _optimiser_name(study, prepared)
-    models = {n: OpenAIModel(study.model(n)) for n in dict.fromkeys((name, writer)) if n}
-    brokers = {n: _broker(study, n, model, budget, prices, store) for n, model in models.items()}
-    try:
-        async with open_bench(prepared) as bench:
-            progress(f"sandbox: {bench.sandbox.name}")
-            state = bench.state(brokers[name], progress)
-            policy = make_policy(prepared, bench, brokers.get(writer))
-            ended = await search(state, policy, prepared.programs)
-            try:
-                await finish(state)
-            except BudgetSpent as error:
-                return Ended(f"{error}; no winner was confirmed: raise the cap, then resume", ended.proposals)
-            return ended
-    finally:
-        for model in models.values():
-            await model.close()
+    async with AsyncExitStack() as stack:
+        brokers: dict[str, Broker] = {}
+        for used in dict.fromkeys(n for n in (name, writer) if n):
+            model = make_model(study.model(used))
+            stack.push_async_callback(model.close)
+            brokers[used] = _broker(study, used, model, budget, prices, store)
+            stack.push_async_callback(brokers[used].close)
+        bench = await stack.enter_async_context(open_bench(prepared))
+        progress(f"sandbox: {bench.sandbox.name}")
+        state = bench.state(brokers[name], progress)
+        ended = await search(state, make_policy(prepared, bench, brokers.get(writer)), prepared.programs)
+        try:
+            await finish(state)
+        except BudgetSpent as error:
+            return Ended(f"{error}; no winner was confirmed: raise the cap, then resume", ended.proposals)
+        return ended
 
 
 def make_policy(prepared: Prepared, bench: Bench, broker: Broker | None) -> Policy:
@@ -149,8 +153,7 @@ async def estimate(study: Study, prepared: Prepared) -> Costs:
     meta = META_CALLS[prepared.section.policy] * META_TOKENS
     total = fixed + each * settings.candidates
     tokens, optimiser = round(total * per_call), meta * settings.candidates
-    prices = read_prices(study.path(PRICE_FILE), required=False)
-    price = _price(study, model_name(study, prepared.section.model), prices)
+    price = _price(study, model_name(study, prepared.section.model), study_prices(study))
     usd = None if price is None else price.dollars(tokens + optimiser, 0)
     caps = [prepared.section.tokens] if prepared.section.tokens is not None else []
     if prepared.section.usd is not None and usd:
@@ -166,7 +169,7 @@ def _broker(
     price = _price(study, name, prices)
     return Broker(
         model,
-        f"{settings.model} at {settings.endpoint}",
+        f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}",
         budget=budget.at(price),
         price=price,
         store=store,
@@ -176,11 +179,8 @@ def _broker(
 
 
 def _price(study: Study, name: str, prices: PriceTable) -> Price | None:
-    from harness.config import LOCAL_ENDPOINT
-    from harness.llm.cost import FREE
-
     settings = study.model(name)
-    return FREE if settings.endpoint == LOCAL_ENDPOINT else price_of(settings.model, prices)
+    return priced(Target(make_spec(name, settings, "$text", None), settings), prices).price
 
 
 def _optimiser_name(study: Study, prepared: Prepared) -> str:

@@ -24,6 +24,9 @@ def run_peers(script: str, requirements: Sequence[str], *words: str | Path) -> d
     python = folder / "bin" / "python"
     wanted = "\n".join(requirements)
     noted = folder / "requirements.txt"
+    if not UV.exists():
+        print(f"{', '.join(requirements)} not timed: there is no {UV}")
+        return {}
     if not noted.exists() or noted.read_text() != wanted:
         print(f"installing {', '.join(requirements)} in {folder}", file=sys.stderr)
         make = [str(UV), "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)]

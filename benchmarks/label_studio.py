@@ -1,8 +1,9 @@
 """Push and pull of a real campaign on a real Label Studio server, beside the SDK's plain way.
 
-2,888 abstracts (Medical Abstracts, the test split) to five experts: pushed, answered through the API,
-pulled whole, pulled again without changes. The plain way is what the SDK's examples show: one call a
-task out (timed on 40 of them), and the whole list of tasks back, changed or not.
+2,888 abstracts (Medical Abstracts, the test split) to five experts, a question each: pushed, answered through
+the API, pulled whole, pulled again without changes. Then every abstract pushed to each of the five, a panel.
+The plain way is what the SDK's examples show: one call a task out (timed on 40 of them), and the whole list
+of tasks back, changed or not.
 
 ``--quick`` takes 300 items; in full, answering alone takes minutes. The last line is one JSON object.
 """
@@ -25,8 +26,9 @@ from typing import Any
 import httpx
 
 from harness.cli.common import study_items
-from harness.config import read_study
+from harness.config import Study, read_study
 from harness.store.campaign import Campaign
+from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from protocols import label_studio_server
 from protocols.experts import read_roster
@@ -36,6 +38,7 @@ from protocols.label_studio.page import verdict_page
 from protocols.label_studio.pull import OVERLAP
 from protocols.label_studio.transport import Transport
 from protocols.partitioned import Partitioned
+from protocols.plan import panel_of
 
 CLASSES = ["neoplasms", "digestive", "nervous", "cardiovascular", "general"]
 PLAIN_TASKS = 40
@@ -66,7 +69,8 @@ def measure(
         sdk = Transport(Connection(running.url, running.token))
         sdk.read(lambda c: c.users.whoami())  # its import is paid before the clock starts
         desk.client("expert-0").me()
-        found["push"] = (seconds(desk.push), plain_push(sdk, texts))
+        by_call = plain_push(sdk, texts)
+        found["push"] = (seconds(desk.push), by_call)
         found["push of 0 changes"] = (seconds(desk.push), None)
         answer(sdk, store, running)
         took = seconds(lambda: desk.pull(full=True))
@@ -77,6 +81,9 @@ def measure(
         desk.pull()
         found["pull of 0 changes"] = (min(seconds(desk.pull) for _ in range(5)), whole)
         sdk.close()
+    desk, store = panel(folder, desk.study)
+    with store, desk:
+        found["push to a panel of 5"] = (seconds(desk.push), 5 * by_call)
     return found
 
 
@@ -119,6 +126,21 @@ def study(folder: Path, texts: list[str]) -> tuple[Desk, Repository]:
     items = study_items(found)
     store.add_items(items)
     store.add_questions(Partitioned(read_roster(folder / "experts.toml"), 1).route(items))
+    return Desk(found, store), store
+
+
+def panel(folder: Path, like: Study) -> tuple[Desk, Repository]:
+    """The same items, every one to each of the five."""
+    (folder / "experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "expert-{j}"\nclasses = ["*"]\n' for j in range(len(CLASSES)))
+    )
+    experts = like.experts.model_copy(update={"protocol": "panel", "annotators_per_item": len(CLASSES)})
+    section = like.study.model_copy(update={"name": "panel", "store": "panel.db"})
+    found = like.model_copy(update={"experts": experts, "study": section})
+    store, items = Repository(found.store_url), study_items(found)
+    store.add_items(items)
+    roster = read_roster(folder / "experts.toml")
+    PanelRatings(store).add_assignments(panel_of(found, roster).route(items))
     return Desk(found, store), store
 
 

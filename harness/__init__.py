@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.datasets import ItemMapping, read_items, read_key, read_preset
+    from harness.datasets.arrays import predictions_from_arrays
     from harness.estimate import accuracies, accuracy, estimate_counts
     from harness.labels import decode
     from harness.llm.run import run
@@ -44,6 +45,7 @@ _HOME = {
     "accuracy": "harness.estimate",
     "decode": "harness.labels",
     "estimate_counts": "harness.estimate",
+    "predictions_from_arrays": "harness.datasets.arrays",
     "read_items": "harness.datasets",
     "read_key": "harness.datasets",
     "read_preset": "harness.datasets",
@@ -67,6 +69,7 @@ __all__ = [
     "accuracy",
     "decode",
     "estimate_counts",
+    "predictions_from_arrays",
     "read_items",
     "read_key",
     "read_preset",

@@ -1,32 +1,35 @@
-"""study.toml and the environment become one frozen, checked `Study`; a run becomes a hashed `RunSpec`.
+"""study.toml and the environment become one frozen, checked `Study`.
 
 Secrets are only ever read from environment variables, at the moment of use, by `api_key`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from harness.errors import ConfigError, DataError
+from harness.model_settings import (
+    LOCAL_ENDPOINT,
+    EndpointSection,
+    ModelSection,
+    RunSpec,
+    Section,
+    api_key,
+    resolved,
+)
 from harness.search_settings import SearchSection
 
+__all__ = ["LOCAL_ENDPOINT", "EndpointSection", "ModelSection", "RunSpec", "Study", "api_key", "read_study"]
+
 STUDY_FILE = "study.toml"
-LOCAL_ENDPOINT = "local"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class StudySection(_Section):
+class StudySection(Section):
     """What the study is called, its seed, and where its database lies."""
 
     name: str = Field(min_length=1)
@@ -34,7 +37,7 @@ class StudySection(_Section):
     store: str = "study.db"
 
 
-class ItemsSection(_Section):
+class ItemsSection(Section):
     """Where the items come from; see `harness.datasets.ItemMapping` for the columns."""
 
     file: str | None = None
@@ -45,9 +48,9 @@ class ItemsSection(_Section):
     limit: int | None = Field(default=None, ge=1)
     id: str = "id"
     text: str = "text"
-    classes: list[str] = []
+    classes: list[str] = Field(default_factory=list)
     options: str | list[str] = "options"
-    meta: list[str] = []
+    meta: list[str] = Field(default_factory=list)
     shuffle: bool = True
 
     @model_validator(mode="after")
@@ -61,7 +64,7 @@ class ItemsSection(_Section):
         return self
 
 
-class ExpertsSection(_Section):
+class ExpertsSection(Section):
     """The roster file and the rule that routes items to experts.
 
     `models` names the models whose predictions the rules other than ``"partitioned"`` look at;
@@ -76,7 +79,7 @@ class ExpertsSection(_Section):
     )
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
-    models: list[str] = []
+    models: list[str] = Field(default_factory=list)
     epsilon: float = Field(default=0.1, ge=0, le=1)
 
     @property
@@ -85,37 +88,21 @@ class ExpertsSection(_Section):
         return self.protocol.startswith("panel")
 
 
-class PromptSection(_Section):
-    """How an item is put to a model: a template file, or the built-in one."""
+class PromptSection(Section):
+    """How an item is put to a model: a template file, or the built-in one; a system prompt's file."""
 
     template: str | None = None
+    system: str | None = None
     max_words: int | None = Field(default=None, ge=1)
 
 
-class ModelSection(_Section):
-    """One model behind an OpenAI-compatible endpoint.
-
-    `endpoint` is a base URL, or ``"local"`` for the server of ``oversight model start``.
-    """
-
-    endpoint: str = "https://api.openai.com/v1"
-    model: str = Field(min_length=1)
-    api_key_env: str = "OPENAI_API_KEY"
-    temperature: float | None = Field(default=None, ge=0)
-    max_tokens: int | None = Field(default=None, ge=1)
-    stop: list[str] = []
-    concurrency: int = Field(default=8, ge=1, le=1024)
-    timeout: float = Field(default=60.0, gt=0)
-    tries: int = Field(default=5, ge=1)
-
-
-class PricesSection(_Section):
+class PricesSection(Section):
     """Where the table of prices lies; see `harness.llm.cost`. Without it, ``prices.toml`` is looked for."""
 
     file: str | None = None
 
 
-class LabelStudioSection(_Section):
+class LabelStudioSection(Section):
     """Labelling with Label Studio; URL and token come from the environment, never from here.
 
     `page` is a file with a labelling page of one's own; `isolated` says that every expert has a
@@ -123,27 +110,39 @@ class LabelStudioSection(_Section):
     """
 
     instructions: str = ""
-    descriptions: dict[str, str] = {}
+    descriptions: dict[str, str] = Field(default_factory=dict)
     page: str | None = None
     isolated: bool = False
 
 
-class EstimateSection(_Section):
-    """Confidence level and kind of interval."""
+class EstimateSection(Section):
+    """Confidence level and kind of interval.
+
+    Strata are a column of the items (`strata`), or how certain a panel's vote on them is (`panel`, a file
+    of ratings); not both.
+    """
 
     level: float = Field(default=0.95, gt=0.5, lt=1)
     interval: str = "exact"
     strata: str | None = None
+    panel: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_strata(self) -> EstimateSection:
+        if self.strata and self.panel:
+            raise ValueError("strata are a column or a panel's certainty, not both")
+        return self
 
 
-class Study(_Section):
+class Study(Section):
     """A whole study.toml."""
 
     study: StudySection
     items: ItemsSection
     experts: ExpertsSection = ExpertsSection()
     prompt: PromptSection = PromptSection()
-    models: dict[str, ModelSection] = {}
+    endpoints: dict[str, EndpointSection] = Field(default_factory=dict)
+    models: dict[str, ModelSection] = Field(default_factory=dict)
     prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     search: SearchSection = SearchSection()
@@ -160,8 +159,14 @@ class Study(_Section):
         store = self.study.store
         return store if "://" in store else f"sqlite:///{self.path(store)}"
 
+    @property
+    def price_file(self) -> tuple[Path, bool]:
+        """Path of the price table, and whether study.toml names it, so that it must be there."""
+        named = self.prices.file
+        return self.path(named or "prices.toml"), named is not None
+
     def model(self, name: str) -> ModelSection:
-        """Settings of a model.
+        """Settings of a model, with those of the endpoint it names filled in.
 
         Raises
         ------
@@ -171,36 +176,7 @@ class Study(_Section):
         if name not in self.models:
             known = ", ".join(self.models) or "none"
             raise ConfigError(f"{STUDY_FILE} [models]: there is no model {name!r}; there are: {known}")
-        return self.models[name]
-
-
-class RunSpec(_Section):
-    """All that decides a model's answers; its hash names the run.
-
-    Attributes
-    ----------
-    model, endpoint, temperature, max_tokens, stop
-        As sent to the endpoint.
-    template
-        The text of the prompt template, not its file name.
-    max_words
-        Longest text that is shown, in words; None shows all.
-    """
-
-    name: str
-    model: str
-    endpoint: str
-    temperature: float | None
-    max_tokens: int | None
-    stop: tuple[str, ...]
-    template: str
-    max_words: int | None
-
-    @property
-    def id(self) -> str:
-        """First 12 hexadecimal digits of the SHA-256 of the spec."""
-        text = json.dumps(self.model_dump(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return resolved(self.models[name], self.endpoints)
 
 
 def read_study(path: str | Path = STUDY_FILE) -> Study:
@@ -259,21 +235,3 @@ def _line(text: str, keys: list[str]) -> int | None:
             if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
                 return number
     return best
-
-
-def api_key(model: ModelSection) -> str:
-    """Read the key of a model's endpoint from the environment.
-
-    Raises
-    ------
-    ConfigError
-        If the variable is not set. Endpoints on the loopback interface need no key.
-    """
-    key = os.environ.get(model.api_key_env, "")
-    if key:
-        return key
-    if model.endpoint == LOCAL_ENDPOINT or re.match(r"https?://(localhost|127\.|\[::1\])", model.endpoint):
-        return "none"
-    raise ConfigError(
-        f"the environment variable {model.api_key_env} is not set; it holds the key for {model.endpoint}"
-    )

@@ -15,10 +15,27 @@
     ├── BudgetSpent                 the next call might cost more than is left
     └── ModelError                  a model call
         ├── TransientModelError     worth another try: rate limit, server error, time-out
-        └── FatalModelError         no try will help: bad request, authentication
+        └── FatalModelError         no try will help: authentication, unknown model
+            └── RefusedRequest      the request itself: too long, or a setting the endpoint lacks
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Fault(StrEnum):
+    """Why a call failed that may succeed another time; summaries count by it."""
+
+    RATE_LIMIT = "rate limit"
+    OVERLOADED = "overloaded"
+    SERVER = "server error"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    MALFORMED = "malformed response"
+    WRONG_MODEL = "wrong model"
+    PROGRAM = "program error"
+    EXPIRED = "batch expired"
 
 
 class OversightError(Exception):
@@ -105,16 +122,24 @@ class TransientModelError(ModelError):
     ----------
     message
         What the endpoint said.
+    fault
+        What kind of failure it is.
     retry_after
         Seconds the endpoint asked to wait, if it did.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, fault: Fault = Fault.SERVER, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.fault, self.retry_after = fault, retry_after
 
 
 class FatalModelError(ModelError):
     """A failure that no repetition mends, such as a refused key or an unknown model."""
 
     exit_code = 2
+
+
+class RefusedRequest(FatalModelError):
+    """The endpoint cannot make sense of a request: too long, or a setting that it does not know."""

@@ -34,6 +34,16 @@ class LabelKind(StrEnum):
     """The expert did not say: missing data, kept and counted."""
 
 
+class Source(StrEnum):
+    """Where a prediction came from, which also decides what it cost."""
+
+    CALL = "call"
+    BATCH = "batch"
+    """The Batch API, at its lower price."""
+    IMPORT = "import"
+    """Another program ran the model; nothing was paid here."""
+
+
 class PredictionStatus(StrEnum):
     """What became of a model's answer."""
 
@@ -137,7 +147,23 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A model's answer to an item; `option` is None unless the status is OK."""
+    """A model's answer to an item.
+
+    Attributes
+    ----------
+    option
+        None unless the status is OK.
+    reason
+        Why there is no option: ``"truncated"``, ``"refusal"``… or ``"rate limit: HTTP 429 …"``.
+    sample
+        Which of several answers to the same question, from 0.
+    input_tokens, output_tokens
+        Of all calls made for it.
+    attempts
+        Number of those calls.
+    confidence
+        Probability that the model itself gave to `option`, in [0, 1]; None if it said nothing.
+    """
 
     item_id: str
     option: int | None
@@ -149,6 +175,13 @@ class Prediction:
     output_tokens: int = 0
     seconds: float = 0.0
     attempts: int = 1
+    confidence: float | None = None
+    source: Source = Source.CALL
+
+    @property
+    def kind(self) -> str:
+        """`reason` without its detail, to count by."""
+        return self.reason.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +221,44 @@ class Choice:
     label: str
     source: str
     comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignAnswer:
+    """A model's answer in another program's log, before it is matched with an item of the study.
+
+    Attributes
+    ----------
+    line
+        Where it stands in the file: line, or number of the record, from 1.
+    id, text
+        How the other program calls the item, and what it asked; either may be empty.
+    options
+        The options in the order in which letters name them there; empty if the log does not say.
+    answer
+        Place of an option in `options`, or what the other program read as the answer; None if it
+        read nothing.
+    raw
+        What the model wrote.
+    error
+        Why there is no answer, if the call failed there.
+    cut
+        Whether the token limit ended the answer.
+    """
+
+    line: int
+    id: str
+    text: str = ""
+    options: tuple[str, ...] = ()
+    answer: str | int | None = None
+    raw: str = ""
+    error: str = ""
+    cut: bool = False
+    sample: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

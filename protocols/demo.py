@@ -73,7 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chain; interrupted, the same command goes on."""
     from harness.llm import local
-    from harness.llm.run import ask_model, make_spec
+    from harness.llm.cost import PriceTable
+    from harness.llm.prepare import Target
+    from harness.llm.run import make_spec, run_targets
 
     folder = Path(args.folder)
     study = _study(folder, args.limit, fresh=args.fresh)
@@ -92,9 +94,10 @@ def run(args: argparse.Namespace) -> int:
             store.add_answers(experts.answer(store.questions()))
             note(f"3/4  the model reads every note ({server.url})")
             spec = make_spec(MODEL, study.models[MODEL], template_of(study), None)
-            asked = ask_model(store, items, spec, study.models[MODEL])
-            if asked < len(items):
-                note(f"     {len(items) - asked} answers were there already (--fresh starts again)")
+            target = Target(spec, study.models[MODEL])
+            [done] = run_targets(store, [item.id for item in items], [target], prices=PriceTable())
+            if done.asked < len(items):
+                note(f"     {len(items) - done.asked} answers were there already (--fresh starts again)")
             note("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
             report = summarise(store, study, truth=key, curve=True)
     finally:

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError, LabelStudioError
-from harness.llm.local_process import LOCK, end, is_free, lives, log_end, only_one, until
+from harness.llm.local_process import LOCK, end, is_free, lives, locks, log_end, only_one, until
 from protocols.label_studio_install import DATABASE, clean_environment, environment, home, template
 
 ADMIN = "admin@oversight.invalid"
@@ -151,8 +151,7 @@ def _launch(folder: Path, port: int, *, hooks: bool) -> None:
 
 def _spawn(python: Path, folder: Path, server: LabelStudioServer, *, hooks: bool) -> int:
     """Start the process and return its number; it is no child of this one, so nobody need wait for it."""
-    import fcntl
-
+    fcntl = locks()
     environ = clean_environment(
         {
             "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"),

@@ -18,7 +18,7 @@ from harness.cli.common import add_study, study_items, study_of
 from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.prompts import template_of
-from harness.config import LOCAL_ENDPOINT, ModelSection, Study, api_key
+from harness.config import LOCAL_ENDPOINT, ModelSection, Study
 from harness.errors import OversightError
 from harness.store.repository import Repository
 
@@ -88,7 +88,7 @@ def _study(args: argparse.Namespace) -> list[Finding]:
         _try("prompt", lambda: f"{len(template_of(study).split())} words"),
         _try("store", lambda: _store(study)),
     ]
-    return findings + [_try(f"model {n!r}", lambda m=m: _ask(m)) for n, m in study.models.items()]  # type: ignore[misc]
+    return findings + [_try(f"model {n!r}", lambda n=n: _ask(study.model(n))) for n in study.models]  # type: ignore[misc]
 
 
 def _try(what: str, look: Callable[[], str]) -> Finding:
@@ -111,16 +111,14 @@ def _ask(model: ModelSection) -> str:
     import asyncio
 
     from harness.llm.model import Request
-    from harness.llm.openai_model import OpenAIModel
-
-    api_key(model)
+    from harness.llm.models import make_model
 
     async def ask() -> str:
-        client = OpenAIModel(model.model_copy(update={"timeout": 20.0}))
+        client = make_model(model.model_copy(update={"timeout": 20.0}))
         try:
             return (await client.ask(Request.of("Say OK.", max_tokens=8))).text.strip()
         finally:
             await client.close()
 
-    where = "the local server" if model.endpoint == LOCAL_ENDPOINT else model.endpoint
+    where = "the local server" if model.endpoint == LOCAL_ENDPOINT else model.where
     return f"{model.model} at {where} answers {asyncio.run(ask())[:30]!r}"

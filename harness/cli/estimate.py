@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, study_of, study_truth
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--interval", help="kind of interval (default: the study's, exact)")
     add("--level", type=float, help="confidence level (default: the study's, 0.95)")
     add("--strata", metavar="COLUMN", help="estimate by this column of the items and weight the strata")
+    add("--panel", metavar="FILE", help="strata by how certain a panel's vote is, from its ratings")
     add("--published", action="store_true", help="use the paper's own conventions")
     add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
     add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
@@ -53,8 +55,11 @@ def _from_study(args: argparse.Namespace) -> int:
     from harness.report.table import estimates_table
 
     study = study_of(args)
-    if args.strata:
-        section = study.estimate.model_copy(update={"strata": args.strata})
+    if args.strata and args.panel:
+        raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
+    if args.strata or args.panel:
+        file = None if args.panel is None else str(Path(args.panel).absolute())
+        section = study.estimate.model_copy(update={"strata": args.strata, "panel": file})
         study = study.model_copy(update={"estimate": section})
     with Repository(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.items()) if args.open_key else None

@@ -69,6 +69,7 @@ max_tokens = 12
 [estimate]
 level = 0.95
 # strata = "subject"           # estimate by this column and weight the strata
+# panel = "ratings.csv"        # instead: by how certain a panel's vote on each item is
 """
 
 _FIXED = """\

@@ -26,6 +26,7 @@ VERBS = {
     "label-studio": ("protocols.label_studio_cli", "start, stop and find a Label Studio server"),
     "experts": ("protocols.experts_cli", "give the experts accounts, and see who has none"),
     "run": ("harness.cli.run", "ask models about the items"),
+    "predictions": ("harness.cli.predictions", "bring in answers another program has, or export all"),
     "estimate": ("harness.cli.estimate", "accuracy of every model, with its interval"),
     "compare": ("harness.cli.compare", "which model is better, with ties shown as ties"),
     "plan": ("harness.cli.plan", "how many questions an interval costs, and the reverse"),

@@ -1,4 +1,4 @@
-"""The prompt template of a study."""
+"""The prompts of a study."""
 
 from __future__ import annotations
 
@@ -23,9 +23,24 @@ def template_of(study: Study) -> str:
     """
     if study.prompt.template is None:
         return DEFAULT_TEMPLATE
-    path = study.path(study.prompt.template)
+    return check_template(_read(study, study.prompt.template, "prompt template"))
+
+
+def system_of(study: Study) -> str:
+    """Read the file of the system prompt that study.toml names; empty if it names none.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    return "" if study.prompt.system is None else _read(study, study.prompt.system, "system prompt")
+
+
+def _read(study: Study, name: str, what: str) -> str:
+    path = study.path(name)
     try:
         # A prompt often ends without a line break on purpose; editors add one.
-        return check_template(path.read_text(encoding="utf-8").removesuffix("\n"))
+        return path.read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the prompt template cannot be read: {error}", file=path) from None
+        raise DataError(f"the {what} cannot be read: {error}", file=path) from None

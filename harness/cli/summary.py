@@ -9,9 +9,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.estimating import Options, estimate_model, headline
+from harness.datasets.ratings import read_ratings
 from harness.errors import BadInput, EstimateError
 from harness.estimate import checks
 from harness.labels import decode
+from harness.panel.ratings import panel_of
+from harness.panel.strata import certainty_strata
 from harness.report.contents import (
     ESTIMATOR_NAMES,
     ExpertReport,
@@ -71,7 +74,7 @@ def summarise(
         answers,
         protocols=frozenset(q.protocol for q in questions),
         asked=frozenset(q.item_id for q in questions),
-        strata=_strata(items, study.estimate.strata),
+        strata=_strata(items, study),
         options=options or Options(study.estimate.interval, study.estimate.level),
     )
     models = tuple(_model(run, store.predictions(run["id"]), data, truth, curve=curve) for run in chosen)
@@ -153,7 +156,14 @@ def _model(
     )
 
 
-def _strata(items: Sequence[Item], column: str | None) -> dict[str, str] | None:
+def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
+    column = study.estimate.strata
+    if study.estimate.panel is not None:
+        path = study.path(study.estimate.panel)
+        certain = certainty_strata(panel_of(read_ratings(path)))
+        if not certain.keys() & {item.id for item in items}:
+            raise BadInput(f"{path}: rates none of the study's items; the column item must hold their ids")
+        return {item.id: certain.get(item.id, "no vote") for item in items}
     if column is None:
         return None
     missing = [item.id for item in items if column not in item.meta]

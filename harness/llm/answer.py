@@ -1,45 +1,64 @@
-"""A model's text becomes one of the item's options, or a reason why it cannot."""
+r"""A model's text becomes one of the item's options, or a reason why it cannot.
+
+Order of reading: a JSON object's ``answer``; the last ``### X`` or ``\boxed{X}``; an answer, or a first
+line, that is nothing but a letter or an option; the last "answer is X"; a line that begins with a letter
+and a bracket or stop; exactly one option's text occurring in the answer. Hidden thoughts are not read.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from harness.llm.letters import letters, position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAGS = "think|thinking|thought|reasoning|reflection"
+_THOUGHT = re.compile(rf"<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(rf".*</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)  # the tag before is in the prompt
+_CHANNEL = re.compile(r".*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
+_ANALYSIS = re.compile(r"<\|channel\|>\s*analysis\s*<\|message\|>")
+_MARKUP = re.compile(r"<\|[a-z_]+\|>")
 _REFUSAL = re.compile(
-    r"\b(i (?:can(?:no|')t|am unable to|'m unable to|won't)|as an ai|i'm sorry|i am sorry)\b", re.IGNORECASE
+    r"\b(i (?:can(?:no|['’])t|am unable to|['’]m unable to|won['’]t)|as an ai|i['’]m sorry|i am sorry"
+    r"|i must decline|i['’]m not able to|cannot (?:help|assist|provide))\b",
+    re.IGNORECASE,
+)
+_WORDS = (
+    "answer|option|choice|respuesta|réponse|antwort|risposta|resposta|ответ"
+    "|答案|回答|正解|정답|الإجابة|الجواب"
+)
+_NAME = r"[A-ZＡ-ＺⒶ-Ⓩ\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸가-하]|\d{1,3}"
+_AND = r"\s*(?:,|/|&|、|\bor\b|\band\b|\bund\b|\bou\b|\by\b|\bи\b|和|或)\s*"
+_OPEN, _CLOSE = r"[\s*_`\"'“(\[（#]*", r"[\s*_`\"'”)\]）.:。]*"
+_ALONE = re.compile(rf"^{_OPEN}({_NAME}|[a-z]){_CLOSE}$")
+_SEVERAL = re.compile(
+    rf"^{_OPEN}(?:option|both)?\s*({_NAME})(?:[)\]）]?{_AND}{_OPEN}({_NAME}))+{_CLOSE}$", re.IGNORECASE
 )
 _STATED = re.compile(
-    r"(?:answer|option|choice)\s*(?:is|:|=)?\s*[*_`\"'(\[]*([A-Z])\b(?![a-z'])", re.IGNORECASE
+    rf"(?:{_WORDS})\s*(?:is|are|es|est|ist|è|é|は|是|为|은|는|هي|هو)?\s*[:：=]?{_OPEN}"
+    rf"(?-i:({_NAME}|[a-z](?=[)\].*]|\s*$)))(?!\w)(?!['’]\w)(?:[)\]）*]*{_AND}{_OPEN}(?-i:({_NAME}))(?!\w))?",
+    re.IGNORECASE | re.MULTILINE,
 )
-_ALONE = re.compile(r"^[\s*_`\"'(\[#]*([A-Z])[\s*_`\"')\].:]*$", re.IGNORECASE)
-_LEADING = re.compile(r"^[\s*_`\"'(\[#]*([A-Z])[)\].:](?:\s|$)")
+_ARTICLE = re.compile(r"\s+(?!because|since|as|for|due|and|or|is|per|given|-|–)[a-z]")
+_LEADING = re.compile(rf"^{_OPEN}({_NAME})[)\].:）](?:\s|\*|$)")
+_MARK = re.compile(r"^#{2,}\s*(.+?)\s*$|\\boxed\{\s*(?:\\text\{)?([^{}]+)\}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The text names no option; `reason` is ``"empty"``, ``"refusal"``, ``"several"`` or ``"none"``."""
+    """The text names no option: ``"empty"``, ``"refusal"``, ``"several"``, ``"malformed"`` or ``"none"``."""
 
     reason: str
 
 
-def letters(k: int) -> tuple[str, ...]:
-    """A, B, … for up to 26 options, else 1, 2, …."""
-    if k <= 26:
-        return tuple(chr(ord("A") + j) for j in range(k))
-    return tuple(str(j + 1) for j in range(k))
-
-
-def parse_answer(text: str, shown_options: Sequence[str]) -> int | Unreadable:
+def parse_answer(text: str, shown_options: Sequence[str], *, cut: bool = False) -> int | Unreadable:
     """Find the option a text names.
-
-    In this order: a last line of the form ``### X``; the whole answer being a letter or an
-    option's text; the last "answer is X"; a line that begins with a letter and a bracket or stop;
-    exactly one option's text occurring in the answer. Thoughts in ``<think>`` tags are not read.
 
     Parameters
     ----------
@@ -47,71 +66,116 @@ def parse_answer(text: str, shown_options: Sequence[str]) -> int | Unreadable:
         What the model wrote.
     shown_options
         The options in display order.
+    cut
+        Whether the text ended at the token limit: then only forms count that more text could not have
+        changed, which are a mark, and a whole first line.
 
     Returns
     -------
     int or Unreadable
         Position in `shown_options`.
     """
-    answer = _THOUGHT.sub("", text).strip()
+    answer = _without_thoughts(text)
     if not answer:
         return Unreadable("empty")
-    names = letters(len(shown_options))
-    for found in (_by_mark(answer, names), _whole(answer, shown_options, names), _stated(answer, names)):
+    options = tuple(shown_options)
+    if answer.startswith("{"):
+        return _json(answer, options)
+    for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated, _mentioned):
+        found = read(answer, options)
         if found is not None:
             return found
-    mentioned = _mentioned(answer, shown_options)
-    if len(mentioned) == 1:
-        return mentioned[0]
-    if len(mentioned) > 1:
-        return Unreadable("several")
     return Unreadable("refusal" if _REFUSAL.search(answer) else "none")
 
 
-def _by_mark(answer: str, names: Sequence[str]) -> int | None:
-    """``### X`` on the last line that has it."""
-    marks: list[str] = re.findall(r"^#{2,}\s*[*(]*([A-Za-z]|\d+)[*).]*\s*$", answer, re.MULTILINE)
-    return _index(marks[-1], names) if marks else None
+def _without_thoughts(text: str) -> str:
+    if "<" not in text:
+        return text.strip()
+    if _ANALYSIS.search(text):
+        text, n = _CHANNEL.subn("", text)
+        text = text if n else ""
+    return _MARKUP.sub("", _THOUGHT_END.sub("", _THOUGHT.sub("", text))).strip()
 
 
-def _whole(answer: str, options: Sequence[str], names: Sequence[str]) -> int | None:
+def _json(answer: str, options: tuple[str, ...]) -> int | Unreadable:
+    try:
+        value = json.loads(answer)["answer"]
+    except (ValueError, KeyError, TypeError):
+        return Unreadable("malformed")
+    found = _named(str(value), options)
+    return found if found is not None else Unreadable("none")
+
+
+def _by_mark(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
+    r"""The last line ``### X``, or ``\boxed{X}``."""
+    marks = [a or b for a, b in _MARK.findall(answer)] if "#" in answer or "\\" in answer else []
+    if not marks:
+        return None
+    return Unreadable("several") if _SEVERAL.match(marks[-1]) else _named(marks[-1], options)
+
+
+def _whole(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """Return the option if the answer, or its first line, is nothing but a letter or an option."""
-    folded = [_fold(option) for option in options]
-    for part in (answer, answer.splitlines()[0]):
-        alone = _ALONE.match(part)
-        if alone and _index(alone[1], names) is not None:
-            return _index(alone[1], names)
-        if part.strip().isdigit() and len(names) > 26:
-            return _index(part.strip(), names)
-        if _fold(part) in folded:
-            return folded.index(_fold(part))
+    for part in dict.fromkeys((answer, answer.splitlines()[0])):
+        found = _named(part, options)
+        if found is not None:
+            return found
+        if len(part) < 40 and _SEVERAL.match(part):
+            return Unreadable("several")
     return None
 
 
-def _stated(answer: str, names: Sequence[str]) -> int | None:
+def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """The last "answer: X", else a first or last line such as ``B) text``."""
-    stated = [j for j in (_index(m, names) for m in _STATED.findall(answer)) if j is not None]
-    if stated:
-        return stated[-1]
+    for match in reversed(list(_STATED.finditer(answer))):
+        first, second = match.groups()
+        # "the answer is A heart attack" names no letter.
+        if first in ("A", "I", "a", "i") and not second and _ARTICLE.match(answer, match.end(1)):
+            continue
+        found = position(first, len(options))
+        if found is not None:
+            other = position(second, len(options)) if second else None
+            return found if other in (None, found) else Unreadable("several")
     lines = answer.splitlines()
     leading = {m[1] for m in (_LEADING.match(lines[0]), _LEADING.match(lines[-1])) if m}
-    return _index(leading.pop(), names) if len(leading) == 1 else None
+    return position(leading.pop(), len(options)) if len(leading) == 1 else None
 
 
-def _mentioned(answer: str, options: Sequence[str]) -> list[int]:
-    """Options whose text occurs as whole words, without those inside a longer option that occurs."""
+def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
+    """The one option whose text occurs as whole words, outside of longer options that occur."""
     text = f" {_fold(answer)} "
-    hits = [j for j, o in enumerate(options) if _fold(o) and f" {_fold(o)} " in text]
-    return [
-        j
-        for j in hits
-        if not any(i != j and f" {_fold(options[j])} " in f" {_fold(options[i])} " for i in hits)
-    ]
+    folded = _folded(options)
+    hits = [j for j, o in enumerate(folded) if o and f" {o} " in text]
+    hits = [j for j in hits if not any(i != j and f" {folded[j]} " in f" {folded[i]} " for i in hits)]
+    if len(hits) > 1:
+        return Unreadable("several")
+    return hits[0] if hits else None
 
 
-def _index(name: str, names: Sequence[str]) -> int | None:
-    return names.index(name.upper()) if name.upper() in names else None
+def _named(part: str, options: tuple[str, ...]) -> int | None:
+    """The option that a short text names by its letter or by its own text."""
+    if len(part) <= 12:
+        alone = _ALONE.match(part)
+        found = position(alone[1], len(options)) if alone else None
+        if found is not None:
+            return found
+    folded, names = _fold(part), _folded(options)
+    if folded in names:
+        return names.index(folded)
+    lead = _LEADING.match(part)  # "B) neurology", if letter and text agree
+    if lead and _fold(part[lead.end() :]) in names:
+        by_text = names.index(_fold(part[lead.end() :]))
+        return by_text if position(lead[1], len(options)) in (by_text, None) else None
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _folded(options: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_fold(option) for option in options)
 
 
 def _fold(text: str) -> str:
     return re.sub(r"[^\w]+", " ", text.casefold()).strip()
+
+
+__all__ = ["Unreadable", "letters", "parse_answer"]

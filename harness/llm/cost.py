@@ -13,6 +13,7 @@ is a TOML file in dollars per million tokens::
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,9 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import BudgetSpent, ConfigError, DataError
+from harness.types import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from harness.store.runs import Usage
 
 PRICE_FILE = "prices.toml"
 """Where the table is looked for beside study.toml, unless ``[prices] file`` names another place."""
@@ -120,6 +124,12 @@ def price_of(model: str, table: PriceTable) -> Price | None:
     return table.models.get(model)
 
 
+def dollars(price: Price, used: Iterable[Usage]) -> float:
+    """Cost of what a run used, batches at their price and imported answers at none."""
+    by_source = {Source.CALL: price, Source.BATCH: price.in_batch(), Source.IMPORT: FREE}
+    return sum(by_source[u.source].dollars(u.input_tokens, u.output_tokens) for u in used)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservation:
     """What one call may cost at most, held back until it is settled or released."""
@@ -138,6 +148,7 @@ class _Account:
     held: set[Reservation] = field(default_factory=set)
     held_usd: float = 0.0
     held_tokens: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Budget:
@@ -218,8 +229,8 @@ class Budget:
 
     def settle(self, reservation: Reservation, input_tokens: int, output_tokens: int) -> None:
         """Replace what was held back for a call by what it used."""
-        self.release(reservation)
         self.charge(input_tokens, output_tokens)
+        self.release(reservation)
 
     def release(self, reservation: Reservation) -> None:
         """Give back what was held for a call that used nothing; a second time does nothing."""
@@ -230,11 +241,24 @@ class Budget:
         account.held_tokens -= reservation.input_tokens + reservation.output_tokens
         # Sums of floats drift; nothing held is exactly nothing.
         account.held_usd = account.held_usd - reservation.usd if account.held else 0.0
+        account.changed.set()
+        account.changed = asyncio.Event()
+
+    async def changed(self) -> None:
+        """Wait until a reservation is settled or released."""
+        await self._account.changed.wait()
 
     def charge(self, input_tokens: int, output_tokens: int) -> None:
-        """Count what was used without a reservation, such as by an earlier, interrupted command."""
+        """Count what was used without a reservation."""
         self._account.spent_usd += self._dollars(input_tokens, output_tokens)
         self._account.spent_tokens += input_tokens + output_tokens
+
+    def charge_before(self, used: Iterable[Usage]) -> None:
+        """Count what an earlier command used for the same run."""
+        for part in used:
+            if part.source is not Source.IMPORT:
+                self._account.spent_tokens += part.input_tokens + part.output_tokens
+                self._account.spent_usd += dollars(self._price, [part]) if self._price is not None else 0.0
 
     def _dollars(self, input_tokens: int, output_tokens: int) -> float:
         return self._price.dollars(input_tokens, output_tokens) if self._price is not None else 0.0

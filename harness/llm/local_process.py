@@ -13,23 +13,42 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+
+from harness.errors import ConfigError
 
 LOCK = "server.lock"
 _POLL = 0.05
 _KILL_GRACE = 10.0
 
 
+def locks() -> ModuleType:
+    """The module of the locks that a process passes on to what it starts.
+
+    Raises
+    ------
+    ConfigError
+        On Windows, which has none.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        raise ConfigError(
+            "servers of one's own run on Linux and macOS; here, name one that runs elsewhere "
+            "(LABEL_STUDIO_URL, or the endpoint of a model in study.toml)"
+        ) from None
+    return fcntl
+
+
 def hold(directory: Path) -> None:
     """Take the server's lock until this process, and every fork of it, has ended."""
-    import fcntl
-
+    fcntl = locks()
     fcntl.flock(os.open(directory / LOCK, os.O_WRONLY | os.O_CREAT, 0o600), fcntl.LOCK_EX)
 
 
 def lives(directory: Path) -> bool:
     """Whether a server holds its lock."""
-    import fcntl
-
+    fcntl = locks()
     with (directory / LOCK).open("a") as lock:
         try:
             # Shared, so that two callers asking at once do not take each other for a server.
@@ -42,8 +61,7 @@ def lives(directory: Path) -> bool:
 @contextlib.contextmanager
 def only_one(directory: Path) -> Iterator[None]:
     """Let one process at a time start or stop the server."""
-    import fcntl
-
+    fcntl = locks()
     with (directory / "start.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -32,6 +32,8 @@ class Request:
         Texts that end the answer.
     schema
         JSON Schema that the answer must follow; None asks for free text.
+    logprobs
+        Whether the answer's log-probabilities are wanted.
     """
 
     messages: tuple[Message, ...]
@@ -39,6 +41,7 @@ class Request:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     schema: Mapping[str, Any] | None = None
+    logprobs: bool = False
 
     @classmethod
     def of(cls, prompt: str, **settings: Any) -> Request:
@@ -65,12 +68,18 @@ class Reply:
         Why it stopped, in the endpoint's words: ``"stop"``, ``"length"``, ``"content_filter"``….
     input_tokens, output_tokens
         As the endpoint counted them; 0 if it did not say.
+    model
+        Name of the model that answered, as the endpoint calls it; empty if it did not say.
+    logprobs
+        Tokens of the answer with their log-probabilities; empty if none were asked for or offered.
     """
 
     text: str
     finish_reason: str = "stop"
     input_tokens: int = 0
     output_tokens: int = 0
+    model: str = ""
+    logprobs: tuple[tuple[str, float], ...] = ()
 
 
 class Model(Protocol):

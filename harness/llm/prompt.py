@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
-from harness.llm.answer import letters
+from harness.llm.letters import letters
+from harness.llm.model import Message, Request
 
 if TYPE_CHECKING:
+    from harness.config import RunSpec
     from harness.types import Item
 
 DEFAULT_TEMPLATE = """\
@@ -22,8 +26,6 @@ Think as long as you need to, then end with a line that holds only:
 ### X
 where X is one of $letters.
 """
-
-FIELDS = ("text", "options", "names", "letters")
 
 
 def check_template(template: str) -> str:
@@ -54,13 +56,60 @@ def render(template: str, item: Item, max_words: int | None = None) -> str:
     in display order, one a line, ``$names`` the options in display order separated by commas,
     ``$letters`` the letters.
     """
-    names = letters(len(item.options))
-    text = item.text
-    if max_words is not None and len(text.split()) > max_words:
-        text = " ".join(text.split()[:max_words])
-    return Template(template).substitute(
-        text=text,
-        options="\n".join(f"({n}) {o}" for n, o in zip(names, item.shown_options, strict=True)),
-        names=", ".join(item.shown_options),
-        letters=", ".join(names),
+    return "".join(
+        [_FILL[part](item, max_words) if is_field else part for part, is_field in _parts(template)]
     )
+
+
+@lru_cache(maxsize=64)
+def _parts(template: str) -> tuple[tuple[str, bool], ...]:
+    """Cut a template into texts and field names once, not for every item."""
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for match in Template.pattern.finditer(template):
+        parts.append((template[end : match.start()], False))
+        field = match["named"] or match["braced"]
+        parts.append((field, True) if field else ("$", False))
+        end = match.end()
+    return (*parts, (template[end:], False))
+
+
+def _text(item: Item, max_words: int | None) -> str:
+    if max_words is not None and len(item.text.split()) > max_words:
+        return " ".join(item.text.split()[:max_words])
+    return item.text
+
+
+def _options(item: Item, _: int | None) -> str:
+    names = letters(len(item.options))
+    return "\n".join([f"({n}) {item.options[j]}" for n, j in zip(names, item.permutation, strict=True)])
+
+
+_FILL: dict[str, Callable[[Item, int | None], str]] = {
+    "text": _text,
+    "options": _options,
+    "names": lambda item, _: ", ".join(item.shown_options),
+    "letters": lambda item, _: ", ".join(letters(len(item.options))),
+}
+FIELDS = tuple(_FILL)
+
+
+def make_request(spec: RunSpec, item: Item) -> Request:
+    """Return what a run sends about an item."""
+    question = Message("user", render(spec.template, item, spec.max_words))
+    messages = (Message("system", spec.system), question) if spec.system else (question,)
+    schema = answer_schema(spec.template, item) if spec.structured else None
+    return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs)
+
+
+def answer_schema(template: str, item: Item) -> dict[str, Any]:
+    """JSON Schema of an answer: a letter where the template shows letters, else an option's text."""
+    shown = Template(template).get_identifiers()
+    by_letter = "options" in shown or "letters" in shown
+    names = letters(len(item.options)) if by_letter else item.shown_options
+    return {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": list(names)}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }

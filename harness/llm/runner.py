@@ -1,146 +1,67 @@
-"""Put items to a model: bounded concurrency, batched writes, resume.
+"""Put items to models: fixed pools of workers, lazy items, one writer.
 
-A fixed pool of workers draws from one iterator of items. What they finish goes into a queue that
-one writer drains into batches, so that a killed run loses at most what was under way. Running
-again asks only for what has no stored answer.
+Every endpoint has a pool of as many workers as it takes calls at once. They draw from the models behind
+it in turn, and each has its row stored before it takes the next item; so memory does not grow with the
+number of items, and a killed run loses at most what was under way.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
-from harness.errors import FatalModelError, ModelError
-from harness.llm.answer import Unreadable, parse_answer
-from harness.llm.model import Request
-from harness.llm.prompt import render
-from harness.llm.retry import ask_with_retries
-from harness.types import Prediction, PredictionStatus
+from harness.llm.job import in_turn
+from harness.llm.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from harness.config import RunSpec
-    from harness.llm.model import Model
-    from harness.types import Item
+    from harness.llm.job import Job
+    from harness.llm.limit import Limiter
+    from harness.types import Item, Prediction
+
+    Row = tuple[str, Prediction]
 
 
-async def run_model(
-    model: Model,
-    spec: RunSpec,
-    items: Sequence[Item],
-    write: Callable[[Sequence[Prediction]], None],
-    *,
-    concurrency: int = 8,
-    tries: int = 5,
-) -> None:
-    """Ask the model about every item and hand over the predictions as they come.
+async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[Row]], None]) -> None:
+    """Ask every model about all its items and hand over the predictions as they come.
 
     Parameters
     ----------
-    model
-        What answers.
-    spec
-        The prompt template and its settings.
-    items
-        Items without a stored answer.
+    jobs
+        One per model.
     write
-        Called with the predictions that are finished since the last call, from one task only; it
+        Called from one thread with run ids and predictions that are finished since the last call; it
         must have stored them when it returns.
-    concurrency
-        Number of calls under way at once.
-    tries
-        Tries per item before it is recorded as failed.
 
     Raises
     ------
     FatalModelError
         If a call fails in a way that no repetition mends; what was finished is written first.
+    BudgetSpent
+        If a budget leaves no room for the next call; what was under way is finished first.
     """
-    done: asyncio.Queue[Prediction | None] = asyncio.Queue()
-    source = iter(items)
+    pools: dict[Limiter, list[Job]] = {}
+    for job in jobs:
+        pools.setdefault(job.limiter, []).append(job)
     try:
-        async with asyncio.TaskGroup() as outer:
-            writer = outer.create_task(_write_batches(done, write))
-            try:
-                async with asyncio.TaskGroup() as pool:
-                    for _ in range(min(concurrency, len(items))):
-                        pool.create_task(_work(model, spec, source, done, tries))
-            finally:  # what is finished is stored, whatever ended the pool
-                await done.put(None)
-                await writer
-    except BaseExceptionGroup as group:
-        raise _first(group) from None
+        workers = sum(limiter.concurrency for limiter in pools)
+        with Writer(write, workers) as writer:
+            async with asyncio.TaskGroup() as group:
+                for limiter, shared in pools.items():
+                    source = in_turn(shared)
+                    for _ in range(limiter.concurrency):
+                        group.create_task(_work(source, writer))
+    except BaseExceptionGroup as raised:
+        raise _first(raised) from None
+
+
+async def _work(source: Iterator[tuple[Job, Item, int]], writer: Writer[Row]) -> None:
+    for job, item, sample in source:
+        prediction = await job.predict(item, sample)
+        await writer.put((job.run_id, prediction))
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     error = group.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
-
-
-async def _work(
-    model: Model, spec: RunSpec, source: Iterator[Item], done: asyncio.Queue[Prediction | None], tries: int
-) -> None:
-    for item in source:
-        await done.put(await predict(model, spec, item, tries))
-
-
-def make_request(spec: RunSpec, item: Item) -> Request:
-    """Return what a run sends about an item."""
-    prompt = render(spec.template, item, spec.max_words)
-    return Request.of(prompt, temperature=spec.temperature, max_tokens=spec.max_tokens, stop=tuple(spec.stop))
-
-
-async def predict(model: Model, spec: RunSpec, item: Item, tries: int) -> Prediction:
-    """Ask about one item and read the answer; failures become predictions with status FAILED.
-
-    Raises
-    ------
-    FatalModelError
-        If the call failed in a way that no repetition mends.
-    """
-    started = time.perf_counter()
-    try:
-        reply, attempts = await ask_with_retries(model.ask, make_request(spec, item), tries)
-    except FatalModelError:
-        raise
-    except ModelError as error:
-        return Prediction(item.id, None, PredictionStatus.FAILED, reason=str(error), attempts=tries)
-    shown = parse_answer(reply.text, item.shown_options)
-    status, option, reason = PredictionStatus.OK, None, ""
-    if isinstance(shown, Unreadable):
-        status, reason = PredictionStatus.UNREADABLE, _reason(shown, reply.finish_reason)
-    else:
-        option = item.permutation[shown]
-    return Prediction(
-        item.id,
-        option,
-        status,
-        reason,
-        raw=reply.text,
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
-        seconds=time.perf_counter() - started,
-        attempts=attempts,
-    )
-
-
-def _reason(unreadable: Unreadable, finish_reason: str) -> str:
-    """Prefer the endpoint's word for a cut or filtered answer to the parser's."""
-    return {"length": "truncated", "content_filter": "content filter"}.get(finish_reason, unreadable.reason)
-
-
-async def _write_batches(
-    done: asyncio.Queue[Prediction | None], write: Callable[[Sequence[Prediction]], None]
-) -> None:
-    """Write what is in the queue whenever something is; one commit for all that has gathered."""
-    open_ = True
-    while open_:
-        batch = [await done.get()]
-        while not done.empty():
-            batch.append(done.get_nowait())
-        open_ = None not in batch
-        predictions = [p for p in batch if p is not None]
-        if predictions:
-            await asyncio.to_thread(write, predictions)

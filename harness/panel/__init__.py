@@ -9,6 +9,7 @@ from harness.panel.growth import growth
 from harness.panel.human_level import hlpi, hlpri
 from harness.panel.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, pairwise
 from harness.panel.methodology import human_level_choices, human_level_tagging
+from harness.panel.one_mean import one_mean_confidence
 from harness.panel.parity import Parity, parity, parity_by_class, parity_by_label
 from harness.panel.ratings import Panel, panel_of, panel_of_grid
 from harness.panel.strata import certainty_strata, describe_strata, neyman_allocation
@@ -40,6 +41,7 @@ __all__ = [
     "human_level_tagging",
     "krippendorff_alpha",
     "neyman_allocation",
+    "one_mean_confidence",
     "pairwise",
     "panel_of",
     "panel_of_grid",

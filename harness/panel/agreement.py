@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -101,8 +102,10 @@ def agreement(
             undefined[name] = str(error)
             return None
 
-    options = {"values": values, "bootstrap": bootstrap, "seed": seed, "confidence": confidence}
-    alpha = attempt("alpha", lambda: krippendorff_alpha(votes, level, **options))  # type: ignore[arg-type]
+    with_interval = partial(
+        krippendorff_alpha, values=values, bootstrap=bootstrap, seed=seed, confidence=confidence
+    )
+    alpha = attempt("alpha", lambda: with_interval(votes, level))
     pairs = pairwise(panel)
     off = ~np.eye(len(panel.annotators), dtype=bool)
     kappas = pairs.kappa[off & ~np.isnan(pairs.kappa)]

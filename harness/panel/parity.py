@@ -13,6 +13,7 @@ both (`certainty`); the published way is an option.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,14 +147,10 @@ def parity(
         circular=circular,
     )
     target = None if positive is None else panel.classes.index(positive)
-    options = {"level": level, "target": target, "bootstrap": bootstrap, "seed": seed}
+    made = partial(_bin, rows=rows, level=level, target=target, bootstrap=bootstrap, seed=seed)
     place = bins(rows.p_d, edges)
-    found = [
-        _bin(name, rows, place == b, **options)  # type: ignore[arg-type]
-        for b, name in enumerate(bin_names(edges))
-        if (place == b).any()
-    ]
-    overall = _bin("all", rows, place >= 0, **options)  # type: ignore[arg-type]
+    found = [made(name, within=place == b) for b, name in enumerate(bin_names(edges)) if (place == b).any()]
+    overall = made("all", within=place >= 0)
     separate = not set(judged) & set(voting)
     return Parity(
         overall,
@@ -169,9 +166,9 @@ def parity(
 
 def _bin(
     name: str,
+    *,
     rows: Judgements,
     within: BoolArray,
-    *,
     level: float,
     target: int | None,
     bootstrap: int,

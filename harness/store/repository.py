@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -12,9 +13,11 @@ from sqlmodel import SQLModel, func, select
 
 from harness.errors import DataError, StoreError
 from harness.store.book import Book, Reply
+from harness.store.runs import PORTION, batched, item_of, samples, store_predictions
 from harness.store.schema import open_engine
 from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow, table_of
-from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
+from harness.types import Answer, Item, Prediction, Question, Verdict
+from harness.votes import voted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,42 +49,45 @@ class Repository:
 
     # --- items -------------------------------------------------------------------------------
 
-    def add_items(self, items: Sequence[Item]) -> int:
-        """Store items that are not there yet; return how many were new.
+    def add_items(self, items: Iterable[Item]) -> list[str]:
+        """Store items that are not there yet, all or none; return the ids of all of them.
+
+        Items are drawn and written in portions, so that a file of any length takes little memory.
 
         Raises
         ------
         DataError
             If an item is there with another text or other options: questions about it were asked
-            as it was, so it may not change.
+            as it was, so it may not change. If an id is given twice.
         """
-        known = {item.id: item for item in self.items()}
-        fresh = [item for item in items if item.id not in known]
-        for item in items:
-            old = known.get(item.id)
-            if old is not None and (old.text, old.options) != (item.text, item.options):
-                raise DataError(
-                    f"the item {item.id!r} is stored with another text or other options; give the changed "
-                    "item a new id"
-                )
-        rows = [
-            {
-                "id": item.id,
-                "position": len(known) + j,
-                "text": item.text,
-                "options": list(item.options),
-                "permutation": list(item.permutation),
-                "meta": dict(item.meta),
-            }
-            for j, item in enumerate(fresh)
-        ]
-        self._insert(ItemRow, rows)
-        return len(rows)
+        table, ids = table_of(ItemRow), list[str]()
+        with self.transaction() as connection:
+            count = connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for portion in batched(items, PORTION):
+                names = [item.id for item in portion]
+                query = sa.select(table.c.id, table.c.text, table.c.options).where(table.c.id.in_(names))
+                known = {row.id: (row.text, tuple(row.options)) for row in connection.execute(query)}
+                fresh = [item for item in portion if item.id not in known]
+                for item in portion:
+                    if known.get(item.id, (item.text, item.options)) != (item.text, item.options):
+                        raise DataError(
+                            f"the item {item.id!r} is stored with another text or other options; give the "
+                            "changed item a new id"
+                        )
+                if fresh:
+                    rows = [_item_row(item, count + j) for j, item in enumerate(fresh)]
+                    connection.execute(sa.insert(table), rows)
+                count += len(fresh)
+                ids += names
+            if len(set(ids)) < len(ids):
+                twice = next(name for name, n in Counter(ids).items() if n > 1)
+                raise DataError(f"the item id {twice!r} is there twice; ids must be unique")
+        return ids
 
     def items(self) -> list[Item]:
         """All items, in source order."""
         rows = self._all(sa.select(table_of(ItemRow)).order_by(table_of(ItemRow).c.position))
-        return [Item(r.id, r.text, tuple(r.options), tuple(r.permutation), r.meta) for r in rows]
+        return [item_of(row) for row in rows]
 
     # --- questions and answers ---------------------------------------------------------------
 
@@ -130,7 +136,7 @@ class Repository:
         """Store what a run is, if it is not there yet."""
         if self._all(sa.select(table_of(RunRow).c.id).where(table_of(RunRow).c.id == spec.id)):
             return
-        created = datetime.now(UTC).isoformat(timespec="seconds")
+        created = datetime.now(UTC).isoformat()
         row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.model_dump(mode="json")}
         self._insert(RunRow, [row])
 
@@ -142,33 +148,12 @@ class Repository:
         return [dict(row._mapping) for row in rows]  # noqa: SLF001  SQLAlchemy's public name
 
     def add_predictions(self, run_id: str, predictions: Iterable[Prediction]) -> None:
-        """Store a batch of predictions in one transaction; a later one replaces an earlier one.
-
-        So a failed prediction gives way to the answer of another try.
-        """
-        table = table_of(PredictionRow)
-        rows = [{**asdict(p), "status": str(p.status), "run_id": run_id} for p in predictions]
-        same = sa.and_(
-            table.c.run_id == sa.bindparam("run"),
-            table.c.item_id == sa.bindparam("item"),
-            table.c.sample == sa.bindparam("n"),
-        )
-        keys = [{"run": run_id, "item": r["item_id"], "n": r["sample"]} for r in rows]
-        if rows:
-            with self.transaction() as connection:
-                connection.execute(sa.delete(table).where(same), keys)
-                connection.execute(sa.insert(table), rows)
+        """Store a batch of predictions of one run; see `harness.store.runs.store_predictions`."""
+        store_predictions(self, [(run_id, p) for p in predictions])
 
     def predictions(self, run_id: str) -> list[Prediction]:
-        """All predictions of a run, in the order of the items."""
-        table, item = table_of(PredictionRow), table_of(ItemRow)
-        query = (
-            sa.select(table)
-            .join(item)
-            .where(table.c.run_id == run_id)
-            .order_by(item.c.position, table.c.sample)
-        )
-        return [_prediction(row._mapping) for row in self._all(query)]  # noqa: SLF001  SQLAlchemy's public name
+        """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
+        return list(voted(samples(self, run_id)))
 
     def counts(self) -> dict[str, int]:
         """Number of rows of each table."""
@@ -208,6 +193,12 @@ class Repository:
                 connection.execute(sa.insert(table_of(row)), rows)
 
 
-def _prediction(row: sa.RowMapping) -> Prediction:
-    fields = {name: value for name, value in row.items() if name != "run_id"}
-    return Prediction(**{**fields, "status": PredictionStatus(fields["status"])})
+def _item_row(item: Item, position: int) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "position": position,
+        "text": item.text,
+        "options": list(item.options),
+        "permutation": list(item.permutation),
+        "meta": dict(item.meta),
+    }

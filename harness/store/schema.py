@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import sqlalchemy as sa
 
 from harness.errors import StoreError
@@ -31,7 +32,7 @@ def open_engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
         shown = sa.make_url(url).render_as_string(hide_password=True)
     try:
-        engine = sa.create_engine(url)
+        engine = sa.create_engine(url, json_deserializer=orjson.loads)
     except (sa.exc.ArgumentError, ImportError) as error:
         raise StoreError(f"{shown}: the database cannot be used: {error}") from error
     if engine.dialect.name == "sqlite":

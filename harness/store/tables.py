@@ -106,6 +106,33 @@ class PredictionRow(SQLModel, table=True):
     output_tokens: int
     seconds: float
     attempts: int
+    confidence: float | None
+    source: str = Field(sa_column_kwargs={"server_default": "call"})
+
+
+class ProbeRow(SQLModel, table=True):
+    """Whether a model offers something at its endpoint, as it said when it was tried once."""
+
+    __tablename__ = "probe"
+    endpoint: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    feature: str = Field(primary_key=True)
+    offered: bool
+    detail: str
+
+
+class BatchRow(SQLModel, table=True):
+    """A batch handed to an endpoint; `marker` finds it again if its id was not noted.
+
+    `requests` lists item id and sample of every line in it.
+    """
+
+    __tablename__ = "batch"
+    marker: str = Field(primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    remote_id: str | None
+    state: str
+    requests: list[Any] = Field(sa_column=Column(JSON, nullable=False))
 
 
 class LabelQueueRow(SQLModel, table=True):

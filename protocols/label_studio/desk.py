@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from harness.errors import BadInput, LabelStudioError
-from harness.store.campaign import SOURCE, Campaign, Queue, QueuedTask, Revision
+from harness.store.campaign import SOURCE, Campaign, Queue, QueuedTask
 from harness.types import Question
 from protocols.asked import asked_in
 from protocols.experts import Roster, read_roster
 from protocols.label_studio.client import Client
 from protocols.label_studio.connection import connect
+from protocols.label_studio.known import known_now
 from protocols.label_studio.names import server_name
-from protocols.label_studio.pull import Known, pull_queue
+from protocols.label_studio.pull import pull_queue
 from protocols.label_studio.push import Pushed, find_project, finish_project, push_queue
 from protocols.label_studio.queue import (
     check_open,
@@ -155,7 +156,7 @@ class Desk:
         """
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
-            queued, known = self._queued(), self._known()
+            queued, known = self._queued(), known_now(self.study, self.store, self.campaign)
             projects: dict[tuple[str, int], Project] = {}
             for client in {self.client(q.expert) for q in queues}:
                 ids = [q.project_id for q in queues if q.project_id and self.client(q.expert) is client]
@@ -219,25 +220,6 @@ class Desk:
         for task in self.campaign.tasks():
             queued[task.expert].append(task)
         return queued
-
-    def _known(self) -> Known:
-        last: dict[tuple[str, int], Revision] = {}
-        for revision in self.campaign.revisions():
-            last[revision.expert, revision.annotation_id] = revision
-        live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
-        for revision in last.values():
-            if not revision.deleted:
-                live[revision.expert, revision.task_id][revision.annotation_id] = revision
-        quarantined: dict[str, set[int]] = defaultdict(set)
-        for row in self.campaign.quarantine():
-            quarantined[row.expert].add(row.task_id)
-        return Known(
-            asked={a.id: a for a in asked_in(self.study, self.store)},
-            items={item.id: item for item in self.store.items()},
-            elsewhere={i: r for i, r in self.campaign.book.replies().items() if r.source != SOURCE},
-            live=live,
-            quarantined={expert: frozenset(ids) for expert, ids in quarantined.items()},
-        )
 
     def _pulled(self) -> dict[str, str]:
         return {i: r.value for i, r in self.campaign.book.replies().items() if r.source == SOURCE}

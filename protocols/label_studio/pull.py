@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -23,37 +23,11 @@ from protocols.label_studio.sheet import Sheet, digest
 
 if TYPE_CHECKING:
     from harness.store.campaign import Campaign
-    from harness.types import Item
-    from protocols.asked import Asked
     from protocols.label_studio.client import Client, Project
+    from protocols.label_studio.known import Known
 
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known here before a pull.
-
-    Attributes
-    ----------
-    asked
-        Id → question or assignment.
-    items
-        Item id → item.
-    elsewhere
-        Id → reply that came another way, such as a file.
-    live
-        (expert, task id) → annotation id → its last revision, unless that was its end.
-    quarantined
-        Expert → ids of tasks with something in quarantine.
-    """
-
-    asked: Mapping[str, Asked]
-    items: Mapping[str, Item]
-    elsewhere: Mapping[str, Reply]
-    live: Mapping[tuple[str, int], Mapping[int, Revision]]
-    quarantined: Mapping[str, frozenset[int]]
 
 
 def pull_queue(

@@ -39,7 +39,7 @@ def test_letters_and_texts_name_options_in_display_order() -> None:
     [
         ('return "?"', "none"),
         ('return ""', "empty"),
-        ('return "A or B"', "none"),
+        ('return "A or B"', "several"),
         ("return 1", "forward returned int"),
         ("pass", "forward returned NoneType"),
         ("return 1 / 0", "ZeroDivisionError"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -57,11 +58,13 @@ def test_the_error_is_json_for_programs(study: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["kind"] == "ConfigError"
 
 
-def test_an_unreachable_endpoint_is_the_last_error_of_every_item(
+def test_an_unreachable_endpoint_is_named_before_any_item_is_asked(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    assert main(["run", "--json"]) == 1
-    result = json.loads(capsys.readouterr().out)["models"]["m"]
-    assert result["failed"] == 9
-    assert "127.0.0.1:9" in next(iter(result["reasons"]))
+    assert main(["run", "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error.startswith("http://127.0.0.1:9/v1 cannot be reached")
+    connection = sqlite3.connect("study.db")
+    assert connection.execute("SELECT count(*) FROM prediction").fetchone() == (0,)
+    connection.close()

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from harness import accuracy
 from harness.cli.main import main
 from harness.config import ModelSection
+from harness.datasets.ratings import read_ratings
+from harness.labels import decode
 from harness.llm.run import make_spec
+from harness.panel import certainty_strata, panel_of
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from harness.types import Prediction, PredictionStatus
@@ -180,3 +184,39 @@ def test_verbs_that_do_not_fit_say_so(
     assert "unsure" not in table
     assert main(["label", "route"]) == 0
     assert "20 items, 3 of 4 annotators each: 60 ratings to give (0 new), 15 to 15" in capsys.readouterr().out
+
+
+def test_a_panels_certainty_makes_the_strata_of_an_estimate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    items = [f"n{j}" for j in range(60)]
+    Path("notes.csv").write_text("id,text\n" + "".join(f"{i},note {i}\n" for i in items))
+    Path("key.csv").write_text("id,label\n" + "".join(f"{i},{truth({'item': i})}\n" for i in items))
+    oversight("init", "--items", "notes.csv", "--classes", "red,green,blue")
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", "key.csv")
+    # All agree on even items; on odd ones a third says red; the last ten were rated by nobody.
+    votes = [("ana", truth), ("bo", truth), ("cy", lambda r: "red" if int(r["item"][1:]) % 2 else truth(r))]
+    rows = [f"{i},{who},{say({'item': i})}\n" for i in items[:50] for who, say in votes]
+    Path("ratings.csv").write_text("item,annotator,label\n" + "".join(rows))
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        spec = make_spec("small", ModelSection(model="m"), "$text", None)
+        store.add_run(spec)
+        predicted = [Prediction(i, 2 if j % 2 else j % 3) for j, i in enumerate(items)]
+        store.add_predictions(spec.id, predicted)
+        labels = decode(store.answers())
+    strata = dict.fromkeys(items, "no vote") | certainty_strata(panel_of(read_ratings("ratings.csv")))
+    assert set(strata.values()) == {"p ≤ 0.7", "p > 0.9", "no vote"}
+    by_vote = oversight("estimate", "--panel", "ratings.csv")["models"]["small"]["estimates"]["ml"]
+    wanted = accuracy(predicted, labels, strata=strata)
+    assert (by_vote["estimate"], by_vote["low"]) == pytest.approx((wanted.value, wanted.low))
+    assert by_vote["estimate"] != oversight("estimate")["models"]["small"]["estimates"]["ml"]["estimate"]
+    both = oversight("estimate", "--panel", "ratings.csv", "--strata", "subject", code=2)["error"]
+    assert "give --strata or --panel" in both
+    Path("ratings.csv").write_text("item,annotator,label\nx,ana,red\nx,bo,blue\n")
+    assert (
+        "rates none of the study's items" in oversight("estimate", "--panel", "ratings.csv", code=2)["error"]
+    )
+    edit("study.toml", '# strata = "subject"', 'panel = "ratings.csv"\nstrata = "subject"')
+    assert "not both" in oversight("estimate", code=2)["error"]

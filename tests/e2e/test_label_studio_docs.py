@@ -17,20 +17,21 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "label-studio.md"
 
 
-@pytest.mark.label_studio
-def test_the_page_runs(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    oversight: Callable[..., Any],
-    label_studio: LabelStudioServer,
-) -> None:
-    text = PAGE.read_text(encoding="utf-8")
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label_studio: LabelStudioServer) -> str:
+    """The page, in a folder with the files that it shows."""
+    page = PAGE.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
-    for name, content in re.findall(r"```toml\n# (\S+)\n(.*?)```", text, re.DOTALL):
+    for name, content in re.findall(r"```toml\n# (\S+)\n(.*?)```", page, re.DOTALL):
         Path(name).write_text(content.replace("@example.org", "@docs.example.org"))
     Path("notes.csv").write_text("id,text\n" + "".join(f"n{j},note {j}\n" for j in range(8)))
+    return page
+
+
+@pytest.mark.label_studio
+def test_the_page_runs(text: str, oversight: Callable[..., Any]) -> None:
     commands = [
         shlex.split(line.removeprefix("$ "))
         for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL)
@@ -46,6 +47,16 @@ def test_the_page_runs(
     assert done[1]["sent"] == 8
     assert all(account["password"] for account in done[2]["accounts"])
     assert len(list(Path("questions").glob("*.jsonl"))) == 2
+
+
+@pytest.mark.label_studio
+def test_the_python_on_the_page_runs(text: str) -> None:
+    found = re.search(r"<!-- test: python -->\n```python\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    names: dict[str, Any] = {}
+    exec(found[1], names)  # noqa: S102  our own page
+    assert names["labels"] == []
+    assert sum(p.asked for p in names["desk"].status().values()) == 8
 
 
 def test_what_the_page_names_is_there() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -21,18 +21,25 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     finish_reason: str = "stop"
     drop: bool = False
+    model: str | None = None  # the one that was asked for
+    logprobs: tuple[tuple[str, float], ...] = ()
+    stall: float = 0.0  # seconds between the first half of the body and the second
+    missing: int = 0  # bytes at the end that never come
 
-    def payload(self) -> str:
+    def payload(self, asked: str) -> str:
         if self.body is not None:
             return self.body
         message = {"role": "assistant", "content": self.text}
+        choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+        if self.logprobs:
+            choice["logprobs"] = {"content": [{"token": t, "logprob": p} for t, p in self.logprobs]}
         return json.dumps(
             {
                 "id": "c",
                 "object": "chat.completion",
                 "created": 0,
-                "model": "fake",
-                "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}],
+                "model": self.model or asked,
+                "choices": [choice],
                 "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
             }
         )
@@ -45,6 +52,7 @@ class FakeOpenAI:
     answer: Callable[[str, int], Reply]
     url: str = ""
     prompts: list[str] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -53,6 +61,7 @@ class FakeOpenAI:
         with self.lock:
             n = len(self.prompts)
             self.prompts.append(prompt)
+            self.requests.append(request)
             self.keys.append(key)
         return self.answer(prompt, n)
 
@@ -60,9 +69,11 @@ class FakeOpenAI:
 @contextmanager
 def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
     fake = FakeOpenAI(answer)
+    hung_up = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else every answer waits 40 ms for an acknowledgement
 
         def do_POST(self) -> None:  # the base class wants this name
             length = int(self.headers["Content-Length"])
@@ -71,18 +82,25 @@ def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
             if reply.drop:
                 self.close_connection = True
                 return
-            data = reply.payload().encode()
+            data = reply.payload(request["model"]).encode()
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            half = len(data) // 2 if reply.stall else 0
+            with suppress(ConnectionError):  # a client may give up
+                self.wfile.write(data[:half])
+                hung_up.wait(reply.stall)
+                self.wfile.write(data[half : len(data) - reply.missing])
+            self.close_connection = reply.missing > 0
 
         def log_message(self, *_: object) -> None:
             """Keep the test output clean."""
 
     class Server(ThreadingHTTPServer):
+        request_queue_size = 256  # the default loses connections that come all at once
+
         def handle_error(self, *_: object) -> None:
             """A client that hangs up is no error of the server."""
 
@@ -93,6 +111,7 @@ def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
     try:
         yield fake
     finally:
+        hung_up.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from tests.fakes.openai_server import Reply, fake_openai
 TEMPLATE = "$text of $names?"
 
 
-def run(url: str, items: list[Item], store: Path, **settings: object) -> list[h.Prediction]:
-    options = {"endpoint": url, "tries": 4, "concurrency": 3, **settings}
+def run(url: str, items: list[Item], store: Path, **settings: Any) -> list[h.Prediction]:
+    options: dict[str, Any] = {"endpoint": url, "tries": 4, "concurrency": 3, **settings}
     return h.run("fake", items, store=str(store), template=TEMPLATE, **options)
 
 

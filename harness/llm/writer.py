@@ -1,0 +1,87 @@
+"""One writer for all that finishes: group commit, and nobody goes on before their row is stored.
+
+A batch is written when a good part of the workers wait for it, or after a few milliseconds. Since a
+worker waits for its row, what is finished but not stored belongs to workers that ask nothing: a killed
+run has paid for at most as many lost answers as there are workers.
+
+Batches are written in the event loop's own thread. In another one the two would hand Python's lock to
+and fro at every row, which takes longer than the writing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Row = TypeVar("Row")
+_LINGER = 0.003
+
+
+class Writer(Generic[Row]):
+    """Hands rows over in batches; use as a context manager inside the event loop.
+
+    Parameters
+    ----------
+    write
+        Called with one batch at a time; it must have stored them all when it returns.
+    workers
+        How many hand over rows.
+    """
+
+    def __init__(self, write: Callable[[Sequence[Row]], None], workers: int) -> None:
+        self._write = write
+        self._enough = max(1, workers // 2)
+        self._rows: list[Row] = []
+        self._waiting: list[asyncio.Future[None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def put(self, row: Row) -> None:
+        """Add a row; return when it is stored.
+
+        Raises
+        ------
+        Exception
+            What `write` raised, if it did.
+        """
+        self._rows.append(row)
+        if len(self._rows) >= self._enough:
+            self._flush()
+            return
+        if self._timer is None:
+            self._timer = self._loop.call_later(_LINGER, self._flush)
+        stored = self._loop.create_future()
+        self._waiting.append(stored)
+        await stored
+
+    def __enter__(self) -> Writer[Row]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Store what has gathered, whatever ended the work."""
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        rows, self._rows = self._rows, []
+        waiting, self._waiting = self._waiting, []
+        error = None
+        try:
+            if rows:
+                self._write(rows)
+        except Exception as raised:
+            if not waiting:  # nobody else would hear of it
+                raise
+            error = raised
+        for stored in waiting:
+            if stored.done():  # its worker was cancelled
+                continue
+            if error is None:
+                stored.set_result(None)
+            else:
+                stored.set_exception(error)

@@ -1,0 +1,201 @@
+"""How a model is reached and asked, and the hashed `RunSpec` of what decides its answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from harness.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOCAL_ENDPOINT = "local"
+_FIRST_FIELDS = ("name", "model", "endpoint", "temperature", "max_tokens", "stop", "template", "max_words")
+
+
+class Section(BaseModel):
+    """A section of study.toml: frozen, typed strictly, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class EndpointSection(Section):
+    """An endpoint that several models share; what a model sets itself goes before it.
+
+    Attributes
+    ----------
+    url
+        Base URL, or ``"local"``.
+    api_key_env
+        Environment variable that holds the key.
+    concurrency
+        Most calls under way at once, over all models; fewer while the endpoint says it is overloaded.
+    requests_per_minute, tokens_per_minute
+        Limits to keep to; None has none.
+    timeout, tries
+        Seconds to wait for one answer, and calls per item before it counts as failed.
+    api_version
+        Of an Azure deployment; asks through the SDK.
+    """
+
+    url: str = "https://api.openai.com/v1"
+    api_key_env: str = "OPENAI_API_KEY"
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    timeout: float = Field(default=60.0, gt=0)
+    tries: int = Field(default=5, ge=1)
+    api_version: str | None = None
+
+
+class ModelSection(Section):
+    """One model: behind an OpenAI-compatible endpoint, a Python callable or a command.
+
+    Attributes
+    ----------
+    endpoint
+        A base URL, the name of a section under ``[endpoints]``, or ``"local"`` for the server of
+        ``oversight model start``.
+    python
+        ``"module:function"`` to call with the prompt, in place of an endpoint.
+    command
+        A program and its arguments, given the prompt on standard input, in place of an endpoint.
+    samples
+        Answers per item; several are put to a vote (self-consistency).
+    structured
+        Whether the endpoint is made to answer in a JSON Schema: ``"auto"`` where it can.
+    logprobs
+        Whether to ask for log-probabilities, from which a confidence is computed.
+    answers_as
+        What the endpoint calls the model in its replies, where that is another name.
+    extra
+        Further fields of the request's body, such as ``top_p`` or ``reasoning_effort``.
+    """
+
+    endpoint: str = "https://api.openai.com/v1"
+    model: str = Field(min_length=1)
+    python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
+    command: list[str] = []
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    stop: list[str] = []
+    samples: int = Field(default=1, ge=1, le=1000)
+    structured: Literal["never", "auto", "always"] = "never"
+    logprobs: bool = False
+    answers_as: str | None = None
+    extra: dict[str, Any] = {}
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    timeout: float = Field(default=60.0, gt=0)
+    tries: int = Field(default=5, ge=1)
+    api_version: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ModelSection:
+        if self.python is not None and self.command:
+            raise ValueError("give python or command, not both")
+        taken = {"model", "messages", "stream", "n"} & set(self.extra)
+        if taken:
+            raise ValueError(f"extra: {taken.pop()!r} is set by oversight itself")
+        return self
+
+    @property
+    def where(self) -> str:
+        """What answers: the endpoint, the callable or the command."""
+        if self.python is not None:
+            return f"python {self.python}"
+        return f"command {json.dumps(self.command)}" if self.command else self.endpoint
+
+
+def resolved(model: ModelSection, endpoints: Mapping[str, EndpointSection]) -> ModelSection:
+    """Fill in the settings of the endpoint that a model names."""
+    endpoint = endpoints.get(model.endpoint)
+    if endpoint is None:
+        return model
+    shared = {k: v for k, v in endpoint.model_dump().items() if k not in model.model_fields_set}
+    return model.model_copy(update={**shared, "endpoint": shared.pop("url")})
+
+
+class RunSpec(Section):
+    """All that decides a model's answers; its hash names the run.
+
+    Attributes
+    ----------
+    model, endpoint, temperature, max_tokens, stop, extra
+        As sent to the endpoint.
+    template, system
+        The texts of the prompt template and the system prompt, not their file names.
+    max_words
+        Longest text that is shown, in words; None shows all.
+    structured
+        Whether answers follow a JSON Schema.
+    logprobs
+        Whether log-probabilities are asked for.
+    """
+
+    name: str
+    model: str
+    endpoint: str
+    temperature: float | None
+    max_tokens: int | None
+    stop: tuple[str, ...]
+    template: str
+    max_words: int | None
+    system: str = ""
+    structured: bool = False
+    logprobs: bool = False
+    extra: dict[str, Any] = {}
+
+    @property
+    def id(self) -> str:
+        """First 12 hexadecimal digits of the SHA-256 of the spec.
+
+        Fields that came later count only where they are set, so that a run keeps its name, and what
+        was paid for it, when a new version knows more settings.
+        """
+        spec = {
+            name: value
+            for name, value in self.model_dump().items()
+            if name in _FIRST_FIELDS or value != _default(name)
+        }
+        return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
+
+    def differences(self, stored: Mapping[str, Any]) -> list[str]:
+        """Say what a stored spec has otherwise: ``temperature: 0.0 before, 0.7 now``."""
+        found = []
+        for name, value in self.model_dump(mode="json").items():
+            before = stored.get(name, _default(name))
+            if before != value:
+                long = any(isinstance(v, str) and len(v) > 60 for v in (before, value))
+                found.append(f"{name} changed" if long else f"{name}: {before!r} before, {value!r} now")
+        return found
+
+
+def _default(name: str) -> Any:
+    return RunSpec.model_fields[name].get_default(call_default_factory=True)
+
+
+def api_key(model: ModelSection) -> str:
+    """Read the key of a model's endpoint from the environment.
+
+    Raises
+    ------
+    ConfigError
+        If the variable is not set. Endpoints on the loopback interface need no key.
+    """
+    key = os.environ.get(model.api_key_env, "").strip()
+    if key:
+        return key
+    if model.endpoint == LOCAL_ENDPOINT or re.match(r"https?://(localhost|127\.|\[::1\])", model.endpoint):
+        return "none"
+    raise ConfigError(
+        f"the environment variable {model.api_key_env} is not set; it holds the key for {model.endpoint}"
+    )

@@ -1,0 +1,87 @@
+"""Label Studio's own JSON exports, and questions as JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import DataError
+from harness.types import Assignment, Item
+from protocols.label_studio.exported import read_label_studio_export
+from tests.protocols.test_label_studio_parts import ROSTER, question
+
+ITEMS = {f"i{j}": Item(f"i{j}", f"text {j}", ("a", "b"), (1, 0)) for j in range(5)}
+
+
+def export(tmp_path: Path, rows: list[dict[str, Any]]) -> Path:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def exported(number: int, verdict: str = "yes", by: Any = 4, **more: Any) -> dict[str, Any]:
+    annotation = {
+        "id": number,
+        "completed_by": by,
+        "updated_by": by["id"] if isinstance(by, dict) else by,
+        "result": [{"from_name": "verdict", "value": {"choices": [verdict]}}],
+    }
+    return {"id": number, "data": {"question_id": f"q{number}"}, "annotations": [annotation], **more}
+
+
+def test_exports_are_read(tmp_path: Path) -> None:
+    by = {"id": 4, "email": "Ana@experts.invalid"}
+    rows = [exported(1, by=by), exported(2, "no", by=by), {**exported(3), "annotations": []}]
+    asked = [question(j) for j in range(5)]
+    replies = read_label_studio_export([export(tmp_path, rows)], asked, ITEMS, ROSTER)
+    assert [(r.id, r.value) for r in replies] == [("q1", "yes"), ("q2", "no")]
+    # The same page of a panel offers the numbers of the options.
+    given = [Assignment("q1", "i1", "ana", 0.5, "panel", 7)]
+    path = export(tmp_path, [exported(1, "1", by=by)])
+    assert [r.value for r in read_label_studio_export([path], given, ITEMS, ROSTER)] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (exported(9), ("data.question_id", "'q9' was never asked")),
+        (exported(1, "maybe"), ("annotations", "task 1: not one of the values")),
+        (exported(1, by={"id": 8, "email": "eve@x.org"}), ("completed_by", "eve@x.org is no expert")),
+        (exported(1, by={"id": 8, "email": "bea@example.org"}), ("completed_by", "put to 'ana'")),
+        (exported(1, by=None), ("completed_by", "does not say who")),
+        (exported(1, data=3), ("data", "has no data")),
+        (exported(1, annotations=[{"id": "x"}]), ("annotations", "cannot be read")),
+    ],
+)
+def test_exports_that_cannot_be_read(tmp_path: Path, row: dict[str, Any], words: tuple[str, str]) -> None:
+    path = export(tmp_path, [row])
+    with pytest.raises(DataError) as caught:
+        read_label_studio_export([path], [question(1)], ITEMS, ROSTER)
+    assert str(caught.value).startswith(f"{path} [{words[0]}]: task 1")
+    assert words[1] in str(caught.value)
+
+
+def test_one_user_is_one_expert(tmp_path: Path) -> None:
+    path = export(tmp_path, [exported(1), exported(2)])
+    with pytest.raises(DataError, match=r"put to 'Bea B\.', user 4 is 'ana'"):
+        read_label_studio_export([path], [question(1), question(2, "Bea B.")], ITEMS, ROSTER)
+
+
+def test_jsonl_round_trip(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.csv").write_text("id,text\n" + "".join(f'n{j},"note {j}, é ""x"""\n' for j in range(12)))
+    oversight("init", "--items", "notes.csv", "--classes", "a,b")
+    oversight("label", "route")
+    files = [Path(f) for f in oversight("label", "export", "--format", "jsonl")["files"]]
+    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    assert sorted(row["text"] for row in rows) == sorted(f'note {j}, é "x"' for j in range(12))
+    for path in files:
+        filled = [{**json.loads(line), "answer": "no"} for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(row) + "\n" for row in filled))
+    assert oversight("label", "import", *files) == {"answers": 12, "new": 12}

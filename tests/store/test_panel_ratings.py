@@ -1,0 +1,99 @@
+"""What a panel stores, on SQLite and PostgreSQL, and studies of before there were panels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from harness.errors import StoreError
+from harness.store import schema
+from harness.store.campaign import SOURCE, Campaign, Pulled, Queue, QueuedTask
+from harness.store.ratings import PanelRatings
+from harness.store.repository import Repository
+from harness.types import Answer, Assignment, Choice, Item, Rating, Verdict
+from tests.store.test_repository import fill, postgresql, questions, url
+
+__all__ = ["postgresql", "url"]  # fixtures
+
+
+def given(items: list[Item]) -> list[Assignment]:
+    return [Assignment(f"{who}-{i.id}", i.id, who, 0.5, "panel", 7) for i in items for who in ("ana", "bo")]
+
+
+def test_a_panel_comes_back_and_repeats_change_nothing(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        store.add_items(items)
+        panel = PanelRatings(store)
+        assert panel.add_assignments(given(items)) == 12
+        assert panel.add_assignments(given(items)) == 0
+        assert panel.assignments() == given(items)
+        said = [
+            Choice(given(items)[3], "blue", "offline", "é"),
+            Choice(given(items)[0], "red", "offline"),
+            Choice(given(items)[1], "", "label_studio"),
+        ]
+        assert panel.add_choices(said) == 3
+        assert panel.add_choices(said[:2]) == 0
+        assert panel.choices() == said
+        assert panel.ratings() == [Rating("i0", "ana", "red"), Rating("i1", "bo", "blue")]
+        with pytest.raises(StoreError, match="was answered 'red' before and now 'green'"):
+            panel.add_choices(
+                [Choice(given(items)[5], "red", "offline"), Choice(given(items)[0], "green", "x")]
+            )
+        assert len(panel.choices()) == 3
+        twice = Assignment("other", "i0", "ana", 0.5, "panel", 7)
+        with pytest.raises(StoreError, match="nothing was written"):
+            panel.add_assignments([twice])
+        with pytest.raises(StoreError, match="nothing was written"):
+            panel.add_assignments([Assignment("z", "nowhere", "ana", 0.5, "panel", 7)])
+
+
+def test_the_order_of_arrival_survives_withdrawn_answers(url: str, items: list[Item]) -> None:
+    with Repository(url) as store:
+        store.add_items(items)
+        store.add_questions(questions(items))
+        asked = questions(items)
+        queue = Queue("ana", "m1")
+        Campaign(store).save_queue(queue)
+        store.add_answers([Answer(q, "ana", Verdict.NO, SOURCE) for q in asked[:3]])
+        gone = Pulled(frozenset(), frozenset({asked[0].id}), (), (), ())
+        Campaign(store).apply(queue, gone)
+        store.add_answers([Answer(asked[4], "ana", Verdict.YES, "offline")])
+        with store.transaction() as connection:
+            rows = connection.execute(sa.text("SELECT question_id, position FROM answer")).all()
+        assert sorted(map(tuple, rows), key=lambda r: r[1]) == [("qi1", 1), ("qi2", 2), ("qi4", 3)]
+
+
+def test_a_study_of_before_keeps_its_queues(url: str, items: list[Item]) -> None:
+    """Up from the schema without panels, and down again."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    with Repository(url) as store:
+        fill(store, items)
+        campaign = Campaign(store)
+        campaign.save_queue(Queue("ana", "m1"))
+        tasks = [QueuedTask(q.id, "ana", j, "d", 40 + j) for j, q in enumerate(questions(items))]
+        campaign.add_tasks(tasks)
+        PanelRatings(store).add_assignments(given(items)[:1])
+        campaign.add_tasks([QueuedTask("ana-i0", "ana", 9, "d")])
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0002")
+        connection.commit()
+        inspector = sa.inspect(connection)
+        assert "assignment" not in inspector.get_table_names()
+        assert {k["referred_table"] for k in inspector.get_foreign_keys("label_task")} == {
+            "label_queue",
+            "question",
+        }
+    engine.dispose()
+    with Repository(url) as store:
+        assert Campaign(store).tasks() == tasks
+        assert len(store.answers()) == 4
+        assert PanelRatings(store).assignments() == []
