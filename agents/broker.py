@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from agents.cache import CallCache
 from agents.reply import missing
-from harness.errors import BudgetSpent, FatalModelError, ModelError, TransientModelError
+from harness.errors import BudgetSpent, FatalModelError, Fault, ModelError, TransientModelError
+from harness.llm.limit import Limiter
 from harness.llm.model import Message, Reply
 from harness.llm.retry import ask_with_retries
+from harness.llm.tokens import TokenGuess
 from harness.store.calls import StoredCall
 
 if TYPE_CHECKING:
@@ -24,12 +26,6 @@ if TYPE_CHECKING:
 
 OUTPUT_CAP = 2048
 """Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
-
-_BYTES_PER_TOKEN = 2
-"""Lower than any text's, so that what is held back for a prompt is enough."""
-
-_LOOK_AGAIN = 0.05
-"""Seconds until a call that the budget has no room for looks whether others gave some back."""
 
 
 @dataclass(slots=True)
@@ -61,9 +57,11 @@ class Broker:
     store
         Database whose table `call` is the cache; None keeps the cache in memory.
     concurrency
-        Calls under way at once.
+        Most calls under way at once.
     tries
         Tries per call.
+    limiter
+        Of the endpoint, in place of `concurrency`, where its rates are known or shared.
     """
 
     def __init__(
@@ -76,11 +74,13 @@ class Broker:
         store: Repository | None = None,
         concurrency: int = 8,
         tries: int = 5,
+        limiter: Limiter | None = None,
     ) -> None:
         self._model, self._name, self._budget, self._price = model, name, budget, price
         self._cache = CallCache(store)
         self._tries = tries
-        self._free = asyncio.Semaphore(concurrency)
+        self._limiter = limiter or Limiter(concurrency)
+        self._guess = TokenGuess()
         self._under_way: dict[str, asyncio.Task[Reply]] = {}
         self._answered = False
         self.spent = Spent()
@@ -148,15 +148,14 @@ class Broker:
         if stored is not None:
             self.spent.cached += 1
             return Reply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
-        async with self._free:
-            started = time.perf_counter()
-            try:
-                reply = await self._pay(request, as_it_comes=as_it_comes)
-            except ModelError as error:
-                self.spent.failed += 1
-                await self._keep(key, text, Reply("", ""), started, str(error) or type(error).__name__)
-                raise
-            await self._keep(key, text, reply, started, "")
+        started = time.perf_counter()
+        try:
+            reply = await self._pay(request, as_it_comes=as_it_comes)
+        except ModelError as error:
+            self.spent.failed += 1
+            await self._keep(key, text, Reply("", ""), started, str(error) or type(error).__name__)
+            raise
+        await self._keep(key, text, reply, started, "")
         return reply
 
     async def _pay(self, request: Request, *, as_it_comes: bool) -> Reply:
@@ -172,9 +171,9 @@ class Broker:
         raise TransientModelError(f"the reply was {what} ({reply.finish_reason})")
 
     async def _send(self, request: Request) -> Reply:
-        held = await self._hold(_tokens(request), request.max_tokens or OUTPUT_CAP)
+        held = await self._hold(request)
         try:
-            reply, _ = await ask_with_retries(self._model.ask, request, self._tries)
+            reply, _ = await ask_with_retries(self._try, request, self._tries)
         except FatalModelError as error:
             if not self._answered:
                 raise
@@ -190,15 +189,35 @@ class Broker:
         finally:
             self._budget.release(held)
 
-    async def _hold(self, input_tokens: int, output_tokens: int) -> Reservation:
+    async def _try(self, request: Request) -> Reply:
+        """Make one try in a place of its own, and tell the limiter what came of it."""
+        limiter = self._limiter
+        expected = sum(self._guess.guess(request)) if limiter.counts_tokens else 0
+        started = await limiter.acquire(expected)
+        try:
+            reply = await self._model.ask(request)
+        except TransientModelError as error:
+            if error.fault in (Fault.RATE_LIMIT, Fault.OVERLOADED):
+                limiter.overloaded(started, error.retry_after)
+            raise
+        finally:
+            limiter.release()
+        limiter.succeeded()
+        if expected:
+            limiter.used(expected, reply.input_tokens + reply.output_tokens)
+        self._guess.learn(request, reply.input_tokens, reply.output_tokens)
+        return reply
+
+    async def _hold(self, request: Request) -> Reservation:
         """Hold back what a call may use; calls under way may yet give back what they do not."""
+        tokens = self._guess.guess(request)
         while True:
             try:
-                return self._budget.reserve(input_tokens, output_tokens)
+                return self._budget.reserve(*tokens)
             except BudgetSpent:
                 if not self._budget.under_way:
                     raise
-                await asyncio.sleep(_LOOK_AGAIN)
+                await self._budget.changed()
 
     async def _keep(self, key: str, request: str, reply: Reply, started: float, error: str) -> None:
         price = self._price
@@ -217,7 +236,3 @@ class Broker:
                 datetime.now(UTC).isoformat(timespec="seconds"),
             )
         )
-
-
-def _tokens(request: Request) -> int:
-    return sum(len(m.content.encode()) // _BYTES_PER_TOKEN + 8 for m in request.messages)

@@ -91,8 +91,8 @@ def read_call(payload: Any, characters: int) -> Call:
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise BadCall(f"{what}: must be a text, not {type(value).__name__}")
-    # A lone surrogate is a text to Python and an error to everything that sends or stores it.
-    return value.encode(errors="replace").decode()
+    # Lone surrogates and zeros are text to Python, and errors to what sends or stores them.
+    return value.encode(errors="replace").decode().replace("\0", "?")
 
 
 def _list(value: Any, what: str) -> list[Any]:

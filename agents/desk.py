@@ -11,7 +11,7 @@ from agents.call import BadCall, read_call
 from agents.lines import line_request, read_line
 from agents.prompt import answers, make_request
 from agents.reply import read_fields
-from harness.errors import BudgetSpent, FatalModelError, ModelError, OversightError
+from harness.errors import TransientModelError
 from harness.llm.answer import letters
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Desk:
     ) -> None:
         self.items, self.replicate = items, replicate
         self.tallies = [Tally() for _ in items]
-        self.fatal: OversightError | None = None
+        self.fatal: Exception | None = None
         self._broker, self._roles, self._shape, self._sandbox = broker, roles, shape, sandbox
 
     def payloads(self) -> list[Payload]:
@@ -94,8 +94,8 @@ class Desk:
 
     async def ask(self, index: int, call: Payload) -> Payload:
         """Answer one call; what it raises, the program sees, with nothing of the host in it."""
-        if type(index) is not int or not 0 <= index < len(self.items):
-            raise RuntimeError("no such task")
+        if type(index) is not int or not 0 <= index < len(self.items) or not isinstance(call, dict):
+            raise RuntimeError("no such task or call")
         tally = self.tallies[index]
         tally.calls += 1
         limits = self._sandbox.limits
@@ -107,12 +107,13 @@ class Desk:
             return await self._ask(index, call)
         except BadCall as error:
             raise RuntimeError(str(error)) from None
-        except (BudgetSpent, FatalModelError) as error:
-            self.fatal = error
-            raise RuntimeError("stopped") from None
-        except ModelError as error:
+        except TransientModelError as error:
             tally.failed = str(error)
             raise RuntimeError("the call failed") from None
+        except Exception as error:  # noqa: BLE001  `evaluate` raises it
+            # The budget, the endpoint, the database or a fault of ours: never the program's doing.
+            self.fatal = error
+            raise RuntimeError("stopped") from None
         finally:
             tally.seconds = time.perf_counter() - tally.started
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agents.broker import Broker
 from agents.evaluate import evaluate
 from agents.sandbox import DEFAULT_LIMITS, open_sandbox
+from harness.llm.limit import Limiter
 from harness.llm.models import make_model
 from harness.llm.prepare import Target
 from harness.llm.progress import Progress
@@ -111,8 +112,7 @@ def run_workflow(
     settings, spec = plan.settings, target.spec
     model = make_model(settings)
     store.add_run(spec)
-    for used in usage(store, spec.id):
-        budget.charge(used.input_tokens, used.output_tokens)
+    budget.charge_before(usage(store, spec.id))
     left = [i for some in left_to_ask(store, spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some]
     found = items_by_id(store, left)
     broker = Broker(
@@ -121,8 +121,8 @@ def run_workflow(
         budget=budget,
         price=target.price,
         store=store,
-        concurrency=settings.concurrency,
         tries=settings.tries,
+        limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
     )
 
     async def some(portion: Sequence[Item]) -> list[Prediction]:

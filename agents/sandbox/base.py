@@ -95,10 +95,15 @@ def _read_outcome(pair: Any, limits: Limits) -> Outcome:
         case [str() as text, _] if len(text) > limits.characters:
             return Outcome(None, f"the answer is longer than {limits.characters:,} characters")
         case [str() as text, _]:
-            return Outcome(text.encode(errors="replace").decode())  # lone surrogates cannot be stored
+            return Outcome(_storable(text))
         case [None, str() as reason]:
-            return Outcome(None, reason[:_LONGEST_REASON].encode(errors="replace").decode())
+            return Outcome(None, _storable(reason[:_LONGEST_REASON]))
     return Outcome(None, "the session said nothing that can be read")
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates and zeros, which databases refuse."""
+    return text.encode(errors="replace").decode().replace("\0", "?")
 
 
 class Sandbox(Protocol):

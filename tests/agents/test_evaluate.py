@@ -13,7 +13,7 @@ from agents.program import Program
 from agents.sandbox import Limits, open_sandbox
 from agents.shape import Shape
 from agents.smoke import smoke
-from harness.errors import ProgramRefused, SandboxError
+from harness.errors import ProgramRefused, SandboxError, StoreError
 from harness.llm.model import Request
 from harness.types import PredictionStatus
 from tests.agents.helpers import ROLES, an_item, answer
@@ -74,6 +74,50 @@ def test_one_item_that_stops_the_session_does_not_harm_the_others() -> None:
     assert [p.status for p in predictions] == [OK, OK, OK, UNREADABLE, OK, OK]
     assert len(model.requests) == 6  # none was paid for again
     assert {(p.input_tokens, p.output_tokens) for p in predictions} == {(100, 10)}
+
+
+@pytest.mark.parametrize("fault", [StoreError("disk full"), ZeroDivisionError()])
+def test_a_fault_of_ours_ends_all_and_is_no_wrong_answer(fault: Exception) -> None:
+    source = program('try:\n    await task.ask(["answer"])\nexcept Exception:\n    return "A"')
+    with pytest.raises(type(fault)):
+        answer(source, Scripted(lambda _: fault))
+
+
+SENSE = {"kind": "ask", "fields": ["x"], "inputs": [], "instruction": "", "name": "", "role": ""}
+
+
+@pytest.mark.parametrize("tier", ["monty", "cpython"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(5, None, [], {"kind": 1}),
+        *(SENSE | {"fields": fields} for fields in ("x", [], [["x"]], ["x", "x"], [1], [""])),
+        *(SENSE | {"inputs": inputs} for inputs in (5, [[1, 2, 3, 4]], [["a", "b", "c", "d"]], ["x"])),
+        *(SENSE | {part: 1} for part in ("instruction", "name", "role", "choices")),
+        *(
+            SENSE | {"choices": {name: texts}}
+            for name, texts in (("x", list[object]()), ("y", ["a"]), ("x", [1]))
+        ),
+        *(SENSE | {"temperature": temperature} for temperature in (-0.5, 3, "hot", True)),
+        *(SENSE | {"examples": examples} for examples in (-1, 0.5, "all")),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_the_programs_trouble(tier: str, call: object) -> None:
+    model = Scripted()
+    try:
+        [prediction] = answer(program(f"await task.host(task.index, {call})"), model, tier=tier)
+    except SandboxError as error:
+        pytest.skip(f"the tier {tier} does not work here: {error}")
+    assert prediction.status is UNREADABLE
+    assert "RuntimeError" in prediction.reason
+    assert not model.requests
+
+
+def test_what_a_database_cannot_hold_is_replaced() -> None:
+    model = Scripted()
+    source = program('await task.ask(["x"], [task], "a" + chr(0))\nreturn "b" + chr(0)')
+    assert answer(source, model)[0].raw == "b?"
+    assert model.requests[0].messages[-1].content.endswith("a?\n")
 
 
 def test_a_reply_with_its_fields_in_another_order_unpacks_as_asked() -> None:

@@ -37,8 +37,12 @@ def test_a_workflow_is_a_model_to_everything_after_it(
         cot = oversight("run", "--workflow", "cot", "--model", "m")["workflows"]["m/cot"]
         assert cot["run"] != result["run"]
         assert len(server.prompts) == 150 + 30
+        (tmp_path / "mute.py").write_text("async def forward(task):\n    return '?'\n")
+        assert oversight("run", "--workflow", "mute.py")["workflows"]["m/mute"]["unreadable"] == 30
     estimates = oversight("estimate")["models"]
-    assert set(estimates) == {"m/cot-sc", "m/cot"}
+    assert set(estimates) == {"m/cot-sc", "m/cot", "m/mute"}
+    assert all(e["low"] == 0 for e in estimates["m/mute"]["estimates"].values())
+    assert estimates["m/mute"]["estimates"]["ml"]["high"] < 0.5
     assert estimates["m/cot-sc"]["estimates"]["ml"]["high"] == 1.0
     assert oversight("compare")
     assert Path(oversight("report")["report"]).stat().st_size > 10_000
