@@ -9,7 +9,8 @@ from agents.run import Plan, run_workflow
 from agents.sandbox import gate, open_sandbox
 from agents.setting import read_setting
 from harness.cli.common import study_items
-from harness.cli.run import lines, study_prices, summary
+from harness.cli.costs import study_prices
+from harness.cli.run import lines, summary
 from harness.errors import ConfigError
 from harness.llm.cost import Budget
 from harness.llm.prepare import priced

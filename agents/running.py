@@ -13,7 +13,7 @@ from agents.loop import Ended, search
 from agents.meta import Optimiser
 from agents.recombine import Recombine, Wordings
 from agents.session import model_name, open_bench
-from harness.cli.run import study_prices
+from harness.cli.costs import study_prices
 from harness.errors import BudgetSpent, ConfigError
 from harness.llm.cost import Budget
 from harness.llm.models import make_model

@@ -53,6 +53,7 @@ class _Connection(asyncio.Protocol):
             if not self._state[0]:
                 self._state[0] = asyncio.get_running_loop().time()
             self._state[1] += 1
+            self._state[2] = asyncio.get_running_loop().time()
             if self._latency:
                 asyncio.get_running_loop().call_later(self._latency, self._transport.write, _OK)
             else:
@@ -61,7 +62,7 @@ class _Connection(asyncio.Protocol):
 
 @dataclass(frozen=True)
 class Loopback:
-    """`first` is when the first call came (CLOCK_MONOTONIC), `calls` how many came."""
+    """`first` and `last` are when the first and the last call came (CLOCK_MONOTONIC), `calls` how many."""
 
     url: str
     state: Any
@@ -69,6 +70,10 @@ class Loopback:
     @property
     def first(self) -> float:
         return float(self.state[0])
+
+    @property
+    def last(self) -> float:
+        return float(self.state[2])
 
     @property
     def calls(self) -> int:
@@ -90,7 +95,7 @@ def _serve(latency: float, port: Any, state: Any) -> None:
 def loopback(latency: float = 0.0) -> Iterator[Loopback]:
     """Run a server until the end of the block."""
     context = mp.get_context("spawn")
-    port, state = context.Queue(), context.Array("d", 2)
+    port, state = context.Queue(), context.Array("d", 3, lock=False)
     process = context.Process(target=_serve, args=(latency, port, state), daemon=True)
     process.start()
     try:

@@ -23,9 +23,9 @@ from harness.errors import BadInput, ConfigError
 from harness.store.book import Book
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
-from harness.types import Question
 from protocols import label_verbs as verbs_of_desk
 from protocols import panel_verbs
+from protocols.asked import questions_in
 from protocols.experts import read_roster
 from protocols.label_studio.exported import read_label_studio_export
 from protocols.offline import export_questions, read_answers
@@ -113,7 +113,7 @@ def _export(args: argparse.Namespace, study: Study) -> int:
     if args.ratings:
         raise BadInput("--ratings is for panels; this study asks yes or no")
     with Repository(study.store_url) as store:
-        items, questions, answers = store.items(), _routed(store), store.answers()
+        items, questions, answers = store.items(), questions_in(store), store.answers()
     answered = [a.question.id for a in answers]
     paths = export_questions(questions, {i.id: i for i in items}, answered, args.folder, args.format)
     names = [str(path) for path in paths]
@@ -125,7 +125,7 @@ def _export(args: argparse.Namespace, study: Study) -> int:
 def _import(args: argparse.Namespace, study: Study) -> int:
     files = [Path(name) for name in args.files]
     with Repository(study.store_url) as store:
-        questions = _routed(store)
+        questions = questions_in(store)
         if args.label_studio:
             roster = read_roster(study.path(study.experts.roster))
             items = {item.id: item for item in store.items()}
@@ -142,7 +142,7 @@ def _simulate(args: argparse.Namespace, study: Study) -> int:
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Repository(study.store_url) as store:
-        questions = _routed(store)
+        questions = questions_in(store)
         truth = study_truth(study, args.key, store.items())
         experts = SimulatedExperts(
             truth,
@@ -155,10 +155,3 @@ def _simulate(args: argparse.Namespace, study: Study) -> int:
         new = store.add_answers(experts.answer(q for q in questions if q.id not in done))
     emit(args, {"new": new}, f"{new} questions answered by simulated experts")
     return 0
-
-
-def _routed(store: Repository) -> list[Question]:
-    questions = store.questions()
-    if not questions:
-        raise BadInput("no questions yet; draw them with: oversight label route")
-    return questions

@@ -111,7 +111,7 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 
 
 def _check_watch(args: argparse.Namespace, study: Study) -> None:
-    if args.every <= 0 or not 0 < (args.until_width or 1) <= 1:
+    if args.every <= 0 or (args.until_width is not None and not 0 < args.until_width <= 1):
         raise BadInput("--every must be above 0 and --until-width in (0, 1]")
     if args.webhook is not None and not 0 <= args.webhook <= 65535:
         raise BadInput(f"--webhook must be a port, from 0 (any free one) to 65535, is {args.webhook}")

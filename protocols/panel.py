@@ -31,7 +31,7 @@ class RandomPanel:
     """Every item to n annotators, drawn uniformly without replacement.
 
     An item's draw depends on the seed and its id alone: items added later change no earlier one.
-    Loads vary as draws do; capacities are not looked at (use `BalancedPanel`).
+    Loads vary as draws do.
 
     Parameters
     ----------

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from harness.cli.common import study_items
 from harness.cli.output import emit
-from harness.errors import BadInput, ConfigError
+from harness.errors import ConfigError
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
+from protocols.asked import assignments_in
 from protocols.experts import read_roster
 from protocols.label_studio.exported import read_label_studio_export
 from protocols.panel_files import export_assignments, read_panel, write_ratings
@@ -20,26 +21,27 @@ if TYPE_CHECKING:
     import argparse
 
     from harness.config import Study
-    from harness.types import Assignment
 
 
 def route(args: argparse.Namespace, study: Study) -> int:
     """Give every item to its annotators, and store who has what."""
     items = study_items(study)
-    plan = panel_of(study, read_roster(study.path(study.experts.roster)))
+    roster = read_roster(study.path(study.experts.roster))
+    plan = panel_of(study, roster)
     with Repository(study.store_url) as store:
         if store.questions():
             raise ConfigError("this study has yes/no questions already: start a new study for a panel")
         panel = PanelRatings(store)
-        drawn = next_assignments(plan, items, panel.assignments())
+        drawn = next_assignments(plan, items, panel.assignments(), roster)
         store.add_items(items)
         new = panel.add_assignments(drawn)
     loads = Counter(a.annotator for a in drawn)
-    text = f"{len(items)} items, {plan.n} of {len(plan.annotators)} annotators each: {len(drawn)} ratings to "
-    text += (
+    text = (
+        f"{len(items)} items, {plan.n} of {len(plan.annotators)} annotators each: {len(drawn)} ratings to "
         f"give ({new} new), {min(loads.values())} to {max(loads.values())} a person; next: oversight label "
+        "export, or push"
     )
-    emit(args, {"assignments": len(drawn), "new": new, "experts": dict(loads)}, text + "export, or push")
+    emit(args, {"assignments": len(drawn), "new": new, "experts": dict(loads)}, text)
     return 0
 
 
@@ -47,7 +49,7 @@ def export(args: argparse.Namespace, study: Study) -> int:
     """Write the open assignments, one file per annotator, or the ratings that are there."""
     with Repository(study.store_url) as store:
         panel, items = PanelRatings(store), {i.id: i for i in store.items()}
-        given, ratings = _given(panel), panel.ratings()
+        given, ratings = assignments_in(store), panel.ratings()
         rated = {c.assignment.id for c in panel.choices()}
     if args.ratings:
         write_ratings(ratings, args.ratings)
@@ -65,7 +67,7 @@ def import_(args: argparse.Namespace, study: Study) -> int:
     files = [Path(name) for name in args.files]
     with Repository(study.store_url) as store:
         panel, items = PanelRatings(store), {i.id: i for i in store.items()}
-        given = _given(panel)
+        given = assignments_in(store)
         if args.label_studio:
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, given, items, roster)
@@ -75,13 +77,6 @@ def import_(args: argparse.Namespace, study: Study) -> int:
             read, new = len(choices), panel.add_choices(choices)
     emit(args, {"answers": read, "new": new}, f"{read} ratings read, {new} new; next: oversight agree")
     return 0
-
-
-def _given(panel: PanelRatings) -> list[Assignment]:
-    given = panel.assignments()
-    if not given:
-        raise BadInput("no assignments yet; draw them with: oversight label route")
-    return given
 
 
 ACTIONS = {"route": route, "export": export, "import": import_}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from harness.cli.summary import newest_runs
@@ -105,12 +106,15 @@ def panel_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
 
 
 def next_assignments(
-    plan: BalancedPanel | RandomPanel, items: Sequence[Item], stored: Sequence[Assignment]
+    plan: BalancedPanel | RandomPanel, items: Sequence[Item], stored: Sequence[Assignment], roster: Roster
 ) -> list[Assignment]:
     """Draw; what was drawn before must come out again.
 
     Raises
     ------
+    DataError
+        If an annotator would get more items than the roster allows. Nobody takes their place: that
+        would bend the propensities.
     ConfigError
         If annotators, seed or rule have changed, or (balanced blocks, which are one draw) the items.
     """
@@ -123,5 +127,14 @@ def next_assignments(
                 f"seed {old.seed}; protocol, seed, annotators and annotators_per_item cannot change once "
                 'items are given, nor the items of balanced blocks ("panel-random" takes more): start a new '
                 "study"
+            )
+    loads = Counter(a.annotator for a in drawn)
+    for expert in roster.experts:
+        if expert.capacity is not None and loads[expert.name] > expert.capacity:
+            raise DataError(
+                f"expert {expert.name!r} would rate {loads[expert.name]} items, the capacity is "
+                f"{expert.capacity}; raise it, add annotators or rate fewer items",
+                file=roster.file,
+                field="capacity",
             )
     return drawn

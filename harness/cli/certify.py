@@ -139,12 +139,20 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
     from rich.table import Table
 
     people = str(found.annotators) if found.annotators else "varying"
-    head = f"model = aggregate on {found.L:.4f} of {found.N} items · annotators per item: {people}"
-    table = Table("the average annotator is at most", "bound", "confidence that the model is above")
+    head = (
+        f"model = aggregate on {found.L:.4f} of {found.N} items, at least {found.L_low:.4f} at "
+        f"{found.level:.0%} · annotators per item: {people}"
+    )
+    table = Table(
+        "the average annotator is at most",
+        "bound",
+        f"at {found.level:.0%}",
+        "confidence that the model is above",
+    )
     for name, c in found.against.items():
         holds = name in found.holds
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
-        table.add_row(_CEILINGS[name], f"{c.bound:.4f}", f"{c.confidence:.5f}{mark}")
+        table.add_row(_CEILINGS[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
         scores.add_row(label, number(value, 4))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.config import STUDY_FILE, Study, read_study
-from harness.datasets import ItemMapping, read_items, read_key, read_preset
-from harness.datasets.items import items_from_rows
-from harness.datasets.rows import read_hub
+from harness.datasets import ItemMapping, read_key, read_preset
+from harness.datasets.items import iterate_items
+from harness.datasets.rows import read_hub, read_rows
 from harness.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from harness.types import Item
 
@@ -28,10 +29,15 @@ def study_of(args: argparse.Namespace) -> Study:
 
 def study_items(study: Study) -> list[Item]:
     """Read the items that study.toml describes."""
+    return list(stream_items(study))
+
+
+def stream_items(study: Study) -> Iterator[Item]:
+    """Read the same items one by one; the last may not be good although the first were."""
     section = study.items
     if section.preset:
         file = study.path(section.file) if section.file else None
-        return read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0]
+        return iter(read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0])
     mapping = ItemMapping(
         text=section.text,
         id=section.id,
@@ -42,11 +48,19 @@ def study_items(study: Study) -> list[Item]:
         seed=study.study.seed,
     )
     if section.file:
-        items = read_items(study.path(section.file), mapping)
+        path = study.path(section.file)
+        items = iterate_items(read_rows(path), mapping, str(path))
     else:
         rows = read_hub(section.hub or "", config=section.hub_config, split=section.split)
-        items = items_from_rows(rows, mapping, section.hub or "")
-    return items[: section.limit]
+        items = iterate_items(rows, mapping, section.hub or "")
+    return _limited(items, section.limit)
+
+
+def _limited(items: Iterator[Item], limit: int | None) -> Iterator[Item]:
+    """Pass on the first so many, but look at all: a bad row counts wherever it stands."""
+    for number, item in enumerate(items):
+        if limit is None or number < limit:
+            yield item
 
 
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:

@@ -37,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--counts", help="estimate from counts alone: a JSON object with K, S_o, n_o, S_c, n_c")
     add("--interval", help="kind of interval (default: the study's, exact)")
     add("--level", type=float, help="confidence level (default: the study's, 0.95)")
-    add("--strata", metavar="COLUMN", help="estimate by this column of the items and weight the strata")
+    add(
+        "--strata",
+        metavar="COLUMN",
+        help="estimate by this column of the items, or by the model's confidence, and weight the strata",
+    )
     add("--panel", metavar="FILE", help="strata by how certain a panel's vote is, from its ratings")
     add("--published", action="store_true", help="use the paper's own conventions")
     add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
@@ -74,6 +78,8 @@ def _from_study(args: argparse.Namespace) -> int:
                 "undefined": model.undefined,
                 "checks": [asdict(check) for check in model.checks],
                 "truth": model.truth,
+                "usd": model.usd,
+                "usd_per_correct": model.usd_per_correct,
             }
             for model in report.models
         },

@@ -52,6 +52,7 @@ protocol = "partitioned"       # every item to one expert, drawn uniformly over 
 
 [prompt]
 # template = "prompt.txt"      # fields: $text $options $names $letters; built-in one if left out
+# system = "system.txt"        # system prompt
 # max_words = 200              # show at most so many words of a text
 
 [models.small]
@@ -65,10 +66,13 @@ max_tokens = 12
 # model = "gpt-5-mini"
 # api_key_env = "OPENAI_API_KEY"   # the key is read from this environment variable, never from here
 # concurrency = 8
+# structured = "auto"              # answer in a JSON Schema where the endpoint can
+# samples = 1                      # several answers per item are put to a vote
+#     python = "module:function"   # or command = ["./program"], in place of an endpoint
 
 [estimate]
 level = 0.95
-# strata = "subject"           # estimate by this column and weight the strata
+# strata = "subject"           # estimate by this column, or by "confidence", and weight the strata
 # panel = "ratings.csv"        # instead: by how certain a panel's vote on each item is
 """
 

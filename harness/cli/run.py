@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.common import add_study, study_items, study_of
+from harness.cli.common import add_study, stream_items, study_of
 from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.prompts import system_of, template_of
@@ -48,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run every model asked for; 1 if any item failed."""
+    from harness.cli.costs import study_prices
+
     study = study_of(args)
     if args.workflow:
         # Named as a string: nothing here imports upwards.
@@ -56,9 +58,8 @@ def run(args: argparse.Namespace) -> int:
         return 1 if any(result["failed"] for result in results.values()) else 0
     targets = study_targets(study, args.model)
     prices = study_prices(study)
-    items = study_items(study)
     with Repository(study.store_url) as store:
-        ids = store.add_items(items)
+        ids = store.add_items(stream_items(study))
         if args.dry_run:
             return _dry_run(args, store, ids, targets, prices)
         if args.batch:
@@ -90,14 +91,6 @@ def study_targets(study: Study, names: list[str] | None) -> list[Target]:
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
     settings = {name: study.model(name) for name in dict.fromkeys(names or study.models)}
     return [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
-
-
-def study_prices(study: Study) -> PriceTable:
-    """Read the price table of a study; an empty one if it has none."""
-    from harness.llm.cost import read_prices
-
-    path, named = study.price_file
-    return read_prices(path, required=named)
 
 
 def _dry_run(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from harness.cli.costs import cost_per_correct, run_cost, study_prices
 from harness.cli.estimating import Options, estimate_model, headline
 from harness.datasets.ratings import read_ratings
 from harness.errors import BadInput, EstimateError
 from harness.estimate import checks
+from harness.estimate.by_confidence import confidence_strata
 from harness.labels import decode
 from harness.panel.ratings import panel_of
 from harness.panel.strata import certainty_strata
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from harness.config import Study
     from harness.store.repository import Repository
     from harness.types import Answer, Estimate, Item, Label, Prediction, Question
+
+CONFIDENCE = "confidence"
+"""As a column of strata: the model's own confidence, unless the items have a column of that name."""
 
 _CURVE_POINTS = 24
 _EXAMPLES = 12
@@ -69,15 +74,21 @@ def summarise(
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
     chosen = newest_runs(store.runs(), runs)
+    by_confidence = study.estimate.strata == CONFIDENCE and CONFIDENCE not in items[0].meta
     data = _Collected(
         items,
         answers,
         protocols=frozenset(q.protocol for q in questions),
         asked=frozenset(q.item_id for q in questions),
-        strata=_strata(items, study),
+        strata=None if by_confidence else _strata(items, study),
+        by_confidence=by_confidence,
         options=options or Options(study.estimate.interval, study.estimate.level),
     )
-    models = tuple(_model(run, store.predictions(run["id"]), data, truth, curve=curve) for run in chosen)
+    prices = study_prices(study)
+    models = tuple(
+        _model(run, store.predictions(run["id"]), data, truth, run_cost(store, run, prices), curve=curve)
+        for run in chosen
+    )
     return StudyReport(
         name=study.study.name,
         seed=study.study.seed,
@@ -103,6 +114,7 @@ class _Collected:
     protocols: frozenset[str]
     asked: frozenset[str]
     strata: dict[str, str] | None
+    by_confidence: bool
     options: Options
 
 
@@ -128,11 +140,14 @@ def _model(
     predictions: Sequence[Prediction],
     data: _Collected,
     truth: Mapping[str, int] | None,
+    usd: float | None,
     *,
     curve: bool,
 ) -> ModelReport:
     predicted = {p.item_id for p in predictions}  # a run that is under way has fewer items
     labels = decode(a for a in data.answers if a.question.item_id in predicted)
+    if data.by_confidence:
+        data = replace(data, strata=confidence_strata(predictions, len(labels)))
     how = (data.protocols, data.asked, data.strata, data.options)
     estimates, undefined = estimate_model(predictions, labels, *how)
     refuted = _refuted(predictions, data.items, data.answers)
@@ -152,6 +167,8 @@ def _model(
         refuted_total=len(refuted),
         input_tokens=sum(p.input_tokens for p in predictions),
         output_tokens=sum(p.output_tokens for p in predictions),
+        usd=usd,
+        usd_per_correct=cost_per_correct(usd, predictions, estimates),
         truth=None if truth is None else true_accuracy(predictions, truth),
     )
 
@@ -198,7 +215,7 @@ def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -
 
 
 def _reasons(predictions: Iterable[Prediction], status: PredictionStatus) -> dict[str, int]:
-    return dict(Counter(p.reason for p in predictions if p.status == status).most_common())
+    return dict(Counter(p.kind for p in predictions if p.status == status).most_common())
 
 
 def _refuted(

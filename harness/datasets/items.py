@@ -15,7 +15,7 @@ from harness.seeding import derive_seed
 from harness.types import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _MISSING = (None, "")
@@ -81,7 +81,11 @@ def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: 
 
 def items_from_rows(rows: Iterable[Row], mapping: ItemMapping, source: str) -> list[Item]:
     """Turn rows into items; see `read_items`."""
-    items: list[Item] = []
+    return list(iterate_items(rows, mapping, source))
+
+
+def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[Item]:
+    """Turn rows into items one by one; see `read_items`."""
     seen: dict[str, int] = {}
     for row in rows:
         item = _item(row, mapping)
@@ -89,10 +93,9 @@ def items_from_rows(rows: Iterable[Row], mapping: ItemMapping, source: str) -> l
             hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
             raise row.error(mapping.id, f"the id {item.id!r} was used in line {seen[item.id]}{hint}")
         seen[item.id] = row.line
-        items.append(item)
-    if not items:
+        yield item
+    if not seen:
         raise DataError("there are no items in it", file=source)
-    return items
 
 
 def fold(option: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,21 +71,23 @@ def read_hub(name: str, *, config: str | None = None, split: str = "test") -> It
         yield Row(f"{name}/{split}", number, fields)
 
 
-def _text(path: Path) -> str:
+def _lines(path: Path) -> Iterator[str]:
+    """Decode a text line by line, so that a file of any length takes little memory."""
+    number = 0
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError) as error:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        message = "not UTF-8; save the file with UTF-8 encoding"
+        raise DataError(message, file=path, line=number) from None
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError("not UTF-8; save the file with UTF-8 encoding", file=path, line=line) from None
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    reader = csv.reader(_lines(path), strict=True)
     try:
         header = next(reader, None)
         if not header:
@@ -106,7 +108,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def _jsonl_rows(path: Path) -> Iterator[Row]:
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
         try:

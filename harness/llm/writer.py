@@ -49,7 +49,9 @@ class Writer(Generic[Row]):
         """
         self._rows.append(row)
         if len(self._rows) >= self._enough:
-            self._flush()
+            error = self._flush()
+            if error is not None:
+                raise error
             return
         if self._timer is None:
             self._timer = self._loop.call_later(_LINGER, self._flush)
@@ -62,9 +64,12 @@ class Writer(Generic[Row]):
 
     def __exit__(self, *_: object) -> None:
         """Store what has gathered, whatever ended the work."""
-        self._flush()
+        error = self._flush()
+        if error is not None:
+            raise error
 
-    def _flush(self) -> None:
+    def _flush(self) -> Exception | None:
+        """Write what has gathered and wake whoever waits for it; return what went wrong."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -74,9 +79,7 @@ class Writer(Generic[Row]):
         try:
             if rows:
                 self._write(rows)
-        except Exception as raised:
-            if not waiting:  # nobody else would hear of it
-                raise
+        except Exception as raised:  # noqa: BLE001  whatever it is, everybody who waits must hear of it
             error = raised
         for stored in waiting:
             if stored.done():  # its worker was cancelled
@@ -85,3 +88,4 @@ class Writer(Generic[Row]):
                 stored.set_result(None)
             else:
                 stored.set_exception(error)
+        return error

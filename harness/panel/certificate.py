@@ -79,6 +79,8 @@ class Certainty:
     ----------
     ceiling
         One of `CEILINGS`; `bound` is its estimate.
+    high
+        Its upper confidence bound, one-sided, at the level asked for.
     confidence
         S above, within [0, 1).
     split
@@ -89,13 +91,14 @@ class Certainty:
 
     ceiling: str
     bound: float
+    high: float
     confidence: float
     split: float | None
     tails: tuple[str, str]
 
 
-def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS) -> dict[str, Certainty]:
-    """Confidence against every ceiling named.
+def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0.95) -> dict[str, Certainty]:
+    """Confidence against every ceiling named; `level` is that of its own upper bound.
 
     Raises
     ------
@@ -108,8 +111,27 @@ def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS) -> dict[str, Certai
     found = {}
     for name in ceilings:
         bound, p_U, tail_U = makers[name](e)
-        found[name] = _against(name, bound, p_L, p_U, (tail_L, tail_U))
+        high = _where(p_U, 1 - level, bound, 1.0)
+        confidence, split = _against(p_L, p_U)
+        found[name] = Certainty(name, bound, high, confidence, split, (tail_L, tail_U))
     return found
+
+
+def lower_bound(e: Evidence, level: float = 0.95) -> float:
+    """Lower confidence bound of L, one-sided: the least u with p_L(u) above 1 − level."""
+    _check(e)
+    p_L, _ = lower_tail(e)
+    return _where(p_L, 1 - level, e.L, 0.0)
+
+
+def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
+    """The u at which p, which falls from the likely end to the other, passes α; an end if it does not."""
+    if p(likely) <= alpha:
+        return likely
+    if p(unlikely) > alpha:
+        return unlikely
+    low, high = sorted((likely, unlikely))
+    return float(optimize.bisect(lambda u: _sign(p(u) - alpha), low, high, xtol=1e-9))
 
 
 def lower_tail(e: Evidence) -> tuple[PValue, str]:
@@ -186,8 +208,8 @@ def _different(all_pairs: float, m: int) -> float:
     return max(0.0, (all_pairs * m - 1) / (m - 1))
 
 
-def _against(name: str, bound: float, p_L: PValue, p_U: PValue, tails: tuple[str, str]) -> Certainty:
-    """S against one ceiling: p_L rises and p_U falls in u, so their larger is least where they cross."""
+def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
+    """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
     low, high = 0.0, 1.0
     if p_L(high) <= p_U(high):  # p_U stays above: even u = 1 is not refuted better
         u = high
@@ -195,7 +217,7 @@ def _against(name: str, bound: float, p_L: PValue, p_U: PValue, tails: tuple[str
         u = float(optimize.bisect(lambda t: _sign(p_L(t) - p_U(t)), low, high, xtol=1e-12))
     p = min(max(p_L(v), p_U(v)) for v in (max(low, u - 1e-10), u, min(high, u + 1e-10)))
     confidence = max(0.0, 1 - 2 * p)
-    return Certainty(name, bound, confidence, u if confidence > 0 else None, tails)
+    return confidence, u if confidence > 0 else None
 
 
 def _sign(value: float) -> float:

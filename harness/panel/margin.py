@@ -3,7 +3,8 @@
 S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): what is left of certainty after two
 Hoeffding bounds that share the margin between L and U.
 
-Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), section 2.5, Algorithms 1 and 2. Both
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), Theorems 5 and 6 and section 2.5,
+Algorithms 1 and 2. Both
 choose the split after seeing L and U, so S is a score: the guarantee is P(S ≥ 1 − α) ≤ 2α, not α.
 `certificate` gives one that holds. Published OMS is 100 gradient steps of 1e-4 from t_u = (L − U)/2; it
 has not converged at N = 10,000, and the published code keeps HMS where that is below 0, although the
@@ -17,6 +18,24 @@ import math
 from scipy import optimize
 
 from harness.errors import EstimateError
+
+
+def sample_upper(U: float, N: int, delta: float) -> float:
+    """√(t + U²), t = √(ln(1/δ)/2N): above the annotators' accuracy with probability ≥ 1 − δ (Theorem 5)."""
+    _check(1.0, U, N)
+    return min(1.0, math.sqrt(_deviation(N, delta) + U * U))
+
+
+def sample_lower(L: float, N: int, delta: float) -> float:
+    """L − √(ln(1/δ)/2N): below the model's accuracy with probability ≥ 1 − δ (Theorem 6)."""
+    _check(L, 0.0, N)
+    return max(0.0, L - _deviation(N, delta))
+
+
+def _deviation(N: int, delta: float) -> float:
+    if not 0 < delta < 1:
+        raise EstimateError(f"delta must lie in (0, 1), is {delta}")
+    return math.sqrt(math.log(1 / delta) / (2 * N))
 
 
 def score(t_u: float, L: float, U: float, N: int) -> float:

@@ -16,7 +16,7 @@ from harness.errors import EstimateError
 from harness.panel.aggregate import agreement_with, plurality, weighted_votes
 from harness.panel.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.ceiling import Ceiling, ceilings, empirical
-from harness.panel.certificate import ASSUMPTIONS, WHOLE, Certainty, Evidence, certify
+from harness.panel.certificate import ASSUMPTIONS, WHOLE, Certainty, Evidence, certify, lower_bound
 from harness.panel.dawid_skene import dawid_skene, label_counts
 from harness.panel.direct import DirectPlan, direct_plan, disagreement_rate
 from harness.panel.margin import heuristic_score, optimal_score, published_score
@@ -63,7 +63,8 @@ def superhuman_from_counts(
             f"annotators must be at least 2, is {annotators}: one annotator agrees with nobody"
         )
     e = Evidence(L, U_e * U_e, N, annotators, classes)
-    return _decide(e, certify(e), level, disagreement, None, (), fixed=False)
+    _check_level(level)
+    return _decide(e, certify(e, level=level), level, disagreement, None, (), fixed=False)
 
 
 def superhuman(
@@ -125,7 +126,8 @@ def superhuman(
     )
     if test not in TESTS:
         raise EstimateError(f"test must be one of {', '.join(TESTS)}, is {test!r}")
-    against = certify(evidence)
+    _check_level(level)
+    against = certify(evidence, level=level)
     if test == "paired":
         against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
     flags = _flags(votes, aggregate)
@@ -148,7 +150,7 @@ def _paired(
     found = {}
     for name, (x, tangent) in how.items():
         confidence = one_mean_confidence(hits, x, tangent, seed=seed, level=level)
-        found[name] = Certainty(name, against[name].bound, confidence, None, ("betting", "betting"))
+        found[name] = replace(against[name], confidence=confidence, split=None, tails=("betting", "betting"))
     return found
 
 
@@ -179,6 +181,11 @@ def _flags(votes: IntArray, aggregate: str) -> tuple[str, ...]:
     return tuple(flags)
 
 
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise EstimateError(f"level must lie in (0, 1), is {level}")
+
+
 def _decide(
     e: Evidence,
     against: Mapping[str, Certainty],
@@ -189,8 +196,6 @@ def _decide(
     *,
     fixed: bool,
 ) -> Superhuman:
-    if not 0 < level < 1:
-        raise EstimateError(f"level must lie in (0, 1), is {level}")
     holds, why_not = holding(check, fixed=fixed)
     flags = (*why_not, *flags)
     # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
@@ -201,6 +206,7 @@ def _decide(
         plans = tuple(direct_plan(disagreement, w, level=level) for w in WIN_SHARES)
     return Superhuman(
         L=e.L,
+        L_low=lower_bound(e, level),
         U_e=U_e,
         U_t=against["U_t"].bound,
         U_star=against["U_star"].bound,

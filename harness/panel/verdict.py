@@ -20,7 +20,8 @@ class Superhuman:
     Attributes
     ----------
     L
-        Lower bound of the model's accuracy: its agreement with the aggregate.
+        Lower bound of the model's accuracy: its agreement with the aggregate; `L_low` the lower confidence
+        bound of that, one-sided at `level`.
     U_e, U_t, U_star, U_panel
         Upper bounds of the average annotator's (`ceiling`).
     hms, oms, oms_exact
@@ -44,6 +45,7 @@ class Superhuman:
     """
 
     L: float
+    L_low: float
     U_e: float
     U_t: float
     U_star: float

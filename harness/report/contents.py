@@ -47,7 +47,11 @@ class ModelReport:
     curve
         (number of answers so far, estimate from them), in order of arrival.
     unreadable, failed
-        Reason → number of predictions.
+        Kind of reason → number of predictions.
+    usd
+        What the run cost; None if the price is unknown.
+    usd_per_correct
+        Dollars per right answer and the ends of its interval (None: no upper end); None without a cost.
     truth
         Accuracy by the sealed key, where it was opened.
     """
@@ -68,6 +72,8 @@ class ModelReport:
     input_tokens: int
     output_tokens: int
     truth: float | None = None
+    usd: float | None = None
+    usd_per_correct: tuple[float, float, float | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

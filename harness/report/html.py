@@ -65,7 +65,7 @@ def page_template(name: str) -> Template:
         import jinja2
         import matplotlib  # noqa: F401  all pages have plots
 
-        from harness.report.table import method, percent
+        from harness.report.table import cost, method, percent
     except ImportError as error:
         raise ConfigError(f"the report page needs: pip install 'oversight[report]' ({error})") from None
     environment = jinja2.Environment(
@@ -76,6 +76,7 @@ def page_template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
+    environment.filters["cost"] = cost
     environment.filters["method"] = method
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
     return environment.get_template(name)

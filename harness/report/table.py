@@ -67,6 +67,8 @@ def notes(model: ModelReport) -> list[str]:
         ]
         if parts:
             lines.append(f"{model.name}: {', '.join(parts)}")
+    if model.usd_per_correct is not None:
+        lines.append(f"{model.name}: {cost(model)}")
     lines += [f"{model.name}: {name}: {reason}" for name, reason in model.undefined.items()]
     failed = [c for c in model.checks if not c.passed]
     lines += [f"{model.name}: check {c.name!r}: {c.message}" for c in failed]
@@ -75,6 +77,18 @@ def notes(model: ModelReport) -> list[str]:
     if any(e.value != e.clipped for e in model.estimates.values()):
         lines.append("* outside 0–100 % before clipping for display")
     return lines
+
+
+def cost(model: ModelReport) -> str:
+    """``$1.2340 in all, $0.0042 per right answer [$0.0039, $0.0046]``; empty without a price."""
+    if model.usd is None:
+        return ""
+    total = f"${model.usd:.4f} in all"
+    if model.usd_per_correct is None:
+        return total
+    each, low, high = model.usd_per_correct
+    end = "∞" if high is None else f"${high:.3g}"
+    return f"{total}, ${each:.3g} per right answer [${low:.3g}, {end}]"
 
 
 def method(estimate: Estimate) -> str:

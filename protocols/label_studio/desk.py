@@ -191,16 +191,18 @@ class Desk:
             Whether to delete the projects on the server; all that was answered is stored here.
         """
         found = self.pull(full=True)
+        left = [queue for queue in self._pushed() if not queue.closed]
+        if not delete:
+            for queue in left:
+                finish_project(self.client(queue.expert), queue, self.study.study.name)
+            last = self.pull()  # what was answered before it said so
+            new, changed = found.new + last.new, found.changed + last.changed
+            found = replace(last, new=new, changed=changed, withdrawn=found.withdrawn + last.withdrawn)
         with self._alone():
-            for queue in self._pushed():
-                if queue.closed:
-                    continue
-                client, number = self.client(queue.expert), queue.project_id or 0
+            for queue in left:
                 if delete:
-                    client.delete_project(number)
-                else:
-                    finish_project(client, queue, self.study.study.name)
-                self.campaign.save_queue(replace(queue, closed=True))
+                    self.client(queue.expert).delete_project(queue.project_id or 0)
+                self.campaign.save_queue(replace(self.campaign.queues()[queue.expert], closed=True))
         return found
 
     # --- what is here ------------------------------------------------------------------------

@@ -136,6 +136,7 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
         ("study.toml", '"panel"', '"panel-random"', "cannot change once items are given"),
         ("study.toml", '"panel"', '"partitioned"', "this study is a panel already"),
         ("experts.toml", '"ana"', '"amy"', "was given to 'ana' before"),
+        ("experts.toml", '"ana"', '"ana"\ncapacity = 14', "'ana' would rate 15 items, the capacity is 14"),
         ("notes.csv", "n0,", "m0,", "cannot change once items are given"),
     ],
 )

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,21 @@ from tests.e2e.conftest import EXPERTS, Bench
 pytestmark = pytest.mark.label_studio
 
 
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    """A small study, pushed."""
+    made = make_bench(9)
+    made.call("label", "route")
+    made.call("label", "push")
+    return made
+
+
 def hooks_of(bench: Bench) -> list[Any]:
     found = [bench.admin.do("GET", f"/api/webhooks/?project={bench.project(e)}") for e in EXPERTS]
     return [hook for hooks in found for hook in hooks]
 
 
 def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
-    bench.call("label", "push")
     command = [sys.executable, "-m", "harness.cli.main", "label", "watch", "--every", "500", "--webhook", "0"]
     started = time.monotonic()
     watch = subprocess.Popen(
@@ -52,7 +61,6 @@ def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
 
 
 def test_what_a_hook_says_is_never_read(bench: Bench) -> None:
-    bench.call("label", "push")
     bell = Bell()
     with Repository(bench.url) as store, Desk(bench.study, store) as desk:
         with hints(desk.projects(), 0, bell):
@@ -69,7 +77,6 @@ def test_what_a_hook_says_is_never_read(bench: Bench) -> None:
 
 
 def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
-    bench.call("label", "push")
     left = {"url": f"http://127.0.0.1:9{PATH}old", "project": bench.project("ana"), "send_payload": False}
     bench.admin.do("POST", "/api/webhooks/", {**left, "actions": ["ANNOTATION_CREATED"]})
     foreign = {**left, "url": "http://127.0.0.1:9/somebody-elses"}
@@ -82,7 +89,6 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
 def test_servers_that_cannot_call_say_so(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench.call("label", "push")
     with Repository(bench.url) as store, Desk(bench.study, store) as desk, hints(desk.projects(), 0, Bell()):
         port = int(re.findall(r":(\d+)/", hooks_of(bench)[0]["url"])[0])
         with pytest.raises(ConfigError, match=f"--webhook {port}: cannot listen there"):

@@ -68,6 +68,9 @@ def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
     seen = bench.call("label", "watch", "--once")
     assert (seen["open"], seen["estimates"]) == (0, {})
     assert bench.call("agree", "--bootstrap", "50")["ratings"] == 24
+    assert bench.call("label", "close")["answers"] == 24
+    shown = bench.admin.do("GET", f"/api/projects/{bench.project('ana')}")
+    assert shown["title"].startswith("(closed) ")
 
 
 def test_what_people_do_on_a_panels_server(panel_bench: Bench) -> None:

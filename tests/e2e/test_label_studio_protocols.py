@@ -136,6 +136,6 @@ def test_watch_stops_at_the_width_and_never_runs_ahead_of_the_slowest(predicted:
     wide = predicted.call("label", "watch", "--until-width", "0.9", "--every", "0.01")
     assert wide["reached"]
     assert wide["used"] == N
-    refused = predicted.call("label", "watch", "--until-width", "1.5", code=2)["error"]
-    assert "--until-width" in refused
+    for width in ("1.5", "0"):
+        assert "--until-width" in predicted.call("label", "watch", "--until-width", width, code=2)["error"]
     assert "'nobody' was not run" in predicted.call("label", "watch", "--model", "nobody", code=2)["error"]

@@ -26,6 +26,22 @@ NAMES = ("cardiology", "neurology", "vascular neurology")
         ("This patient should see vascular neurology soon.", 2),
         ("<think>A? no, B? The answer is A</think>\nC", 2),
         ("A cardiology case", 0),
+        ('{"answer": "B"}', 1),
+        ('{"answer": "neurology"}', 1),
+        ("It follows that \\boxed{B}", 1),
+        ("### neurology", 1),
+        ("A long thought, begun in the prompt.</think>\nB", 1),
+        ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>C", 2),
+        ("Options A and B are wrong, the answer is C", 2),
+        ("I'm sorry for the delay. The answer is B", 1),
+        ("The answer is (a)", 0),
+        ("Ответ: Б", 1),
+        ("答案：B", 1),
+        ("La respuesta es B", 1),
+        ("الإجابة: ج", 2),
+        ("Ｂ", 1),
+        ("Ⓑ", 1),
+        ("甲", 0),
     ],
 )
 def test_reads_the_option_that_is_named(text: str, position: int) -> None:
@@ -44,6 +60,17 @@ def test_reads_the_option_that_is_named(text: str, position: int) -> None:
         ("D", "none"),
         ("### Z", "none"),
         ("A patient with a headache.", "none"),
+        ("The answer is a heart attack", "none"),
+        ("Answer: A heart attack", "none"),
+        ("A and B", "several"),
+        ("A, C", "several"),
+        ("The answer is A and B.", "several"),
+        ("### A or B", "several"),
+        ("Ответ: В", "none"),  # third in its alphabet, yet it looks like the second
+        ('{"answer": "D"}', "none"),
+        ('{"answer": ', "malformed"),
+        ('{"reply": "A"}', "malformed"),
+        ("<|channel|>analysis<|message|>It is A", "empty"),
     ],
 )
 def test_says_why_it_cannot_read(text: str, reason: str) -> None:
@@ -55,6 +82,21 @@ def test_numbers_stand_for_more_than_26_options() -> None:
     assert letters(30)[29] == "30"
     assert parse_answer("27", options) == 26
     assert parse_answer("### 30", options) == 29
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("B", 1),
+        ("neurology\nNote: the", 1),
+        ("### C\nand", 2),
+        ("The answer is A", None),
+        ("On neurology", None),
+    ],
+)
+def test_a_cut_answer_counts_only_if_more_could_not_change_it(text: str, position: int | None) -> None:
+    found = parse_answer(text, NAMES, cut=True)
+    assert found == (Unreadable("none") if position is None else position)
 
 
 def test_options_in_other_scripts_are_read_by_their_text() -> None:

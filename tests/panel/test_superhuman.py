@@ -12,9 +12,9 @@ import pytest
 from harness.errors import EstimateError
 from harness.panel.assumptions import check_assumptions
 from harness.panel.ceiling import ceilings, pool_agreement, pool_ceiling, shuffled, theoretical
-from harness.panel.certificate import Evidence, certify
+from harness.panel.certificate import Evidence, certify, lower_bound
 from harness.panel.growth import growth
-from harness.panel.margin import heuristic_score, optimal_score, published_score
+from harness.panel.margin import heuristic_score, optimal_score, published_score, sample_lower, sample_upper
 from harness.panel.ratings import IntArray, panel_of_grid
 from harness.panel.superhuman import items_needed, superhuman, superhuman_from_counts
 
@@ -50,6 +50,29 @@ def test_table_3(model: tuple[float, float, int, int, int], hms: float, oms: flo
     assert round(heuristic_score(L, U, N) or 0, digits) == hms
     assert round(published_score(L, U, N) or 0, digits) == oms
     assert optimal_score(L, U, N) == pytest.approx(optimum, abs=6e-4 if hms < 0 else 6e-7)
+
+
+@pytest.mark.parametrize("model", [BERT, STRUCT, RADFORD, SEMBERT])
+def test_theorems_5_and_6_and_what_exact_tails_give(
+    model: tuple[float, float, int, int, int],
+) -> None:
+    L, U, N, *_ = model
+    upper, lower = sample_upper(U, N, 0.05), sample_lower(L, N, 0.05)
+    t = math.sqrt(math.log(20) / (2 * N))
+    assert (upper, lower) == pytest.approx((math.sqrt(t + U * U), L - t))
+    e = evidence(*model)
+    assert lower < lower_bound(e) < L
+    assert U < certify(e)["U_e"].high < upper
+    assert certify(e, ["U_e"], level=0.99)["U_e"].high > certify(e, ["U_e"])["U_e"].high
+    with pytest.raises(EstimateError, match=r"delta must lie in \(0, 1\), is 1"):
+        sample_upper(U, N, 1)
+
+
+def test_bounds_at_the_ends() -> None:
+    perfect = evidence(1.0, 1.0, 100, 3, 2)
+    assert lower_bound(perfect) == pytest.approx(0.05 ** (1 / 100), abs=1e-6)
+    assert certify(perfect)["U_e"].high == 1.0
+    assert lower_bound(evidence(0.0, 0.8, 100, 3, 2)) == 0.0
 
 
 def test_the_published_search_stops_where_the_optimum_is_positive() -> None:

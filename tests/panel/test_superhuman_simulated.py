@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from harness.panel.ceiling import empirical, pool_ceiling
-from harness.panel.certificate import Evidence, certify
+from harness.panel.certificate import Evidence, certify, lower_bound
 from harness.panel.margin import optimal_score
 from harness.panel.one_mean import one_mean_confidence, root
 from harness.panel.ratings import FloatArray, panel_of_grid
@@ -145,3 +145,24 @@ def test_certifying_by_any_ceiling_keeps_the_level(test: str) -> None:
         model = np.where(rng.random(N) < 0.97, 0, 1)
         alarms += bool(superhuman(panel_of_grid(grid, ["0", "1"]), model, pool=True, test=test).certified)
     assert alarms / runs <= 0.05
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("m", "C"), [(3, 2), (5, 3)])
+def test_coverage_of_both_bounds(m: int, C: int) -> None:
+    """One-sided, at 95 %: exact tails near it, Chernoff's above it."""
+    rng = np.random.default_rng(24)
+    runs, N, skill, held = 300, 400, 0.85, np.zeros(3)
+    agree = skill**2 + (1 - skill) ** 2 / (C - 1)
+    for _ in range(runs):
+        grid = np.where(rng.random((N, m)) < skill, 0, rng.integers(1, C, size=(N, m)))
+        votes = np.stack([(grid == c).sum(axis=1) for c in range(C)], axis=1)
+        x = float((votes * (votes - 1)).sum(axis=1).mean() / (m * (m - 1)))
+        e = Evidence(rng.binomial(N, 0.9) / N, x, N, m, C)
+        found = certify(e, ["U_e", "U_star"])
+        held += (
+            lower_bound(e) <= 0.9,
+            found["U_e"].high >= empirical(agree),
+            found["U_star"].high >= pool_ceiling(agree, C),
+        )
+    assert (held / runs >= 0.93).all()

@@ -18,7 +18,9 @@ from harness.store.campaign import QueuedTask
 from harness.types import Answer, Question, Verdict
 from protocols import label_studio_server
 from protocols.experts import Expert, Roster
+from protocols.label_studio.client import Client
 from protocols.label_studio.connection import Connection, connect
+from protocols.label_studio.hints import Bell, hints
 from protocols.label_studio.names import account_email, project_title, server_name, slug
 from protocols.label_studio.page import check_page, panel_page, same_page, verdict_page
 from protocols.label_studio.queue import new_queues, new_tasks
@@ -238,3 +240,10 @@ def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://labels.example.org")
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "t" * 40)
     assert connect().url == "https://labels.example.org"
+
+
+def test_a_server_far_away_is_not_asked_to_call() -> None:
+    far = Client(Connection("https://labels.example.org", "t" * 40))
+    refused = pytest.raises(ConfigError, match="is not on this machine, and could not call it")
+    with refused, hints([(far, 1)], 0, Bell()):
+        pass

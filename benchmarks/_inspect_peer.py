@@ -1,0 +1,34 @@
+"""Requests through inspect-ai; runs in its own environment (see `_peers`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+
+
+def main(url: str, n: int, concurrency: int) -> None:
+    os.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    from inspect_ai import Task, eval  # type: ignore[import-not-found]  # noqa: A004  its name
+    from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found]
+    from inspect_ai.solver import generate  # type: ignore[import-not-found]
+
+    samples = [Sample(input=f"question number {j} of many?", target="B") for j in range(n)]
+    begun, cpu = time.perf_counter(), time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        eval(
+            Task(dataset=MemoryDataset(samples), solver=generate()),
+            model="openai/bench",
+            model_args={"responses_api": False},
+            max_connections=concurrency,
+            max_samples=concurrency,
+            log_dir=folder,
+            display="none",
+        )
+    print(json.dumps({"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

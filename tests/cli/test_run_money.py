@@ -1,0 +1,187 @@
+"""``oversight run`` with prices, budgets, several models and changed prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.store.repository import Repository
+from harness.store.runs import samples
+from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+
+Oversight = Callable[..., Any]
+N = 40  # a call uses 7 + 3 tokens
+
+
+@pytest.fixture
+def lay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(N)))
+    Path("prices.toml").write_text(
+        "checked = 2026-11-21\n[models.m]\ninput = 1000.0\noutput = 10000.0\n"  # 3.7 cents a call
+    )
+
+    def write(server: FakeOpenAI, more: str = "", models: str = "") -> None:
+        models = models or '[models.m]\nmodel = "m"\nendpoint = "all"\nmax_tokens = 3\n'
+        Path("study.toml").write_text(
+            '[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = ["red", "green", "blue"]\n'
+            f'[endpoints.all]\nurl = "{server.url}"\nconcurrency = 4\n{models}{more}'
+        )
+
+    return write
+
+
+def test_a_dry_run_sends_nothing_and_says_what_it_would_cost(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server)
+        [found] = oversight("run", "--dry-run")["forecast"]
+        assert server.prompts == []
+        assert (found["calls"], found["output_tokens"]) == (N, 3 * N)
+        assert found["usd"] >= N * 0.037
+        assert found["usd_batch"] == pytest.approx(found["usd"] / 2)
+        assert found["checked"] == "2026-11-21"
+        lay_out(server, models='[models.x]\nmodel = "x"\nendpoint = "all"\n')
+        [unknown] = oversight("run", "--dry-run")["forecast"]
+        assert (unknown["usd"], unknown["output_tokens"]) == (None, None)
+
+
+def test_a_budget_stops_before_it_is_passed_and_the_rest_waits(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server)
+        error = oversight("run", "--budget-usd", "0.40", code=1)["error"]
+        assert "the budget of $0.4 is spent" in error
+        first = len(server.prompts)
+        assert 5 <= first <= 10  # 0.40 / 0.037 = 10.8
+        oversight("run", "--budget-usd", "0.40", code=1)  # what was spent before counts
+        assert len(server.prompts) <= 10
+        result = oversight("run", "--budget-tokens", str(20 * N))["models"]["m"]
+        assert (result["predictions"], len(server.prompts)) == (N, N)
+        assert result["usd"] == pytest.approx(N * 0.037)
+
+
+def test_a_budget_needs_a_price(lay_out: Callable[..., None], oversight: Oversight) -> None:
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server, models='[models.x]\nmodel = "x"\nendpoint = "all"\n')
+        error = oversight("run", "--budget-usd", "1", code=2)["error"]
+        assert "price, which is unknown: add the model to prices.toml" in error
+        assert server.prompts == []
+
+
+def test_ten_models_share_an_endpoint_fairly(lay_out: Callable[..., None], oversight: Oversight) -> None:
+    names = [f"m{j}" for j in range(10)]
+    models = "".join(f'[models.{m}]\nmodel = "{m}"\nendpoint = "all"\n' for m in names)
+    with fake_openai(lambda p, n: Reply("green")) as server:
+        lay_out(server, models=models)
+        results = oversight("run")["models"]
+        asked = [request["model"] for request in server.requests]
+    assert [results[m]["predictions"] for m in names] == [N] * 10
+    assert len(asked) == 10 * N
+    half = asked[: 5 * N]
+    assert max(map(half.count, names)) - min(map(half.count, names)) <= 4  # the calls under way
+    with Repository("sqlite:///study.db") as store:
+        rows = [p.item_id for run in store.runs() for p in samples(store, run["id"])]
+    assert {rows.count(f"i{j}") for j in range(N)} == {10}
+
+
+def test_a_changed_template_says_so_and_errors_alone_are_tried_again(
+    lay_out: Callable[..., None], oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(prompt: str, n: int) -> Reply:
+        return (
+            Reply(status=500, body="", headers={"Retry-After": "0"})
+            if "number 7." in prompt
+            else Reply("red")
+        )
+
+    with fake_openai(answer) as server:
+        lay_out(server, "tries = 2\n")
+        result = oversight("run", code=1)["models"]["m"]
+        assert result["failed"] == 1
+        assert result["kinds"] == {"failed: server error": 1}
+        assert len(server.prompts) == N + 1
+        server.answer = lambda prompt, n: Reply("red")
+        assert oversight("run", code=1)["models"]["m"]["asked_now"] == 0
+        assert oversight("run", "--retry-errors")["models"]["m"]["asked_now"] == 1
+        Path("prompt.txt").write_text("Which colour? $text")
+        Path("system.txt").write_text("Be brief.")
+        lay_out(server, 'tries = 2\n[prompt]\ntemplate = "prompt.txt"\nsystem = "system.txt"\n')
+        oversight("run")
+        assert len(server.prompts) == 2 * N + 2
+    with Repository("sqlite:///study.db") as store:
+        assert [run["spec"]["system"] for run in store.runs()] == ["", "Be brief."]
+
+
+def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], oversight: Oversight) -> None:
+    sure = (("red", -0.1),)
+    with fake_openai(lambda p, n: Reply("red", logprobs=sure if n % 2 else (("red", -2.0),))) as server:
+        lay_out(server, "logprobs = true\n")
+        oversight("run")
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in ("red", "green", "blue"))
+    )
+    Path("key.csv").write_text(
+        "id,label\n" + "".join(f"i{j},{'red' if j % 4 else 'blue'}\n" for j in range(N))
+    )
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", "key.csv")
+    model = oversight("estimate", "--strata", "confidence")["models"]["m"]
+    each, low, high = model["usd_per_correct"]
+    assert model["usd"] == pytest.approx(N * 0.037)
+    assert each == pytest.approx(0.037 / model["estimates"]["ml"]["estimate"])
+    assert low < each < high
+    page = Path(oversight("report")["report"]).read_text()
+    assert f"${N * 0.037:.4f} in all" in page
+    assert "per right answer" in page
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ('endpoint = "nowhere"', "is neither a URL, nor 'local', nor a name under [endpoints]"),
+        ('endpoint = "https://example.invalid/v1"', "OPENAI_API_KEY is not set"),
+        ('python = "nothing:here"', "'nothing:here' cannot be loaded"),
+        ('python = "nothing"', "models.m.python"),
+        ('command = ["no-such-program"]', "there is no program 'no-such-program'"),
+        ("extra = {stream = true}", "'stream' is set by oversight itself"),
+        ("samples = 0", "models.m.samples"),
+    ],
+)
+def test_bad_models_are_refused_before_anything_is_sent(
+    model: str,
+    message: str,
+    lay_out: Callable[..., None],
+    oversight: Oversight,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server, models=f'[models.m]\nmodel = "m"\n{model}\n')
+        assert message in oversight("run", code=2)["error"]
+        assert server.prompts == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("prices.toml", "[models.m]\ninput = 1\n", "prices.toml [models.m.output]: is missing"),
+        ("system.txt", b"\xff", "system.txt: the system prompt cannot be read"),
+        ("items.csv", b"id,text\na,\xff\n", "items.csv:2: not UTF-8"),
+        ("items.csv", "id,text\na,x\na,y\n", "items.csv:3 [id]: the id 'a' was used in line 2"),
+    ],
+)
+def test_bad_files_are_refused_before_anything_is_sent(
+    name: str, text: str | bytes, message: str, lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server, '[prompt]\nsystem = "system.txt"\n')
+        Path("system.txt").write_text("x")
+        Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        assert message in oversight("run", code=2)["error"]
+        assert server.prompts == []

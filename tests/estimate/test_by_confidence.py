@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from harness.errors import EstimateError
+from harness.estimate import accuracy
+from harness.estimate.by_confidence import confidence_strata
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
+
+K, N = 4, 2000
+
+
+def study(seed: int, n_labels: int, *, useful: bool) -> tuple[list[Prediction], list[Label], float]:
+    """A model that is right with a probability it states (or a number that means nothing)."""
+    rng = np.random.default_rng(seed)
+    sure = rng.beta(0.6, 0.6, N)
+    right = rng.random(N) < sure
+    stated = sure if useful else rng.random(N)
+    truth = rng.integers(K, size=N)
+    option = np.where(right, truth, (truth + rng.integers(1, K, size=N)) % K)
+    predictions = [Prediction(str(j), int(option[j]), confidence=float(stated[j])) for j in range(N)]
+    labels = []
+    for j in rng.choice(N, n_labels, replace=False):
+        asked = int(rng.integers(K))
+        kind = LabelKind.ORDINARY if asked == truth[j] else LabelKind.COMPLEMENTARY
+        labels.append(Label(str(j), asked, kind, K, 1 / K))
+    return predictions, labels, float(right.mean())
+
+
+def test_strata_are_about_equal_and_follow_the_confidence() -> None:
+    predictions, _, _ = study(1, 10, useful=True)
+    strata = confidence_strata(predictions, 400)
+    sizes = {s: [p.confidence for p in predictions if strata[p.item_id] == s] for s in set(strata.values())}
+    assert len(sizes) == 5
+    assert all(abs(len(members) - N / 5) <= 1 for members in sizes.values())
+    ordered = [sizes[f"confidence {j}"] for j in range(1, 6)]
+    for lower, upper in pairwise(ordered):
+        assert max(x for x in lower if x is not None) <= min(x for x in upper if x is not None)
+
+
+def test_few_labels_make_few_strata_and_ties_stay_together() -> None:
+    predictions, _, _ = study(1, 10, useful=True)
+    assert set(confidence_strata(predictions, 79).values()) == {"confidence 1"}
+    same = [Prediction(str(j), 0, confidence=0.5) for j in range(10)]
+    missing = [Prediction("x", None, PredictionStatus.UNREADABLE, "none")]
+    found = confidence_strata(same + missing, 400)
+    assert len({found[str(j)] for j in range(10)}) == 1
+    with pytest.raises(EstimateError, match="no prediction has a confidence"):
+        confidence_strata(missing, 400)
+
+
+@pytest.mark.statistical
+def test_a_good_confidence_shortens_the_interval_and_none_biases_it() -> None:
+    errors: dict[bool, list[float]] = {True: [], False: []}
+    covered, shorter = 0, 0
+    runs = 120
+    for seed in range(runs):
+        for useful in (True, False):
+            predictions, labels, truth = study(seed, 400, useful=useful)
+            strata = confidence_strata(predictions, len(labels))
+            estimate = accuracy(predictions, labels, strata=strata, interval="score")
+            errors[useful].append(estimate.value - truth)
+            if useful:
+                plain = accuracy(predictions, labels, interval="score")
+                covered += estimate.low <= truth <= estimate.high
+                shorter += estimate.high - estimate.low < plain.high - plain.low
+    for found in errors.values():
+        assert abs(np.mean(found)) <= 3.5 * np.std(found) / np.sqrt(runs)
+    assert covered >= 0.91 * runs  # 0.95 less 2 binomial standard errors
+    assert shorter >= 0.9 * runs

@@ -1,0 +1,139 @@
+"""A loopback server with the part of the OpenAI protocol that batches need: files, batches, their list."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Line = dict[str, Any]
+
+
+@dataclass
+class FakeBatches:
+    """`answer(request line)` makes the output line; None leaves it out. `steps`: looks until a batch ends."""
+
+    answer: Callable[[Line], Line | None]
+    steps: int = 0
+    end: str = "completed"
+    url: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    batches: dict[str, dict[str, Any]] = field(default_factory=dict)
+    paid: list[str] = field(default_factory=list)
+
+    def get(self, path: str) -> bytes | None:
+        if found := re.fullmatch(r"/v1/batches/([\w-]+)", path):
+            return json.dumps(self.look(found[1])).encode()
+        if found := re.fullmatch(r"/v1/files/([\w-]+)/content", path):
+            return self.files[found[1]]
+        if path == "/v1/batches":
+            data = list(self.batches.values())
+            return json.dumps({"object": "list", "data": data, "has_more": False}).encode()
+        return None
+
+    def post(self, path: str, body: bytes) -> bytes | None:
+        if path == "/v1/files":
+            return json.dumps(self.upload(body)).encode()
+        if path == "/v1/batches":
+            return json.dumps(self.create(json.loads(body))).encode()
+        if found := re.fullmatch(r"/v1/batches/([\w-]+)/cancel", path):
+            self.batches[found[1]]["status"] = "cancelling"
+            return json.dumps(self.batches[found[1]]).encode()
+        return None
+
+    def upload(self, body: bytes) -> dict[str, Any]:
+        boundary = body.split(b"\r\n", 1)[0]
+        part = next(p for p in body.split(boundary) if b'name="file"' in p)
+        name = f"file-{len(self.files)}"
+        self.files[name] = part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
+        return {
+            "id": name,
+            "object": "file",
+            "bytes": 1,
+            "created_at": 0,
+            "filename": "f",
+            "purpose": "batch",
+        }
+
+    def create(self, body: dict[str, Any]) -> dict[str, Any]:
+        name = f"batch-{len(self.batches)}"
+        self.batches[name] = {
+            "id": name,
+            "object": "batch",
+            "endpoint": body["endpoint"],
+            "input_file_id": body["input_file_id"],
+            "completion_window": body["completion_window"],
+            "metadata": body["metadata"],
+            "status": "in_progress",
+            "created_at": 0,
+            "looks": 0,
+        }
+        return self.batches[name]
+
+    def look(self, name: str) -> dict[str, Any]:
+        batch = self.batches[name]
+        batch["looks"] += 1
+        if batch["status"] in ("in_progress", "cancelling") and batch["looks"] > self.steps:
+            self._finish(batch)
+        return batch
+
+    def _finish(self, batch: dict[str, Any]) -> None:
+        lines = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
+        self.paid += [line["body"]["messages"][-1]["content"] for line in lines]
+        output = [found for found in map(self.answer, reversed(lines)) if found is not None]
+        self.files[f"out-{batch['id']}"] = "\n".join(map(json.dumps, output)).encode()
+        cancelled = batch["status"] == "cancelling"
+        batch |= {"status": "cancelled" if cancelled else self.end, "output_file_id": f"out-{batch['id']}"}
+
+
+def said(line: Line, text: str) -> Line:
+    """A line of output in which the model said `text`."""
+    message = {"role": "assistant", "content": text}
+    body = {
+        "model": line["body"]["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1_000, "completion_tokens": 100},
+    }
+    return {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
+
+
+@contextmanager
+def fake_batches(fake: FakeBatches) -> Iterator[FakeBatches]:
+    """Serve it until the end of the block."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:  # the base class wants this name
+            self._send(fake.get(self.path.partition("?")[0]))
+
+        def do_POST(self) -> None:  # the base class wants this name
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self._send(fake.post(self.path, body))
+
+        def _send(self, data: bytes | None) -> None:
+            self.send_response(404 if data is None else 200)
+            data = data or b"{}"
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            """Keep the test output clean."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    fake.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield fake
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,136 @@
+"""The Batch API against a loopback server that keeps files and batches as the real one does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.config import ModelSection
+from harness.errors import BadInput, ConfigError, FatalModelError
+from harness.llm import batch as batch_module
+from harness.llm.batch import cancel_batches, run_batches
+from harness.llm.cost import Price, PriceTable, dollars
+from harness.llm.prepare import Target
+from harness.llm.run import make_spec, run_targets
+from harness.store.repository import Repository
+from harness.store.runs import Batch, add_batch, batches, usage
+from harness.types import Item, PredictionStatus, Source
+from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
+
+PRICES = PriceTable({"big": Price(1.0, 10.0)})
+
+
+def answer(line: Line) -> Line | None:
+    prompt = line["body"]["messages"][-1]["content"]
+    if "text 1" in prompt:
+        return None
+    if "text 2" in prompt:
+        error = {"message": "no", "code": "content_filter"}
+        response = {"status_code": 400, "body": {"error": error}}
+        return {"custom_id": line["custom_id"], "response": response, "error": None}
+    if "text 3" in prompt:
+        response = {"status_code": 500, "body": {"error": {"message": "broken"}}}
+        return {"custom_id": line["custom_id"], "response": response, "error": None}
+    return said(line, "green")
+
+
+@pytest.fixture
+def store(tmp_path: Path, items: list[Item]) -> Repository:
+    store = Repository(f"sqlite:///{tmp_path / 's.db'}")
+    store.add_items(items)
+    return store
+
+
+def target(url: str, samples: int = 1) -> Target:
+    settings = ModelSection(model="big", endpoint=url, samples=samples)
+    return Target(make_spec("big", settings, "$text", None), settings)
+
+
+def collect(store: Repository, items: list[Item], asked: Target, *, wait: bool = True) -> int:
+    [(_, left)] = run_batches(store, [i.id for i in items], [asked], prices=PRICES, wait=wait, poll=0.01)
+    return left
+
+
+def test_answers_come_home_into_the_same_rows_at_half_the_price(store: Repository, items: list[Item]) -> None:
+    with store, fake_batches(FakeBatches(answer, steps=2)) as server:
+        asked = target(server.url)
+        assert collect(store, items, asked) == 0
+        found = {p.item_id: p for p in store.predictions(asked.spec.id)}
+        assert collect(store, items, asked) == 0
+        assert len(server.paid) == 6  # a finished run hands nothing over
+        cost = dollars(PRICES.models["big"], usage(store, asked.spec.id))
+    assert [found[f"i{j}"].option for j in (0, 4, 5)] == [1, 1, 1]
+    assert found["i1"].reason == "batch expired: no answer came before the batch ended"
+    assert (found["i2"].status, found["i2"].reason) == (PredictionStatus.UNREADABLE, "content filter")
+    assert found["i3"].kind == "server error"
+    assert {p.source for p in found.values()} == {Source.BATCH}
+    assert cost == pytest.approx(3 * 0.002 / 2)
+
+
+def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Repository, items: list[Item]) -> None:
+    with store, fake_batches(FakeBatches(answer, steps=3)) as server:
+        asked = target(server.url, samples=2)
+        assert collect(store, items, asked, wait=False) == 12
+        with pytest.raises(BadInput, match="12 items are in a batch that is under way"):
+            run_targets(store, [i.id for i in items], [asked], prices=PRICES)
+        assert collect(store, items, asked, wait=False) == 12
+        assert len(server.batches) == 1
+        assert collect(store, items, asked) == 0
+        assert len(server.paid) == 12
+
+
+@pytest.mark.parametrize("killed", ["before", "after"])
+def test_a_command_killed_while_handing_over_hands_over_once(
+    killed: str, store: Repository, items: list[Item]
+) -> None:
+    with store, fake_batches(FakeBatches(lambda line: said(line, "red"))) as server:
+        asked = target(server.url)
+        store.add_run(asked.spec)
+        requests = tuple((i.id, 0) for i in items)
+        add_batch(store, Batch("marker", asked.spec.id, None, "sending", requests))
+        if killed == "after":  # the server has it, but the answer to that was never noted
+            lines = b"\n".join(batch_module._lines(store, asked, Batch("", "", None, "", requests)))  # noqa: SLF001
+            server.files["file-0"] = lines
+            body = {"endpoint": "/v1/chat/completions", "input_file_id": "file-0"}
+            server.create({**body, "completion_window": "24h", "metadata": {"oversight": "marker"}})
+        assert collect(store, items, asked) == 0
+        assert len(server.batches) == 1
+        assert {p.option for p in store.predictions(asked.spec.id)} == {0}
+
+
+def test_what_is_given_up_may_be_asked_in_another_way(store: Repository, items: list[Item]) -> None:
+    with store, fake_batches(FakeBatches(answer, steps=1)) as server:
+        asked = target(server.url)
+        assert collect(store, items, asked, wait=False) == 6
+        assert cancel_batches(store, [asked], poll=0.01) == 1
+        assert batches(store, asked.spec.id, ("sending", "sent")) == []
+        assert "i1" not in {p.item_id for p in store.predictions(asked.spec.id)}
+
+
+def test_a_large_batch_becomes_several(
+    store: Repository, items: list[Item], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_module, "MOST_REQUESTS", 4)
+    monkeypatch.setattr(batch_module, "MOST_BYTES", 400)
+    with store, fake_batches(FakeBatches(lambda line: said(line, "red"))) as server:
+        asked = target(server.url)
+        assert collect(store, items, asked) == 0
+        assert len(server.batches) == 3  # four in two halves, and two
+        assert len(server.paid) == 6
+        assert len(store.predictions(asked.spec.id)) == 6
+
+
+def test_a_refused_batch_says_why_and_leaves_nothing_under_way(store: Repository, items: list[Item]) -> None:
+    with store, fake_batches(FakeBatches(answer, end="failed")) as server:
+        asked = target(server.url)
+        with pytest.raises(FatalModelError, match="the batch was refused"):
+            collect(store, items, asked)
+        assert batches(store, asked.spec.id, ("sending", "sent")) == []
+        assert store.predictions(asked.spec.id) == []
+
+
+def test_only_endpoints_have_batches(store: Repository, items: list[Item]) -> None:
+    settings = ModelSection(model="m", command=["cat"])
+    with store, pytest.raises(ConfigError, match="no Batch API behind command"):
+        collect(store, items, Target(make_spec("m", settings, "$text", None), settings))

@@ -1,0 +1,223 @@
+"""Structured answers, log-probabilities, samples, and every way to reach a model."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import harness as h
+from harness.config import ModelSection
+from harness.errors import ConfigError, Fault
+from harness.llm.confidence import answer_confidence
+from harness.llm.function_model import load_function
+from harness.llm.model import Reply as ModelReply
+from harness.llm.prompt import DEFAULT_TEMPLATE
+from harness.types import Item, Prediction, PredictionStatus
+from harness.votes import voted
+from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+
+OPTIONS = ("red", "green", "blue")
+
+
+def ask(
+    server: FakeOpenAI, items: list[Item], folder: Path, template: str = "$text of $names?", **settings: Any
+) -> list[Prediction]:
+    return h.run(
+        "fake", items, store=str(folder / "s.db"), template=template, endpoint=server.url, **settings
+    )
+
+
+def test_a_schema_is_used_where_it_is_followed_and_tried_once(items: list[Item], tmp_path: Path) -> None:
+    with fake_openai(lambda p, n: Reply('{"answer": "no"}' if n == 0 else '{"answer": "green"}')) as server:
+        found = ask(server, items, tmp_path, structured="auto")
+        assert {p.option for p in found} == {1}
+        schema = server.requests[1]["response_format"]["json_schema"]["schema"]
+        assert schema["properties"]["answer"]["enum"] == ["blue", "red", "green"]  # as they are shown
+        assert len(server.requests) == 7
+        assert ask(server, items, tmp_path, structured="auto") == found
+        assert len(server.requests) == 7
+
+
+def test_letters_are_asked_for_where_letters_are_shown(items: list[Item], tmp_path: Path) -> None:
+    with fake_openai(lambda p, n: Reply('{"answer": "no"}' if n == 0 else '{"answer": "B"}')) as server:
+        found = ask(server, items, tmp_path, DEFAULT_TEMPLATE, structured="always")
+        assert {p.option for p in found} == {0}  # B is shown second: options[0]
+        schema = server.requests[1]["response_format"]["json_schema"]["schema"]
+        assert schema["properties"]["answer"]["enum"] == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize(
+    "refusal", [Reply(status=400, body='{"error": {"message": "response_format?"}}'), Reply("Yes, it is.")]
+)
+def test_without_schemas_the_prompt_does_it(refusal: Reply, items: list[Item], tmp_path: Path) -> None:
+    with fake_openai(lambda p, n: refusal if n == 0 else Reply("green")) as server:
+        found = ask(server, items, tmp_path, structured="auto")
+        assert {p.option for p in found} == {1}
+        assert all("response_format" not in request for request in server.requests[1:])
+        with pytest.raises(ConfigError, match='structured = "always", but http'):
+            ask(server, items, tmp_path, structured="always")
+
+
+def test_log_probabilities_become_a_confidence(items: list[Item], tmp_path: Path) -> None:
+    reply = Reply("green", logprobs=((" gre", math.log(0.5)), ("en", math.log(0.8))))
+    with fake_openai(lambda p, n: reply) as server:
+        found = ask(server, items, tmp_path, logprobs=True)
+        assert [p.confidence for p in found] == [pytest.approx(0.4)] * 6
+        assert server.requests[-1]["logprobs"] is True
+    with fake_openai(lambda p, n: Reply("green")) as server:
+        assert {p.confidence for p in ask(server, items, tmp_path, logprobs=True)} == {None}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown", "expected"),
+    [
+        ((("The", -9.0), (" answer", -9.0), (" is", -9.0), (" B", -0.5), (".", -3.0)), 1, math.exp(-0.5)),
+        ((("B", -2.0), (" or", -1.0), (" B", -0.1)), 1, math.exp(-0.1)),
+        ((("gr", -0.2), ("een", -0.3), ("!", -5.0)), 1, math.exp(-0.5)),
+        ((("something else", -0.2),), 1, None),
+        ((), 1, None),
+        ((("C", float("nan")),), 2, None),
+        ((("C", float("-inf")),), 2, 0.0),
+        ((("C", 0.001),), 2, 1.0),
+    ],
+)
+def test_the_tokens_that_spell_the_answer_count(tokens: Any, shown: int, expected: float | None) -> None:
+    found = answer_confidence(tokens, OPTIONS, shown)
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_more_samples_pay_only_for_the_new_ones_and_vote(items: list[Item], tmp_path: Path) -> None:
+    said = ["green", "blue", "blue"]
+
+    def answer(prompt: str, n: int) -> Reply:
+        return Reply(said[n // 6])
+
+    with fake_openai(answer) as server:
+        assert {p.option for p in ask(server, items, tmp_path, temperature=1.0, concurrency=1)} == {1}
+        found = ask(server, items, tmp_path, temperature=1.0, concurrency=1, samples=3)
+        assert len(server.prompts) == 18
+    assert {(p.option, p.confidence, p.output_tokens) for p in found} <= {(2, 2 / 3, 9), (1, 2 / 3, 9)}
+
+
+def test_votes() -> None:
+    def sample(option: int | None, n: int, status: str = "ok") -> Prediction:
+        kind = PredictionStatus(status) if option is None else PredictionStatus.OK
+        return Prediction("i", option, kind, "x" if option is None else "", n, output_tokens=1)
+
+    def vote(*samples: Prediction) -> Prediction:
+        [found] = voted(samples)
+        return found
+
+    assert vote(sample(2, 0), sample(1, 1), sample(1, 2)).option == 1
+    tie = vote(sample(2, 0), sample(1, 1))
+    assert (tie.option, tie.confidence) == (2, 0.5)
+    mixed = vote(sample(None, 0, "unreadable"), sample(None, 1, "failed"), sample(1, 2))
+    assert (mixed.option, mixed.confidence, mixed.output_tokens) == (1, 0.5, 3)
+    unread = vote(sample(None, 0, "failed"), sample(None, 1, "unreadable"))
+    assert (unread.status, unread.confidence) == (PredictionStatus.UNREADABLE, None)
+    assert vote(sample(None, 0, "failed"), sample(None, 1, "failed")).status is PredictionStatus.FAILED
+    assert vote(sample(1, 0)) == sample(1, 0)
+
+
+def test_a_system_prompt_comes_first_and_makes_another_run(
+    items: list[Item], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        ask(server, items, tmp_path)
+        ask(server, items, tmp_path, system="You sort colours.", extra={"top_p": 0.5})
+        assert server.requests[-1]["messages"][0] == {"role": "system", "content": "You sort colours."}
+        assert server.requests[-1]["top_p"] == 0.5
+    err = capsys.readouterr().err
+    assert "fake: a new run, since system: '' before, 'You sort colours.' now; extra: {} before" in err
+
+
+def test_a_callable_is_a_model(items: list[Item], tmp_path: Path) -> None:
+    calls = []
+
+    def sorter(prompt: str) -> str:
+        calls.append(prompt)
+        if "text 4" in prompt:
+            raise RuntimeError("broken")
+        return "blue"
+
+    found = h.run(sorter, items, store=str(tmp_path / "s.db"), template="$text", tries=1)
+    assert [p.option for p in found] == [2, 2, 2, 2, None, 2]
+    assert found[4].reason == "program error: RuntimeError: broken"
+    h.run(sorter, items, store=str(tmp_path / "s.db"), template="$text", tries=1)
+    assert len(calls) == 6
+
+    async def slow(prompt: str) -> ModelReply:
+        return ModelReply("green", input_tokens=5, output_tokens=2)
+
+    assert {(p.option, p.input_tokens) for p in h.run(slow, items, store=str(tmp_path / "s.db"))} == {(1, 5)}
+
+
+def test_a_command_is_a_model(items: list[Item], tmp_path: Path) -> None:
+    program = "import sys; t = sys.stdin.read(); sys.exit(f'no {t}') if '3' in t else print('blue')"
+    command = [sys.executable, "-c", program]
+    found = h.run("tool", items, store=str(tmp_path / "s.db"), template="$text", command=command, tries=1)
+    assert [p.option for p in found] == [2, 2, 2, None, 2, 2]
+    assert found[3].reason == "program error: exit code 1: no text 3"
+    slow = [sys.executable, "-c", "import time; time.sleep(60)"]
+    [late] = h.run("slow", items[:1], store=str(tmp_path / "s.db"), command=slow, tries=1, timeout=0.2)
+    assert late.kind == Fault.TIMEOUT
+    with pytest.raises(ConfigError, match="there is no program 'no-such-program'"):
+        h.run("x", items, store=str(tmp_path / "s.db"), command=["no-such-program"])
+
+
+def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my_sorter.py").write_text("def sort(prompt):\n    return 'red'\nvalue = 3\n")
+    assert load_function("my_sorter:sort")("x") == "red"
+    for name in ("my_sorter:other", "no_such_module:sort", "my_sorter:value"):
+        with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
+            load_function(name)
+    with pytest.raises(ValueError, match="not both"):
+        ModelSection(model="m", python="a:b", command=["c"])
+
+
+def test_azure_goes_through_the_sdk(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    paths: list[tuple[str, str | None]] = []
+
+    class Azure(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:  # the base class wants this name
+            self.rfile.read(int(self.headers["Content-Length"]))
+            paths.append((self.path, self.headers["api-key"]))
+            message = {"role": "assistant", "content": "red"}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            data = json.dumps({"model": "fake", "choices": [choice]}).encode()
+            self.send_response(429 if len(paths) == 1 else 200)
+            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Retry-After", "0")
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self) -> None:  # the base class wants this name
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Keep the test output clean."""
+
+    with HTTPServer(("127.0.0.1", 0), Azure) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        settings: dict[str, Any] = {"endpoint": url, "api_version": "2024-10-21", "concurrency": 1}
+        found = h.run("deployed", items, store=str(tmp_path / "s.db"), template="$text", **settings)
+        server.shutdown()
+    assert {p.option for p in found} == {0}
+    assert set(paths) == {("/openai/deployments/deployed/chat/completions?api-version=2024-10-21", "secret")}
+    assert [p.attempts for p in found].count(2) == 1

@@ -1,0 +1,82 @@
+"""The writer: group commit, and nobody goes on before their row is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from harness.llm.cost import Price
+from harness.llm.model import Request
+from harness.llm.progress import Progress
+from harness.llm.tokens import TokenGuess
+from harness.llm.writer import Writer
+from harness.types import Prediction, PredictionStatus
+
+
+def test_batches_are_written_together_and_before_anybody_goes_on() -> None:
+    batches: list[list[int]] = []
+    stored: set[int] = set()
+
+    def write(rows: Sequence[int]) -> None:
+        batches.append(list(rows))
+        stored.update(rows)
+
+    async def worker(writer: Writer[int], start: int) -> None:
+        for row in range(start, 60, 6):
+            await writer.put(row)
+            assert row in stored
+
+    async def work() -> None:
+        with Writer(write, workers=6) as writer:
+            await asyncio.gather(*(worker(writer, j) for j in range(6)))
+
+    asyncio.run(work())
+    assert sorted(row for batch in batches for row in batch) == list(range(60))
+    assert len(batches) <= 30  # two and more at a time
+
+
+def test_what_was_finished_is_written_whatever_ends_the_work() -> None:
+    written: list[int] = []
+
+    async def work() -> None:
+        with Writer(written.extend, workers=10) as writer:
+            waiting = asyncio.create_task(writer.put(1))
+            await asyncio.sleep(0)
+            waiting.cancel()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(work())
+    assert written == [1]
+
+
+def test_a_failed_write_reaches_whoever_waits() -> None:
+    def write(rows: Sequence[int]) -> None:
+        raise OSError("disk full")
+
+    async def work() -> list[BaseException | None]:
+        with Writer(write, workers=4) as writer:
+            return await asyncio.gather(*(writer.put(j) for j in range(2)), return_exceptions=True)
+
+    assert [str(error) for error in asyncio.run(work())] == ["disk full", "disk full"]
+
+
+def test_the_bar_shows_cost_so_far_expected_total_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(4, 0, "m", {"run": Price(1e6, 0.0)}) as progress:
+        progress.wrote([("run", Prediction("a", 0, input_tokens=3))])
+        failed = Prediction("b", None, PredictionStatus.FAILED, "timeout: no answer", input_tokens=1)
+        progress.wrote([("run", failed)])
+    assert "$4 of ~$8, 1 timeout" in capsys.readouterr().err
+
+
+def test_guesses_of_tokens_learn_and_stay_above() -> None:
+    guess = TokenGuess()
+    request = Request.of("x" * 3000)
+    assert guess.guess(request) == (1008, 1024)
+    guess.learn(request, 0, 0)  # an endpoint that does not say
+    assert guess.guess(request) == (1008, 1024)
+    guess.learn(request, 508, 20)
+    assert guess.guess(request) == (633, 25)
+    assert guess.guess(Request.of("x", max_tokens=7))[1] == 7
