@@ -14,6 +14,7 @@ import numpy as np
 from agents.gate import Paired, paired
 from agents.scores import UNREADABLE, item_scores
 from agents.shrink import Shrunk, shrink
+from harness.errors import EstimateError
 from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
@@ -137,6 +138,8 @@ def score(
     """
     runs = range(replicates)
     names = [c for c in (ids or archive.candidates) if any((c, r) in archive.answers for r in runs)]
+    if not names:
+        raise EstimateError("fitness: no candidate has an answer yet")
     stacks = [archive.matrix(names, items, r) for r in runs]
     scores = _mean_over_runs([item_scores(y, labelled, estimator) for y in stacks])
     kept = np.flatnonzero(~np.isnan(scores).all(axis=1))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.broker import Broker
 from agents.finish import finish
-from agents.loop import Ended, search
+from agents.loop import Ended, complete, search
 from agents.meta import Optimiser
 from agents.recombine import Recombine, Wordings
 from agents.session import model_name, open_bench
@@ -105,6 +105,8 @@ async def go_on(
         progress(f"sandbox: {bench.sandbox.name}")
         state = bench.state(brokers[name], progress)
         ended = await search(state, make_policy(prepared, bench, brokers.get(writer)), prepared.programs)
+        if not complete(state, state.start):
+            return ended
         try:
             await finish(state)
         except BudgetSpent as error:

@@ -214,15 +214,16 @@ def test_a_dry_run_prices_and_asks_nothing(tmp_path: Path, oversight: Any) -> No
 
 
 def test_the_cap_on_tokens_is_kept_over_all_runs_and_may_be_raised(tmp_path: Path, oversight: Any) -> None:
+    cap = 500  # the server counts 10 tokens a call
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, concurrency=4)
+        (tmp_path / "workflow.toml").write_text("max_tokens = 40\n")
         study = tmp_path / "study.toml"
-        few = oversight("search", "start", "--tokens", "2600", "--study", study)["search"]
-        paid = len(server.prompts)
-        assert 0 < 10 * paid <= 2600
+        few = oversight("search", "start", "--tokens", str(cap), "--study", study)["search"]
+        assert 0 < 10 * len(server.prompts) <= cap
         assert few["winner"] is None
-        oversight("search", "resume", "--tokens", "2600", "--study", study)
-        assert len(server.prompts) <= 260
+        oversight("search", "resume", "--tokens", str(cap), "--study", study)
+        assert 10 * len(server.prompts) <= cap
         whole = oversight("search", "resume", "--tokens", "10000000", "--study", study)["search"]
     assert whole["id"] == few["id"]
     assert whole["winner"]
@@ -261,3 +262,11 @@ def test_a_search_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Capt
     study = str(tmp_path / "study.toml")
     assert main(["search", "show", "--study", study]) == 2
     assert "this study has no search yet" in capsys.readouterr().err
+
+
+def test_a_budget_that_ends_at_once_is_told_and_nothing_breaks(tmp_path: Path, oversight: Any) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        found = oversight("search", "start", "--tokens", "100", "--study", tmp_path / "study.toml")["search"]
+        assert server.prompts == []
+    assert (found["winner"], found["proposals"], found["a_a"]) == (None, 0, "not run yet")
