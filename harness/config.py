@@ -22,6 +22,7 @@ from harness.model_settings import (
     api_key,
     resolved,
 )
+from harness.search_settings import SearchSection
 
 __all__ = ["LOCAL_ENDPOINT", "EndpointSection", "ModelSection", "RunSpec", "Study", "api_key", "read_study"]
 
@@ -144,6 +145,7 @@ class Study(Section):
     models: dict[str, ModelSection] = Field(default_factory=dict)
     prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
+    search: SearchSection = SearchSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)
 

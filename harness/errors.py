@@ -6,10 +6,12 @@
     ├── BadInput                    exit code 2: something given is wrong; nothing was changed
     │   ├── DataError               a file: names file, line and field
     │   ├── ConfigError             study.toml, an option or an environment variable
-    │   └── StoreError              the study database: unreadable, newer, of another study
+    │   ├── StoreError              the study database: unreadable, newer, of another study
+    │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
     ├── EstimateError               exit code 2: the estimate is not defined for these data
     │   └── NotIdentified           the data cannot tell, however many there are
     ├── LabelStudioError            a Label Studio server: does not answer, or answers nonsense
+    ├── SandboxError                the sandbox could not be started, or broke of itself
     ├── BudgetSpent                 the next call might cost more than is left
     └── ModelError                  a model call
         ├── TransientModelError     worth another try: rate limit, server error, time-out
@@ -83,6 +85,10 @@ class StoreError(BadInput):
     """The study database cannot be used as it is."""
 
 
+class ProgramRefused(BadInput):
+    """A workflow's source was refused before any call was paid for; the message says why."""
+
+
 class EstimateError(OversightError, ValueError):
     """An estimate is undefined for these data; names the argument, the bound and the value."""
 
@@ -99,6 +105,10 @@ class LabelStudioError(OversightError):
 
 class BudgetSpent(OversightError):
     """The limit on dollars or tokens leaves no room for the next call; what was done is stored."""
+
+
+class SandboxError(OversightError):
+    """The sandbox itself failed; what it ran is not to blame."""
 
 
 class ModelError(OversightError):

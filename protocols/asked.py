@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from harness.errors import BadInput
+from harness.rated import Assignment
 from harness.store.ratings import PanelRatings
-from harness.types import Assignment, Question
+from harness.types import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

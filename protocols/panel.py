@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import BadInput
+from harness.rated import Assignment
 from harness.seeding import derive_seed
-from harness.types import Assignment
 from protocols.base import question_id
 from protocols.experts import ANY_CLASS
 

@@ -14,14 +14,15 @@ import numpy as np
 
 from harness.datasets.items import fold
 from harness.datasets.rows import Row, read_rows
+from harness.rated import Choice
 from harness.seeding import derive_seed
-from harness.types import Choice
 from protocols.offline import SOURCE, file_name, refuse_unread, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from harness.types import Assignment, Item, Rating
+    from harness.rated import Assignment, Rating
+    from harness.types import Item
 
 COLUMNS = ("assignment_id", "item", "annotator", "text", "options", "label")
 LONG = ("item", "annotator", "label")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from harness.config import Study
+    from harness.rated import Assignment
     from harness.store.repository import Repository
-    from harness.types import Answer, Assignment, Item, Question
+    from harness.types import Answer, Item, Question
     from protocols.experts import Roster
 
     Plan = Partitioned | Sequential | Targeted

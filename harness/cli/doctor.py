@@ -49,7 +49,8 @@ def run(args: argparse.Namespace) -> int:
 
     # Named as a string: the packages above are not imported from here.
     labels: list[Finding] = load("protocols.label_studio.check").findings()
-    findings = [*_machine(), *_study(args), *labels]
+    sandbox: list[Finding] = load("agents.check").findings()
+    findings = [*_machine(), *sandbox, *_study(args), *labels]
     table = Table("", "what", "detail", title="oversight doctor")
     for finding in findings:
         mark, style = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "wrong": ("!!", "red")}[

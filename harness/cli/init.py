@@ -46,6 +46,10 @@ protocol = "partitioned"       # every item to one expert, drawn uniformly over 
 # instructions = "Read the note. Would you treat this patient?"
 # isolated = true              # one server per expert, so that nobody can see another's answers
 
+# [search]                     # for `oversight search`; see docs/search.md
+# candidates = 16
+# start = "cot"                # the workflow that you would use now
+
 [prompt]
 # template = "prompt.txt"      # fields: $text $options $names $letters; built-in one if left out
 # system = "system.txt"        # system prompt

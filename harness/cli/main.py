@@ -33,6 +33,7 @@ VERBS = {
     "agree": ("harness.cli.agree", "how well annotators agree: alpha, kappas, per class and person"),
     "certify": ("harness.cli.certify", "certify that a model beats the average annotator"),
     "parity": ("harness.cli.parity", "human and model against a vote, by how certain it is"),
+    "search": ("agents.search_cli", "find a better workflow from experts' yes and no"),
     "report": ("harness.cli.report", "write the study's report as one HTML page"),
     "model": ("harness.cli.model", "start, stop and find the small local language model"),
     "doctor": ("harness.cli.doctor", "check this machine, the study and its endpoints"),

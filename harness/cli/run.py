@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, stream_items, study_of
+from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.prompts import system_of, template_of
 from harness.errors import ConfigError
@@ -28,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight run``."""
     add_study(parser)
     parser.add_argument("--model", action="append", help="name in study.toml [models]; may be repeated")
+    parser.add_argument(
+        "--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model"
+    )
+    parser.add_argument("--sandbox", default="monty", metavar="TIER", help="monty, cpython or bubblewrap")
     parser.add_argument("--retry-errors", action="store_true", help="ask again where calls failed")
     parser.add_argument("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
     parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
@@ -46,6 +51,11 @@ def run(args: argparse.Namespace) -> int:
     from harness.cli.costs import study_prices
 
     study = study_of(args)
+    if args.workflow:
+        # Named as a string: nothing here imports upwards.
+        results, text = load("agents.run_cli").run(args, study)
+        emit(args, {"workflows": results}, text)
+        return 1 if any(result["failed"] for result in results.values()) else 0
     targets = study_targets(study, args.model)
     prices = study_prices(study)
     with Repository(study.store_url) as store:
@@ -61,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             store, ids, targets, prices=prices, limits=limits, retry_failed=args.retry_errors
         )
         results = {o.target.spec.name: summary(store, o.target, o.asked) for o in outcomes}
-    emit(args, {"models": results}, "\n".join(_lines(name, r) for name, r in results.items()))
+    emit(args, {"models": results}, "\n".join(lines(name, r) for name, r in results.items()))
     return 1 if any(result["failed"] for result in results.values()) else 0
 
 
@@ -108,7 +118,7 @@ def _batch(
         store, ids, targets, prices=prices, wait=args.batch == "wait", retry_failed=args.retry_errors
     )
     results = {t.spec.name: summary(store, t, 0) | {"under_way": n} for t, n in waiting}
-    emit(args, {"models": results}, "\n".join(_lines(name, r) for name, r in results.items()))
+    emit(args, {"models": results}, "\n".join(lines(name, r) for name, r in results.items()))
     return 1 if any(result["failed"] for result in results.values()) else 0
 
 
@@ -144,17 +154,18 @@ def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
     }
 
 
-def _lines(name: str, result: dict[str, Any]) -> str:
-    lines = [
+def lines(name: str, result: dict[str, Any]) -> str:
+    """Say what `summary` counted."""
+    said = [
         f"{name}: {result['predictions']} answers, {result['asked_now']} asked now; {result['ok']} readable, "
         f"{result['unreadable']} unreadable, {result['failed']} failed"
     ]
     cost = "price unknown" if result["usd"] is None else f"${result['usd']:.4f}"
-    lines.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")
-    lines += [f"    {count} × {kind}" for kind, count in result["kinds"].items()]
+    said.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")
+    said += [f"    {count} × {kind}" for kind, count in result["kinds"].items()]
     if result["failed"]:
         last = next(r for r in result["reasons"] if r.startswith("failed"))
-        lines += [f"    for example {last}", "    try these again with: oversight run --retry-errors"]
+        said += [f"    for example {last}", "    try these again with: oversight run --retry-errors"]
     if result.get("under_way"):
-        lines.append(f"    {result['under_way']} requests are in batches under way")
-    return "\n".join(lines)
+        said.append(f"    {result['under_way']} requests are in batches under way")
+    return "\n".join(said)

@@ -131,12 +131,7 @@ def parity(
         If a name or class is unknown, there is one annotator, or no item has two voters.
     """
     check_level(level)
-    if len(panel.annotators) < 2:
-        raise EstimateError(f"parity needs at least 2 annotators, there is 1: {panel.annotators[0]!r}")
-    if predicted.shape != (len(panel.items),):
-        raise EstimateError(f"predicted must have shape ({len(panel.items)},), has {predicted.shape}")
-    if positive is not None and positive not in panel.classes:
-        raise EstimateError(f"positive must be one of {', '.join(panel.classes)}, is {positive!r}")
+    _check(panel, predicted, positive)
     judged = tuple(humans or panel.annotators)
     voting = tuple(voters or panel.annotators)
     rows = left_out(
@@ -162,6 +157,15 @@ def parity(
         judged,
         voting,
     )
+
+
+def _check(panel: Panel, predicted: IntArray, positive: str | None) -> None:
+    if len(panel.annotators) < 2:
+        raise EstimateError(f"parity needs at least 2 annotators, there is 1: {panel.annotators[0]!r}")
+    if predicted.shape != (len(panel.items),):
+        raise EstimateError(f"predicted must have shape ({len(panel.items)},), has {predicted.shape}")
+    if positive is not None and positive not in panel.classes:
+        raise EstimateError(f"positive must be one of {', '.join(panel.classes)}, is {positive!r}")
 
 
 def _bin(

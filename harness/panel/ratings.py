@@ -17,7 +17,7 @@ from harness.errors import EstimateError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from harness.types import Rating
+    from harness.rated import Rating
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

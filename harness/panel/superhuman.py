@@ -111,22 +111,10 @@ def superhuman(
     hits = agreement_with(winners, predicted)
     bounds = ceilings(votes)
     m = votes.sum(axis=1)
-    same = int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0
-    whole = bool((np.abs(hits - np.round(hits)) < WHOLE).all())
-    evidence = Evidence(
-        float(hits.mean()),
-        float(bounds.pairs.mean()),
-        len(panel.items),
-        same,
-        panel.K,
-        whole,
-        float(bounds.pairs_t.mean()),
-        bounds.U_panel,
-        len(bounds.pairs),
-    )
     if test not in TESTS:
         raise EstimateError(f"test must be one of {', '.join(TESTS)}, is {test!r}")
     _check_level(level)
+    evidence = _evidence(hits, bounds, m, panel.K)
     against = certify(evidence, level=level)
     if test == "paired":
         against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
@@ -135,6 +123,22 @@ def superhuman(
     check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
     rate = disagreement_rate(votes, predicted)
     return _decide(evidence, against, level, rate, check, flags, fixed=fixed)
+
+
+def _evidence(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
+    same = int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0
+    whole = bool((np.abs(hits - np.round(hits)) < WHOLE).all())
+    return Evidence(
+        float(hits.mean()),
+        float(bounds.pairs.mean()),
+        len(hits),
+        same,
+        C,
+        whole,
+        float(bounds.pairs_t.mean()),
+        bounds.U_panel,
+        len(bounds.pairs),
+    )
 
 
 def _paired(

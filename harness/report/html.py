@@ -11,6 +11,8 @@ from harness.errors import ConfigError
 from harness.report.contents import ESTIMATOR_NAMES
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from harness.report.contents import StudyReport
 
 
@@ -22,11 +24,16 @@ def write_html(study: StudyReport, path: str | Path) -> Path:
     ConfigError
         If the ``report`` extra is missing.
     """
+    return write_page(render_html(study), path)
+
+
+def write_page(text: str, path: str | Path) -> Path:
+    """Write a page, whole or not at all, and return its path."""
     path = Path(path)
     part = path.with_name(path.name + ".part")
     path.parent.mkdir(parents=True, exist_ok=True)
     with part.open("w", encoding="utf-8") as stream:
-        stream.write(render_html(study))
+        stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(path)
@@ -35,10 +42,29 @@ def write_html(study: StudyReport, path: str | Path) -> Path:
 
 def render_html(study: StudyReport) -> str:
     """Render the page as text."""
+    template = page_template("report.html")
+    from harness.report import plot
+
+    return template.render(
+        study=study,
+        estimators=ESTIMATOR_NAMES,
+        intervals_svg=plot.intervals_svg(study),
+        curve_svg=plot.curve_svg(study),
+    )
+
+
+def page_template(name: str) -> Template:
+    """Load a template with the filters that all pages share.
+
+    Raises
+    ------
+    ConfigError
+        If the ``report`` extra is missing.
+    """
     try:
         import jinja2
+        import matplotlib  # noqa: F401  all pages have plots
 
-        from harness.report import plot
         from harness.report.table import cost, method, percent
     except ImportError as error:
         raise ConfigError(f"the report page needs: pip install 'oversight[report]' ({error})") from None
@@ -53,9 +79,4 @@ def render_html(study: StudyReport) -> str:
     environment.filters["cost"] = cost
     environment.filters["method"] = method
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
-    return environment.get_template("report.html").render(
-        study=study,
-        estimators=ESTIMATOR_NAMES,
-        intervals_svg=plot.intervals_svg(study),
-        curve_svg=plot.curve_svg(study),
-    )
+    return environment.get_template(name)

@@ -13,7 +13,7 @@ from harness.errors import StoreError
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
-HEAD = "0004"
+HEAD = "0006"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 

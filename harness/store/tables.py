@@ -192,6 +192,105 @@ class LabelQuarantineRow(SQLModel, table=True):
     detail: str
 
 
+class CallRow(SQLModel, table=True):
+    """A call to a model and what came of it; `key` is the hash of model, request and draw.
+
+    A failed call has an `error` and gives way to the next try. `usd` is None if no price is known.
+    """
+
+    __tablename__ = "call"
+    key: str = Field(primary_key=True)
+    request: str
+    reply: str
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    ms: float
+    error: str
+    created: str
+
+
+class SearchRow(SQLModel, table=True):
+    """A search for a better workflow; `spec` is all that decides how it goes."""
+
+    __tablename__ = "search"
+    id: str = Field(primary_key=True)
+    created: str
+    spec: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
+class SearchItemRow(SQLModel, table=True):
+    """Which of a search's splits an item is in, and its place there; drawn once."""
+
+    __tablename__ = "search_item"
+    search_id: str = Field(primary_key=True, foreign_key="search.id")
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
+    split: str
+    position: int
+
+
+class CandidateRow(SQLModel, table=True):
+    """A program of a search's archive; `position` keeps the order of arrival."""
+
+    __tablename__ = "candidate"
+    search_id: str = Field(primary_key=True, foreign_key="search.id")
+    id: str = Field(primary_key=True)
+    position: int
+    slot: int
+    op: str
+    name: str
+    source: str
+    thought: str
+    note: str
+
+
+class CandidateParentRow(SQLModel, table=True):
+    """Whom a candidate was made from."""
+
+    __tablename__ = "candidate_parent"
+    __table_args__ = (
+        ForeignKeyConstraint(["search_id", "child"], ["candidate.search_id", "candidate.id"]),
+        ForeignKeyConstraint(["search_id", "parent"], ["candidate.search_id", "candidate.id"]),
+    )
+    search_id: str = Field(primary_key=True)
+    child: str = Field(primary_key=True)
+    parent: str = Field(primary_key=True)
+    position: int
+
+
+class CandidateAnswerRow(SQLModel, table=True):
+    """What a candidate answered to an item in one of its runs; never how good that was."""
+
+    __tablename__ = "candidate_answer"
+    __table_args__ = (
+        ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),
+        ForeignKeyConstraint(["item_id"], ["item.id"]),
+    )
+    search_id: str = Field(primary_key=True)
+    candidate_id: str = Field(primary_key=True)
+    replicate: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    item_id: str = Field(primary_key=True)
+    option: int | None
+    status: str
+    reason: str
+    raw: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    attempts: int
+
+
+class SearchEventRow(SQLModel, table=True):
+    """A decision of a search under a name that says which; the first one stands."""
+
+    __tablename__ = "search_event"
+    search_id: str = Field(primary_key=True, foreign_key="search.id")
+    key: str = Field(primary_key=True)
+    position: int
+    data: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
 def table_of(row: type[SQLModel]) -> Table:
     """The table behind a kind of rows."""
     table: Table = row.__table__  # type: ignore[attr-defined]  # set by table=True

@@ -17,7 +17,8 @@ from protocols.label_studio.progress import progress
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.types import Answer, Assignment, Rating
+    from harness.rated import Assignment, Rating
+    from harness.types import Answer
     from protocols.label_studio.desk import Difference
     from protocols.label_studio.progress import Progress
     from protocols.label_studio.push import Pushed

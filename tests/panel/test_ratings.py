@@ -13,7 +13,7 @@ from harness.cli.main import main
 from harness.datasets.ratings import read_choices, read_ratings
 from harness.errors import DataError, EstimateError
 from harness.panel import panel_of, panel_of_grid
-from harness.types import Rating
+from harness.rated import Rating
 
 GOOD = "item,annotator,label\ni1,ana,yes\ni1,bo,no\ni2,ana,yes\ni2,bo,\n"
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from harness.errors import DataError
-from harness.types import Assignment, Item
+from harness.rated import Assignment
+from harness.types import Item
 from protocols.label_studio.exported import read_label_studio_export
 from tests.protocols.test_label_studio_parts import ROSTER, question
 

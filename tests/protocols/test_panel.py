@@ -13,7 +13,8 @@ import pytest
 from harness.datasets.ratings import read_ratings
 from harness.errors import BadInput, DataError, EstimateError
 from harness.panel import krippendorff_alpha, panel_of
-from harness.types import Answer, Assignment, Item, Rating
+from harness.rated import Assignment, Rating
+from harness.types import Answer, Item
 from protocols.direct import Direct
 from protocols.experts import Expert, Roster, one_expert_per_class
 from protocols.panel import BalancedPanel, RandomPanel

@@ -123,7 +123,7 @@ def test_the_migrations_make_exactly_the_tables_of_the_code(url: str) -> None:
         assert {n for n, c in columns.items() if c["nullable"]} == {
             c.name for c in table.columns if c.nullable
         }
-        assert len(inspector.get_foreign_keys(table.name)) == len(table.foreign_keys)
+        assert len(inspector.get_foreign_keys(table.name)) == len(table.foreign_key_constraints)
         assert {
             i["name"] for i in inspector.get_indexes(table.name) if not i.get("duplicates_constraint")
         } == {i.name for i in table.indexes}

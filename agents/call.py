@@ -1,0 +1,138 @@
+"""What a program asks for, checked: nothing that comes out of a sandbox is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_FIELDS = 16
+HOTTEST = 2.0
+
+
+class BadCall(ValueError):
+    """A call that makes no sense; the program sees the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A record as a program passes it to a call."""
+
+    field: str
+    content: str
+    author: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of ``task.ask``; see docs/workflows.md for what its parts mean.
+
+    Attributes
+    ----------
+    fields
+        Names of the texts to reply with, in order.
+    inputs
+        What is shown, in order; None stands for the task itself.
+    instruction, name, role, temperature
+        As given.
+    choices
+        The texts that a field may hold, where it may not hold any.
+    examples
+        Number of the study's examples to show; None shows all.
+    """
+
+    fields: tuple[str, ...]
+    inputs: tuple[Shown | None, ...]
+    instruction: str
+    name: str
+    role: str
+    temperature: float | None
+    choices: Mapping[str, tuple[str, ...]]
+    examples: int | None
+
+
+def read_call(payload: Any, characters: int) -> Call:
+    """Check a call.
+
+    Parameters
+    ----------
+    payload
+        What came out of the sandbox.
+    characters
+        Most that all its texts may hold together.
+
+    Raises
+    ------
+    BadCall
+        Naming the argument, the bound and the value.
+    """
+    fields = tuple(_text(f, "fields") for f in _list(payload.get("fields"), "fields"))
+    if not 1 <= len(fields) <= MOST_FIELDS or len(set(fields)) < len(fields) or not all(fields):
+        raise BadCall(f"fields: give 1 to {MOST_FIELDS} different names, not {list(fields)}")
+    call = Call(
+        fields=fields,
+        inputs=tuple(_shown(block) for block in _list(payload.get("inputs"), "inputs")),
+        instruction=_text(payload.get("instruction"), "instruction"),
+        name=_text(payload.get("name"), "name"),
+        role=_text(payload.get("role"), "role"),
+        temperature=_temperature(payload.get("temperature")),
+        choices=_choices(payload.get("choices"), fields),
+        examples=_count(payload.get("examples")),
+    )
+    size = sum(len(s.content) for s in call.inputs if s) + len(call.instruction) + len(call.role)
+    if size > characters:
+        raise BadCall(f"a call may carry {characters:,} characters, not {size:,}")
+    return call
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise BadCall(f"{what}: must be a text, not {type(value).__name__}")
+    # Lone surrogates and zeros are text to Python, and errors to what sends or stores them.
+    return value.encode(errors="replace").decode().replace("\0", "?")
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise BadCall(f"{what}: must be a list, not {type(value).__name__}")
+    return list(value)
+
+
+def _shown(block: Any) -> Shown | None:
+    if block is None:
+        return None
+    parts = _list(block, "inputs")
+    if len(parts) != 4 or isinstance(parts[3], bool) or not isinstance(parts[3], int):
+        raise BadCall("inputs: a record has field, content, author and a whole number as turn")
+    field, content, author = (_text(part, "inputs") for part in parts[:3])
+    return Shown(field, content, author, parts[3])
+
+
+def _temperature(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HOTTEST:
+        raise BadCall(f"temperature: must be a number from 0 to {HOTTEST:g}, not {value!r}")
+    return float(value)
+
+
+def _choices(value: Any, fields: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not set(value) <= set(fields):
+        raise BadCall("choices: must map names of fields to lists of texts")
+    found = {f: tuple(_text(t, "choices") for t in _list(texts, "choices")) for f, texts in value.items()}
+    if not all(found.values()):
+        raise BadCall("choices: a field has none")
+    return {field: tuple(dict.fromkeys(texts)) for field, texts in found.items()}
+
+
+def _count(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadCall(f"examples: must be a whole number ≥ 0, not {value!r}")
+    return value

@@ -1,0 +1,196 @@
+"""What a sandbox is to everything else: it runs a program over tasks and lets it reach one host."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from agents.program import Program
+
+Payload = dict[str, Any]
+"""What crosses the border: JSON and nothing else."""
+
+
+class Host(Protocol):
+    """The only thing outside that a program reaches."""
+
+    def begin(self, index: int) -> None:
+        """Note that a task starts, possibly again: what it called before, it will call again."""
+        ...
+
+    async def ask(self, index: int, call: Payload) -> Payload:
+        """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
+        ...
+
+
+class Nobody:
+    """The host of code that may not call anything."""
+
+    def begin(self, index: int) -> None:
+        """No task, nothing to note."""
+
+    async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  named by the protocol
+        """Refuse."""
+        raise RuntimeError("this code may not call anything")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may use; one that passes a limit is stopped, and that is its own fault.
+
+    Attributes
+    ----------
+    seconds
+        Computing time between two calls; waiting for calls does not count.
+    memory
+        Bytes that a session may hold, for all its tasks together.
+    calls
+        Calls for one task.
+    characters
+        Of one answer, and of all that one call carries.
+    idle
+        Seconds that a session may wait for nothing: no call under way, no word from it.
+    """
+
+    seconds: float = 1.0
+    memory: int = 256 << 20
+    calls: int = 64
+    characters: int = 200_000
+    idle: float = 20.0
+
+
+DEFAULT_LIMITS = Limits()
+_LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one task.
+
+    Attributes
+    ----------
+    answer
+        The text that ``forward`` returned; None if it returned none.
+    reason
+        Why there is none, in words: the program's exception, or the limit it passed.
+    """
+
+    answer: str | None
+    reason: str = ""
+
+
+def read_outcomes(found: Any, n: int, limits: Limits) -> list[Outcome]:
+    """Read what a session says of its `n` tasks: pairs of answer (or None) and reason.
+
+    A program can forge this, and so say what it likes of its own answers and nothing else.
+    """
+    pairs = found if isinstance(found, list) and len(found) == n else [None] * n
+    return [_read_outcome(pair, limits) for pair in pairs]
+
+
+def _read_outcome(pair: Any, limits: Limits) -> Outcome:
+    match pair:
+        case [str() as text, _] if len(text) > limits.characters:
+            return Outcome(None, f"the answer is longer than {limits.characters:,} characters")
+        case [str() as text, _]:
+            return Outcome(_storable(text))
+        case [None, str() as reason]:
+            return Outcome(None, _storable(reason[:_LONGEST_REASON]))
+    return Outcome(None, "the session said nothing that can be read")
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates and zeros, which databases refuse."""
+    return text.encode(errors="replace").decode().replace("\0", "?")
+
+
+class Sandbox(Protocol):
+    """One tier. A sandbox is opened once (``async with``) and runs any number of programs."""
+
+    @property
+    def name(self) -> str:
+        """``"monty"``, ``"cpython"`` or ``"bubblewrap"``."""
+        ...
+
+    @property
+    def layers(self) -> str:
+        """What holds a program on this tier, in words; known once it is open."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """What a program may use."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+        """Run ``forward`` on every task, all in one session, and return the outcomes in order.
+
+        Raises
+        ------
+        ProgramRefused
+            If the static gate refuses the source.
+        SandboxError
+            If the sandbox itself cannot work.
+        """
+        ...
+
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+        """Do the same with a parsed source, past the gate: the tier alone has to hold it."""
+        ...
+
+    async def run_code(self, code: str) -> str:
+        """Run Python that reaches nothing at all; return what it printed, or ``"error: …"``."""
+        ...
+
+    def restrictions(self) -> str:
+        """What a program may not use on this tier, in words for whoever writes programs."""
+        ...
+
+
+class Stopped(Exception):
+    """A session ended before its tasks did; the message says what one of them did."""
+
+
+async def run_together(
+    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]],
+    tasks: Sequence[Payload],
+    host: Host,
+) -> list[Outcome]:
+    """Run all tasks in one session; if one of them stops it, each in its own to see which.
+
+    Calls made before are in the broker's cache, so that nothing is paid for twice. A worker that
+    dies of itself is not the program's fault: only what stops a session twice is put down to it.
+    """
+    try:
+        return await session(tasks, host)
+    except Stopped:
+        return [await _run_alone(session, task, _Shifted(host, j)) for j, task in enumerate(tasks)]
+
+
+async def _run_alone(
+    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]], task: Payload, host: Host
+) -> Outcome:
+    try:
+        return (await session([task], host))[0]
+    except Stopped as stopped:
+        return Outcome(None, str(stopped))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shifted:
+    """The host of one task of many, as the only task of a session sees it."""
+
+    host: Host
+    index: int
+
+    def begin(self, index: int) -> None:
+        self.host.begin(self.index + index)
+
+    async def ask(self, index: int, call: Payload) -> Payload:
+        return await self.host.ask(self.index + index, call)

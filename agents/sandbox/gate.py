@@ -1,0 +1,203 @@
+"""The static gate: a program's source is looked through before it runs anywhere.
+
+It is an allow-list over the syntax tree and costs nothing. It is no wall: what keeps a program in is
+the tier that runs it. The gate tells a writer early, in words, what will not work, and takes the
+common ways to probe an interpreter out of reach before they are tried.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from harness.errors import ProgramRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.program import Program
+
+LONGEST = 50_000
+"""Characters of a source."""
+
+MODULES = frozenset(
+    {
+        *("agents.operators", "agents.workflow", "asyncio", "collections", "copy", "dataclasses", "datetime"),
+        *("enum", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re"),
+        *("statistics", "string", "textwrap", "typing"),
+    }
+)
+"""What a program may import; a tier may have fewer."""
+
+ASYNCIO = frozenset({"Lock", "Semaphore", "TimeoutError", "as_completed", "create_task", "gather", "sleep"})
+"""What a program may use of asyncio: the rest opens files, sockets and processes."""
+
+NO_NAMES = frozenset(
+    {
+        *("breakpoint", "compile", "delattr", "eval", "exec", "globals", "locals", "memoryview", "open"),
+        *("setattr", "super", "vars"),
+    }
+)
+"""Built-in functions that look or reach outside a program."""
+
+NO_ATTRIBUTES = frozenset(
+    {
+        *("ag_await", "ag_code", "ag_frame", "co_code", "co_consts", "cr_await", "cr_code", "cr_frame"),
+        *("cr_origin", "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "format_map", "func_code"),
+        *("func_globals", "gi_code", "gi_frame", "gi_yieldfrom", "mro", "tb_frame", "tb_next"),
+        *("builtins", "modules", "os", "subclasses", "sys"),
+    }
+)
+"""Ways from a value into the interpreter."""
+
+OWN_METHODS = frozenset(
+    {
+        *("__init__", "__str__", "__repr__", "__eq__", "__lt__", "__len__", "__iter__", "__getitem__"),
+        *("__call__", "__contains__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__hash__"),
+    }
+)
+"""Special methods that a class may define, though nobody may name them in an expression."""
+
+_STATEMENTS = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom),
+    *(ast.Assign, ast.AnnAssign),
+)
+
+
+def check(program: Program) -> ast.Module:
+    """Return the parsed source if nothing in it is refused.
+
+    Raises
+    ------
+    ProgramRefused
+        Naming the program, the line and what is refused.
+    """
+    try:
+        tree = check_code(program.source)
+        _check_forward(tree)
+    except Refusal as refusal:
+        raise ProgramRefused(f"workflow {program.name!r}{refusal.where}: {refusal}") from None
+    return tree
+
+
+def check_code(code: str) -> ast.Module:
+    """Return the parsed code that a model wrote to be run by itself, if nothing in it is refused.
+
+    Raises
+    ------
+    Refusal
+        Saying what is refused.
+    """
+    if len(code) > LONGEST:
+        raise Refusal(f"is longer than {LONGEST:,} characters")
+    tree = _parse(code)
+    _check_nodes(tree)
+    return tree
+
+
+class Refusal(Exception):
+    """Why a source is refused, and in which line."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.where = "" if line is None else f", line {line}"
+
+
+def _parse(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise Refusal(f"is not Python: {error.msg}", error.lineno) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Refusal(f"cannot be parsed: {error}") from None
+
+
+def _check_nodes(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        reason = _refused(node)
+        if reason:
+            raise Refusal(reason, getattr(node, "lineno", None))
+
+
+def _check_forward(tree: ast.Module) -> None:
+    found = [
+        n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == "forward"
+    ]
+    if len(found) != 1 or not isinstance(found[0], ast.AsyncFunctionDef):
+        raise Refusal("must define exactly one function `async def forward(task)`")
+    args = found[0].args
+    required = len(args.posonlyargs) + len(args.args) - len(args.defaults)
+    if required != 1 or any(default is None for default in args.kw_defaults):
+        raise Refusal("forward must need one argument, the task", found[0].lineno)
+    for node in tree.body:
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not isinstance(node, _STATEMENTS) and not text:
+            raise Refusal("only imports, constants, functions and classes may stand at the top", node.lineno)
+
+
+def _refused(node: ast.AST) -> str:
+    """Say why a node is refused; empty if it is not."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return next((f"may not import {name}" for name in _imported(node) if not _importable(name)), "")
+    if isinstance(node, ast.Global):
+        return "may not use global: items are independent"
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in OWN_METHODS:
+        return ""
+    if isinstance(node, ast.Attribute):
+        return _refused_attribute(node)
+    if isinstance(node, ast.Call):
+        return _refused_call(node)
+    return next(
+        (f"may not use the name {name}" for name in _names(node) if _hidden(name) or name in NO_NAMES), ""
+    )
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    else:
+        module = "." * node.level + (node.module or "")
+        yield from (f"{module}:{alias.name}" for alias in node.names)
+
+
+def _importable(name: str) -> bool:
+    module, _, member = name.partition(":")
+    if module not in MODULES or member == "*" or _hidden(member) or member in NO_ATTRIBUTES:
+        return False
+    return module != "asyncio" or not member or member in ASYNCIO
+
+
+def _refused_attribute(node: ast.Attribute) -> str:
+    if _hidden(node.attr) or node.attr in NO_ATTRIBUTES:
+        return f"may not use the attribute {node.attr}"
+    if node.attr.startswith("_") and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+        return f"may not use the attribute {node.attr}: it is private to another object"
+    if isinstance(node.value, ast.Name) and node.value.id == "asyncio" and node.attr not in ASYNCIO:
+        return f"may not use asyncio.{node.attr}; of asyncio there are {', '.join(sorted(ASYNCIO))}"
+    return ""
+
+
+def _refused_call(node: ast.Call) -> str:
+    """``getattr`` and ``hasattr`` are fine with a name that can be read here."""
+    if not (isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")):
+        return ""
+    name = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None
+    if not isinstance(name, str) or name.startswith("_") or name in NO_ATTRIBUTES:
+        return f"may use {node.func.id} only with a plain name in quotes"
+    return ""
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """All identifiers that a node carries itself."""
+    for field in ("id", "name", "arg", "asname", "rest"):
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            yield value
+    if isinstance(node, ast.Nonlocal):
+        yield from node.names
+    if isinstance(node, ast.MatchClass):
+        yield from node.kwd_attrs
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith("__")

@@ -1,0 +1,131 @@
+"""One session in the worker: a program runs over its tasks, and speaks to the host in JSON lines.
+
+Host to worker: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``.
+Worker to host: ``{"id": n, "index": j, "call": …}``, and last ``{"done": …}`` or ``{"stopped": "…"}``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import json
+import os
+import random
+import signal
+import sys
+import types
+from typing import Any
+
+NO_BUILTINS = ("breakpoint", "compile", "eval", "exec", "input", "open")
+
+
+class Session:
+    """The worker's side of a session.
+
+    Parameters
+    ----------
+    descriptor
+        The socket to the host.
+    loop
+        Made before the process was locked down.
+    """
+
+    def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop) -> None:
+        self._descriptor, self._loop = descriptor, loop
+        self._seconds = 1.0
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._buffer = b""
+
+    def run(self, prelude: str) -> None:
+        """Read what to run, run it, and say what came of it."""
+        order = json.loads(self._read_line())
+        self._seconds = order["seconds"]
+        self.arm()
+        namespace = self._namespace(order)
+        try:
+            exec(compile(prelude, "prelude", "exec"), namespace)  # noqa: S102  this process is for that
+            exec(compile(order["source"], "workflow", "exec"), namespace)  # noqa: S102
+        except BaseException as error:  # noqa: BLE001  whatever a program does when it is loaded
+            self._send({"stopped": f"{type(error).__name__}: {error}"[:1000]})
+            return
+        if order["payloads"] is None:  # plain code: what it prints is all
+            self._send({"done": "".join(namespace["_printed"])})
+            return
+        self._loop.add_reader(self._descriptor, self._receive)
+        answers = namespace["_answer_all"](namespace["forward"], order["payloads"], self.ask)
+        self._send({"done": self._loop.run_until_complete(answers)})
+
+    async def ask(self, index: int, call: Any) -> Any:
+        """Send a call to the host and wait for its reply."""
+        number = len(self._waiting) + 1
+        future = self._loop.create_future()
+        self._waiting[number] = future
+        self._send({"id": number, "index": index, "call": call})
+        return await future
+
+    def arm(self) -> None:
+        """Give the program its computing time until the host is heard of again."""
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
+    def _namespace(self, order: Any) -> dict[str, Any]:
+        allowed = frozenset(order["modules"])
+        real_import = builtins.__import__
+
+        def guarded_import(name: str, *args: Any, **options: Any) -> Any:
+            # Only what the program itself asks for; modules import each other as they need.
+            if name not in allowed:
+                raise ImportError(f"{name} cannot be imported here")
+            return real_import(name, *args, **options)
+
+        printed: list[str] = []
+        known = {name: value for name, value in vars(builtins).items() if name not in NO_BUILTINS}
+        known["__import__"] = guarded_import
+        known["print"] = lambda *words, sep=" ", end="\n", **_: printed.append(
+            sep.join(map(str, words)) + end
+        )
+        random.seed(0)
+        module = types.ModuleType("workflow")  # dataclasses look their module up
+        sys.modules["workflow"] = module
+        vars(module).update({"__builtins__": known, "_printed": printed})
+        return vars(module)
+
+    def _receive(self) -> None:
+        chunk = os.read(self._descriptor, 1 << 16)
+        if not chunk:
+            os._exit(0)
+        self.arm()
+        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            future = self._waiting[message["id"]]
+            if future.done():
+                continue
+            if "error" in message:
+                future.set_exception(RuntimeError(message["error"]))
+            else:
+                future.set_result(message["reply"])
+
+    def _read_line(self) -> bytes:
+        while b"\n" not in self._buffer:
+            chunk = os.read(self._descriptor, 1 << 16)
+            if not chunk:
+                os._exit(0)
+            self._buffer += chunk
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return line
+
+    def _send(self, message: Any) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def no_sleep() -> None:
+    """Let asyncio's sleep return at once: waiting for nothing holds everybody up."""
+    sleep = asyncio.sleep
+
+    async def at_once(_: float = 0, result: Any = None) -> Any:
+        return await sleep(0, result)
+
+    asyncio.sleep = at_once  # type: ignore[assignment]
+    sys.modules["asyncio"].sleep = at_once  # type: ignore[attr-defined]

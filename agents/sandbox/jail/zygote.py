@@ -1,0 +1,144 @@
+"""The second tier's worker: a process that is started clean once and forks for every session.
+
+``python -I -S zygote.py`` has a Unix socket to the host as its standard input. The first message is
+the prelude's text; then each ``start`` comes with the session's socket and makes a child, and each
+``end N`` ends it and tells how it ended.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  nothing more is imported than must be
+
+if TYPE_CHECKING:
+    from agents.sandbox.jail import lockdown, session
+else:
+    import lockdown
+    import session
+
+_WARM = (
+    *(
+        "_strptime",
+        "collections",
+        "copy",
+        "dataclasses",
+        "datetime",
+        "enum",
+        "functools",
+        "heapq",
+        "itertools",
+        "json",
+    ),
+    *("math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
+)
+"""Imported before anything is locked: afterwards no file can be opened."""
+
+_PATIENCE, _MOMENT = 100, 0.002
+"""Looks, and seconds between them, until a child that should be gone is killed."""
+
+
+def main() -> None:
+    """Serve until the host is gone."""
+    control = socket.socket(fileno=0)
+    for name in _WARM:
+        __import__(name)
+    sys.path.clear()
+    session.no_sleep()
+    prelude = _long_message(control)
+    children: dict[int, int] = {}
+    control.send(_rehearse().encode())
+    while True:
+        message, ancillary, *_ = control.recvmsg(256, socket.CMSG_SPACE(4))
+        if not message:
+            break
+        word, number = message.decode().split()[:2]
+        if word == "start":
+            memory, seconds = map(int, message.decode().split()[2:])
+            descriptor = _passed(ancillary)
+            pid = os.fork()
+            if pid == 0:
+                _child(descriptor, prelude, memory, seconds)
+            children[int(number)] = pid
+            os.close(descriptor)
+            control.send(b"started")
+        else:
+            control.send(_end(children.pop(int(number))).encode())
+    for pid in children.values():
+        os.kill(pid, signal.SIGKILL)
+
+
+def _rehearse() -> str:
+    """Lock a child down and return ``"ready: "`` and its layers, or what went wrong."""
+    here, there = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(there, ("ready: " + ", ".join(lockdown.lock_down(1 << 28, 1))).encode())
+        except OSError as error:
+            os.write(there, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(there)
+    os.waitpid(pid, 0)
+    said = os.read(here, 256).decode()
+    os.close(here)
+    return said or "it could not be locked down"
+
+
+def _child(descriptor: int, prelude: str, memory: int, seconds: int) -> None:
+    status = 1
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(nothing, standard)
+        descriptor = os.dup2(descriptor, 3)
+        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        lockdown.lock_down(memory, seconds)
+        session.Session(descriptor, loop).run(prelude)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _end(pid: int) -> str:
+    """End a child and say how it ended: ``"exit 0"``, ``"signal 27"``; a signal of ours is no news."""
+    for _ in range(_PATIENCE):  # its socket closes a moment before it is gone
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(_MOMENT)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return "exit 0"
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return f"exit {os.WEXITSTATUS(status)}"
+
+
+def _passed(ancillary: list[tuple[int, int, bytes]]) -> int:
+    descriptors = array.array("i")
+    descriptors.frombytes(ancillary[0][2][:4])
+    return descriptors[0]
+
+
+def _long_message(control: socket.socket) -> str:
+    size = int(control.recv(64).decode())
+    data = b""
+    while len(data) < size:
+        data += control.recv(1 << 16)
+    return data.decode()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The default tier: Monty, a Python interpreter of its own that has no files, sockets or processes.
+
+It runs in a worker process that starts with an empty environment. A program is Monty's byte code
+there, never CPython's, so there is no interpreter to walk out of; the only function from outside is
+the one that makes calls. One session holds all tasks of a run, and ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from agents.sandbox import gate
+from agents.sandbox.base import DEFAULT_LIMITS, Outcome, Stopped, read_outcomes, run_together
+from agents.sandbox.prelude_text import prelude_text
+from agents.sandbox.restrictions import MONTY, restrictions
+from agents.sandbox.shim import for_monty
+from harness.errors import SandboxError
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import AsyncIterator, Sequence
+
+    from pydantic_monty import AsyncMonty, AsyncMontySession
+
+    from agents.program import Program
+    from agents.sandbox.base import Host, Limits, Payload
+
+_RUN = "await _answer_all(forward, _payloads, _host)"
+_SESSIONS = 4
+"""Sessions at once, of programs and of code each: a session holds a process."""
+_PRINTED = 1 << 20
+_ROUND_TRIPS = 4
+"""Suspensions that a call may take: the call, its settling, a name looked up, a sleep."""
+
+
+class MontySandbox:
+    """Runs programs in Monty's worker processes; see `agents.sandbox.base.Sandbox`.
+
+    Parameters
+    ----------
+    limits
+        What a program may use.
+    """
+
+    name = "monty"
+    layers = "an interpreter without files, sockets or processes; a worker process, empty environment"
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self._pool: AsyncMonty | None = None
+        # A program's session waits while its code runs in another: two pools of permits, no deadlock.
+        self._free = {"program": asyncio.Semaphore(_SESSIONS), "code": asyncio.Semaphore(_SESSIONS)}
+
+    async def __aenter__(self) -> Self:
+        from pydantic_monty import AsyncMonty, MontyError
+
+        try:
+            self._pool = await AsyncMonty(max_processes=2 * _SESSIONS).__aenter__()
+        except (OSError, RuntimeError, MontyError) as error:
+            raise SandboxError(f"Monty's worker cannot be started: {error}") from error
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._pool is not None:
+            await self._pool.__aexit__(*exc)
+            self._pool = None
+
+    def restrictions(self) -> str:
+        """See `agents.sandbox.base.Sandbox`."""
+        return restrictions(self.limits, MONTY)
+
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+        """See `agents.sandbox.base.Sandbox`."""
+        return await self.run_tree(gate.check(program), tasks, host)
+
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+        """See `agents.sandbox.base.Sandbox`."""
+        text = f"{prelude_text(stand_ins=True)}\n\n{for_monty(tree)}"
+
+        async def session(some: Sequence[Payload], host: Host) -> list[Outcome]:
+            async with self._session("program", len(some) * self.limits.calls) as monty:
+                try:
+                    await _feed(monty, text)
+                except Stopped as stopped:  # it cannot even be loaded: no task would fare better
+                    return [Outcome(None, str(stopped))] * len(some)
+                return read_outcomes(await self._answer(monty, some, host), len(some), self.limits)
+
+        return await run_together(session, tasks, host)
+
+    async def _answer(self, monty: AsyncMontySession, tasks: Sequence[Payload], host: Host) -> Any:
+        for index in range(len(tasks)):
+            host.begin(index)
+        return await _feed(
+            monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": host.ask}
+        )
+
+    async def run_code(self, code: str) -> str:
+        """See `agents.sandbox.base.Sandbox`."""
+        from pydantic_monty import CollectString
+
+        printed = CollectString(self.limits.characters)
+        try:
+            text = for_monty(gate.check_code(code))
+            async with self._session("code", 0) as monty:
+                await _feed(monty, prelude_text(stand_ins=True))
+                await _feed(monty, text, print_callback=printed)
+        except (gate.Refusal, Stopped) as error:
+            return f"error: {error}"
+        return printed.output
+
+    @asynccontextmanager
+    async def _session(self, kind: str, calls: int) -> AsyncIterator[AsyncMontySession]:
+        if self._pool is None:
+            raise SandboxError("the sandbox is not open; use it in `async with`")
+        session = self._pool.checkout(
+            limits={
+                "max_turn_duration_secs": self.limits.seconds,
+                "max_memory": self.limits.memory,
+                "max_suspensions": 1000 + calls * _ROUND_TRIPS,
+            },
+            os_policy={"sleep": "zero", "random_start": {"seed": 0}},
+        )
+        async with self._free[kind], session as monty:
+            yield monty
+
+
+async def _feed(monty: AsyncMontySession, text: str, **given: Any) -> Any:
+    """Run a text; whatever ends it early is the text's doing."""
+    from pydantic_monty import CollectString, MontyCrashedError, MontyError
+
+    given.setdefault("print_callback", CollectString(_PRINTED))
+    try:
+        return await monty.feed_run(text, **given)
+    except MontyCrashedError:
+        raise Stopped("it crashed the interpreter") from None
+    except MontyError as error:
+        inner = error.exception()
+        raise Stopped(f"{type(inner).__name__}: {inner}") from None

@@ -1,0 +1,86 @@
+"""Rewrites what Monty lacks into what it has, with the same meaning; CPython gets sources as they are.
+
+- ``next(<generator>, default)`` → ``next(iter(<generator>), default)``
+- ``key=votes.count`` → ``key=lambda it: votes.count(it)``: methods are no values there
+- ``del a[k]`` → ``a.pop(k)``; ``del name`` → ``name = None``
+- ``asyncio.create_task(c)`` → ``c``, which then runs where it is awaited
+- ``asyncio.gather(…, return_exceptions=True)`` → a function of the prelude
+- ``import statistics`` and ``import string`` → stand-ins in `agents.sandbox.modules`
+"""
+
+from __future__ import annotations
+
+import ast
+
+STAND_INS = frozenset({"statistics", "string"})
+
+
+def strip_own(tree: ast.Module) -> ast.Module:
+    """Leave out the imports of this project: the sandbox has those names already."""
+    tree.body = [
+        node
+        for node in tree.body
+        if not (
+            isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("agents.", "__future__"))
+        )
+    ]
+    return tree
+
+
+def for_monty(tree: ast.Module) -> str:
+    """Return the source that Monty runs; the tree is changed in place."""
+    return ast.unparse(ast.fix_missing_locations(_Shim().visit(strip_own(tree))))
+
+
+class _Shim(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if name == "next" and node.args and isinstance(node.args[0], ast.GeneratorExp):
+            node.args[0] = ast.Call(ast.Name("iter", ast.Load()), [node.args[0]], [])
+        elif name in ("asyncio.create_task", "create_task") and len(node.args) == 1:
+            return node.args[0]
+        elif name in ("asyncio.gather", "gather") and node.keywords:
+            asked = ast.unparse(node.keywords[0].value) != "False"
+            return ast.Call(ast.Name("_gather_all", ast.Load()) if asked else node.func, node.args, [])
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        self.generic_visit(node)
+        if node.arg == "key" and isinstance(node.value, ast.Attribute):
+            one = ast.arguments(
+                posonlyargs=[], args=[ast.arg("_it")], kwonlyargs=[], kw_defaults=[], defaults=[]
+            )
+            node.value = ast.Lambda(one, ast.Call(node.value, [ast.Name("_it", ast.Load())], []))
+        return node
+
+    def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
+        self.generic_visit(node)
+        return [_deleted(target) for target in node.targets]
+
+    def visit_Import(self, node: ast.Import) -> ast.AST | list[ast.AST]:
+        node.names = [a for a in node.names if a.name not in STAND_INS or a.asname]
+        return node if node.names else []
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.AST]:
+        if node.module == "asyncio":
+            node.names = [alias for alias in node.names if alias.name != "create_task"]
+            return node if node.names else []
+        if node.module not in STAND_INS:
+            return node
+        return [
+            ast.Assign(
+                [ast.Name(alias.asname or alias.name, ast.Store())],
+                ast.Attribute(ast.Name(node.module, ast.Load()), alias.name, ast.Load()),
+            )
+            for alias in node.names
+        ]
+
+
+def _deleted(target: ast.expr) -> ast.stmt:
+    if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+        pop = ast.Attribute(target.value, "pop", ast.Load())
+        return ast.Expr(ast.Call(pop, [target.slice], []))
+    if isinstance(target, ast.Name):
+        return ast.Assign([target], ast.Constant(None))
+    return ast.Delete([target])

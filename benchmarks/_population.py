@@ -1,0 +1,128 @@
+"""A simulated task: programs with known accuracies that err together, and experts who label its items.
+
+A program is right where √ρ·u_i + √(1 − ρ)·e falls below its quantile, u_i the item's difficulty for
+all, ρ = ½; a wrong one falls for the item's one popular distractor with probability ½, else errs
+uniformly. A twentieth of e is drawn afresh in every run, as with a model at a temperature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from agents import select
+from agents.labelled import FloatArray, IntArray, Labelled
+from agents.power import Kind, simulated_labels
+from agents.program import Program
+from agents.state import Proposal, View
+from harness.seeding import derive_seed
+from harness.types import Item, Prediction
+
+RHO, LURE, FRESH = 0.5, 0.5, 0.05
+
+
+@dataclass
+class Task:
+    """Items, their truth, and everything that was answered."""
+
+    K: int
+    n: int
+    seed: int
+    calls: int = 0
+    items: tuple[Item, ...] = field(init=False)
+    truth: IntArray = field(init=False)
+    accuracy: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng([self.seed, 1])
+        options = tuple(str(k) for k in range(self.K))
+        self.items = tuple(Item(f"{i:05}", "", options, tuple(range(self.K))) for i in range(self.n))
+        self.truth = rng.integers(self.K, size=self.n)
+        self._difficulty = rng.standard_normal(self.n)
+        self._lure = 1 + rng.integers(self.K - 1, size=self.n)
+
+    def program(self, name: str, accuracy: float) -> Program:
+        """Make a program that is right with this probability."""
+        program = Program(name, f"# {name}: {accuracy!r} of {self.seed}\n")
+        self.accuracy[program.id] = float(np.clip(accuracy, 0.02, 0.98))
+        return program
+
+    def answers(self, program: Program, run: int = 0) -> IntArray:
+        """What a program answers to all items, shape (n,)."""
+        rng = np.random.default_rng(derive_seed(self.seed, program.id))
+        own, offset = rng.standard_normal(self.n), 1 + rng.integers(self.K - 1, size=self.n)
+        lured = rng.random(self.n) < LURE
+        fresh = np.random.default_rng(derive_seed(self.seed, program.id, str(run))).standard_normal(self.n)
+        noise = np.sqrt(1 - FRESH) * own + np.sqrt(FRESH) * fresh
+        latent = np.sqrt(RHO) * self._difficulty + np.sqrt(1 - RHO) * noise
+        right = latent < ndtri(self.accuracy[program.id])
+        wrong = (self.truth + np.where(lured, self._lure, offset)) % self.K
+        answers: IntArray = np.where(right, self.truth, wrong)
+        return answers
+
+    async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
+        """Answer as `agents.state.Evaluate` asks; one call per item."""
+        self.calls += len(items)
+        answers = self.answers(program, run)
+        return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]
+
+    def labelled(self, rows: slice, kind: Kind, voters: Sequence[Program] = ()) -> Labelled:
+        """One expert answer about each of these items.
+
+        The kinds are those of `agents.power.simulated_labels`.
+        """
+        rng = np.random.default_rng([self.seed, 2, rows.start or 0])
+        votes = np.array([self.answers(p)[rows] for p in voters])
+        labelled = simulated_labels(self.truth[rows], votes, self.K, kind, rng)
+        return replace(labelled, items=tuple(x.id for x in self.items[rows]))
+
+
+@dataclass
+class FreshDraws:
+    """A proposer whose programs are independent draws, as in an archive that is searched for novelty."""
+
+    task: Task
+    mean: float = 0.6
+    sd: float = 0.08
+    name: str = "fresh"
+
+    async def propose(self, view: View) -> Proposal:
+        accuracy = self.mean + self.sd * view.rng.standard_normal()
+        return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name)
+
+    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> None:
+        """Nothing is ever refused."""
+
+
+@dataclass
+class Steps:
+    """A proposer that changes a selected parent a little, for better or worse."""
+
+    task: Task
+    published: bool = False
+    sd: float = 0.04
+    pool: int = 4
+    name: str = "steps"
+
+    async def propose(self, view: View) -> Proposal:
+        board = view.board
+        ids = board.ranked()[: self.pool]
+        found = [board.fitness[c] for c in ids]
+        mean = np.array([f.mean for f in found])
+        p = select.probabilities(mean, np.array([f.se_relative for f in found]))
+        if self.published:
+            p = select.published_probabilities(np.array([f.value for f in found]))
+        parent = ids[select.choose(p, view.rng)]
+        accuracy = self.task.accuracy[parent] + self.sd * view.rng.standard_normal()
+        return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name, (parent,))
+
+    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> None:
+        """Nothing is ever refused."""
+
+
+def spread(values: FloatArray) -> float:
+    """Standard error of a mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -1,0 +1,98 @@
+"""What sandbox and broker cost beside the calls, and what each tier runs of a corpus of workflows.
+
+The model answers at once, so all that is measured is what happens around it: the gate, the session,
+the crossing of each call, the cache in a database, the reading of replies. 256 items in sessions of
+64, 64 calls at once. The last line is a JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from agents.broker import Broker
+from agents.evaluate import evaluate
+from agents.library import NAMES, load
+from agents.program import Program
+from agents.roles import Role
+from agents.sandbox import Sandbox, open_sandbox, probe
+from agents.smoke import smoke
+from harness.errors import ProgramRefused
+from harness.llm.cost import Budget
+from harness.store.repository import Repository
+from harness.types import Item, PredictionStatus
+from tests.agents.corpus import CORPUS
+from tests.agents.scripted import Scripted
+
+ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))
+ITEMS = [Item(f"i{n}", f"What is {n}?", ("red", "green", "blue"), (2, 0, 1)) for n in range(256)]
+TARGET_MS = 2.0
+
+
+async def cost(sandbox: Sandbox, workflow: str, store: Repository) -> tuple[float, float]:
+    """Run a workflow once over all items; return milliseconds per item and calls per item."""
+    model = Scripted()
+    # A new name is a new model to the cache: nothing is found there.
+    name = f"scripted {time.perf_counter_ns()}"
+    broker = Broker(model, name, budget=Budget(None, None, None), store=store, concurrency=64)
+    started = time.perf_counter()
+    predictions = await evaluate(load(workflow), ITEMS, broker=broker, roles=ROLES, sandbox=sandbox)
+    ms = (time.perf_counter() - started) * 1000
+    assert all(p.status is PredictionStatus.OK for p in predictions)
+    return ms / len(ITEMS), len(model.requests) / len(ITEMS)
+
+
+async def overheads(sandbox: Sandbox, repeats: int, workflows: tuple[str, ...]) -> dict[str, float]:
+    """Milliseconds per item of each workflow (the best of several runs), printed with its calls."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, Repository(f"sqlite:///{Path(folder) / 's.db'}") as store:
+        await cost(sandbox, "cot", store)  # what is imported and prepared once
+        for workflow in workflows:
+            runs = [await cost(sandbox, workflow, store) for _ in range(repeats)]
+            ms, calls = min(runs)
+            found[workflow] = round(ms, 3)
+            print(f"    {workflow:<18} {calls:>4.0f} calls  {ms:>6.2f} ms/item  {ms / calls:>5.2f} ms/call")
+    return found
+
+
+async def language(sandbox: Sandbox) -> int:
+    """Number of workflows of the corpus that pass the smoke run; the others are printed."""
+    works = 0
+    for name, source in CORPUS.items():
+        try:
+            await smoke(Program(name, source), sandbox=sandbox, roles=ROLES)
+            works += 1
+        except ProgramRefused as refused:
+            print(f"    not: {str(refused).split(': ', 1)[1]} ({name})")
+    print(f"    runs {works} of {len(CORPUS)} workflows of the corpus")
+    return works
+
+
+async def measure(*, quick: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"benchmark": "sandbox", "corpus": len(CORPUS), "tiers": {}}
+    for tier in await probe():
+        print(f"{tier.name}: {tier.detail}" if tier.active else f"{tier.name}: not here ({tier.detail})")
+        if not tier.active:
+            continue
+        async with open_sandbox(tier.name) as sandbox:
+            works = await language(sandbox)
+            ms = await overheads(sandbox, 3 if quick else 5, NAMES[:2] if quick else NAMES)
+        result["tiers"][tier.name] = {"runs": works, "ms_per_item": ms}
+    result["ms_per_item"] = result["tiers"]["monty"]["ms_per_item"]["cot"]
+    result["target_met"] = result["ms_per_item"] <= TARGET_MS
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    print(json.dumps(asyncio.run(measure(quick=parser.parse_args().quick))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""A real search with the real small model: bundled notes, simulated experts, a truth that stays sealed.
+
+Per seed: the starting workflow (one call, no examples), the offline proposer, fitness from experts' yes
+and no alone, confirmation on fresh items, one test. Only then is the key opened, and the
+winner's accuracy on the test items stands beside the start's. All seeds share one database, so that no
+call is made twice; killed, it goes on where it was. The last line is JSON.
+
+    python benchmarks/search_real.py [--quick] [--seeds 3] [--folder DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.cli.main import main as oversight
+from harness.llm import local
+from harness.report.search_contents import SearchReport
+
+DATA = Path(__file__).parents[1] / "data"
+STUDY = """\
+[study]
+name = "Search on case notes"
+seed = 7
+
+[items]
+file = "notes.jsonl"
+classes = ["cardiology", "neurology", "gastroenterology", "pulmonology", "nephrology", "endocrinology",
+           "dermatology", "rheumatology"]
+
+[experts]
+options_per_item = 4
+
+[models.small]
+endpoint = "local"
+model = "smollm2-135m-instruct"
+concurrency = 3
+timeout = 600
+
+[search]
+start = "start.py"
+library = ["start.py"]
+candidates = {candidates}
+in_flight = 4
+rungs = {rungs}
+keep = [0.5]
+finalists = 3
+examples = 4
+split = {{feedback = 0.2, select = {select}, confirm = {confirm}, test = {test}}}
+"""
+WORKFLOW = """\
+style = "lines"                # a model this small completes lines; it follows no format
+answer = "option"
+max_tokens = 16
+max_words = 25
+
+[labels]
+options = "Specialties:"
+question = "Patient:"
+thinking = "Thought:"
+answer = "This patient should be seen by the department of"
+"""
+START = '''\
+"""The answer at once, and no solved examples: what one would write first."""
+
+TEMPERATURE = 0.5
+EXAMPLES = 0
+INSTRUCTION = "Answer at once."
+
+
+async def forward(task):
+    (answer,) = await task.ask(["answer"], [task], INSTRUCTION, temperature=TEMPERATURE, examples=EXAMPLES)
+    return answer
+'''
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="one seed, two proposals, few items")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="keep the study here, and go on with it")
+    args = parser.parse_args()
+    running = local.status()
+    local.start() if running is None else None
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = args.folder or Path(scratch)
+            lay_out(folder, quick=args.quick)
+            results = [one(folder, seed) for seed in range(1 if args.quick else args.seeds)]
+    finally:
+        if running is None:
+            local.stop()
+    print(json.dumps(summary(results)))
+
+
+def lay_out(folder: Path, *, quick: bool) -> None:
+    """Write the study, route the questions and answer them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes: dict[str, Any] = {"candidates": 8, "rungs": [15, 45], "select": 0.1875}
+    sizes |= {"confirm": 0.1, "test": 0.25}
+    if quick:
+        sizes = {"candidates": 2, "rungs": [5, 10], "select": 0.045, "confirm": 0.0, "test": 0.05}
+    start = folder.resolve() / "start.py"
+    files = {
+        "study.toml": STUDY.format(**sizes).replace('"start.py"', json.dumps(str(start))),
+        "workflow.toml": WORKFLOW,
+        "start.py": START,
+        "notes.jsonl": (DATA / "case_notes.jsonl").read_text(encoding="utf-8"),
+        "experts.toml": (DATA / "case_notes.experts.toml").read_text(encoding="utf-8"),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    call(folder, "label", "route")
+    call(folder, "label", "simulate", "--key", str(DATA / "case_notes.key.csv"))
+
+
+def one(folder: Path, seed: int) -> dict[str, Any]:
+    """Search with one seed, then open the key."""
+    from agents.overview import overview
+    from agents.session import look
+    from harness.cli.common import study_truth
+    from harness.config import read_study
+    from harness.store.repository import Repository
+
+    started = time.perf_counter()
+    call(folder, "search", "start", "--seed", str(seed))
+    call(folder, "search", "show", "--page", str(folder / f"search-{seed}.html"))
+    study = read_study(folder / "study.toml")
+    with Repository(study.store_url) as store:
+        truth = study_truth(study, str(DATA / "case_notes.key.csv"), store.items())
+        prepared = look(study, store, None)
+        report = overview(study, store, prepared, "", truth)
+        test = prepared.archive.splits["test"]
+        pair = (prepared.programs[0].id, report.winner.id if report.winner else "")
+        right = [[p.option == truth[p.item_id] for p in prepared.archive.predictions(c, test)] for c in pair]
+    show(seed, report, time.perf_counter() - started)
+    return {"start": right[0], "winner": right[1], "report": report}
+
+
+def show(seed: int, report: SearchReport, seconds: float) -> None:
+    w = report.winner
+    if w is None or w.truth is None or w.start_truth is None:
+        sys.exit(f"seed {seed}: no winner")
+    note = report.by_id(w.id).note
+    print(
+        f"seed {seed}: start {100 * w.start_truth:.1f} %, winner {100 * w.truth:.1f} % (sealed); reported "
+        f"{100 * w.reported:.1f} ± {100 * w.sd:.1f}, uncorrected {100 * w.naive:.1f}; "
+        f"{report.proposals} proposals, {seconds / 60:.0f} min; winner: {note or 'the start'}"
+    )
+
+
+def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sealed accuracies over all seeds; the interval of the difference takes items as its units."""
+    start = np.concatenate([np.array(r["start"], float) for r in results])
+    winner = np.concatenate([np.array(r["winner"], float) for r in results])
+    gap = winner - start
+    half = 1.96 * float(gap.std(ddof=1) / np.sqrt(len(gap)))
+    low, high = float(gap.mean()) - half, float(gap.mean()) + half
+    print(
+        f"all seeds: start {100 * start.mean():.1f} %, winner {100 * winner.mean():.1f} %, difference "
+        f"{100 * gap.mean():+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]"
+    )
+    return {
+        "seeds": len(results),
+        "items": len(gap),
+        "start": round(float(start.mean()), 4),
+        "winner": round(float(winner.mean()), 4),
+        "difference": round(float(gap.mean()), 4),
+        "interval": [round(low, 4), round(high, 4)],
+    }
+
+
+def call(folder: Path, *words: str) -> None:
+    """Run a command of the project on the study, quietly."""
+    code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
+    if code:
+        sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

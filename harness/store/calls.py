@@ -1,0 +1,57 @@
+"""SQL of the calls to models: a cache that outlives the process."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from harness.store.tables import CallRow, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from harness.store.repository import Repository
+
+_CALL = table_of(CallRow)
+_AT_ONCE = 500
+"""Keys of one query: databases bound the number of parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCall:
+    """One call; the columns of `harness.store.tables.CallRow`."""
+
+    key: str
+    request: str
+    reply: str
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    ms: float
+    error: str
+    created: str
+
+
+def read_calls(store: Repository, keys: Sequence[str]) -> dict[str, StoredCall]:
+    """Return the calls with these keys that succeeded."""
+    found = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        query = sa.select(_CALL).where(_CALL.c.key.in_(some), _CALL.c.error == "")
+        with store.transaction() as connection:
+            for row in connection.execute(query).mappings():
+                found[row["key"]] = StoredCall(**row)
+    return found
+
+
+def write_calls(store: Repository, calls: Iterable[StoredCall]) -> None:
+    """Store a batch in one transaction; a later call with the same key replaces an earlier one."""
+    rows = list({call.key: asdict(call) for call in calls}.values())
+    if rows:
+        with store.transaction() as connection:
+            same = _CALL.c.key == sa.bindparam("old")
+            connection.execute(sa.delete(_CALL).where(same), [{"old": row["key"]} for row in rows])
+            connection.execute(sa.insert(_CALL), rows)

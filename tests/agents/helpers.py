@@ -1,0 +1,57 @@
+"""Running programs against a scripted model in a few words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from agents.broker import Broker
+from agents.evaluate import evaluate
+from agents.program import Program
+from agents.roles import Role
+from agents.sandbox import DEFAULT_LIMITS, Limits, open_sandbox
+from agents.shape import DEFAULT_SHAPE, Shape
+from harness.llm.cost import Budget
+from harness.types import Item, Prediction
+from tests.agents.scripted import Scripted
+
+ROLES = tuple(
+    Role(name, f"You are a {name}.") for name in ("biologist", "physicist", "chemist", "generalist")
+)
+FREE = Budget(None, None, None)
+
+
+def an_item(k: int = 3, name: str = "i0") -> Item:
+    return Item(name, f"What is {name}?", tuple(f"thing {j}" for j in range(k)), tuple(reversed(range(k))))
+
+
+def answer(
+    program: Program | str,
+    model: Scripted | None = None,
+    items: Sequence[Item] | None = None,
+    *,
+    tier: str = "monty",
+    limits: Limits = DEFAULT_LIMITS,
+    shape: Shape = DEFAULT_SHAPE,
+    replicate: int = 0,
+    **settings: Any,
+) -> list[Prediction]:
+    """Run a program, or the source of one, over items."""
+    program = Program("test", program) if isinstance(program, str) else program
+    settings.setdefault("budget", FREE)
+    broker = settings.pop("broker", None) or Broker(model or Scripted(), "scripted", **settings)
+
+    async def run() -> list[Prediction]:
+        async with open_sandbox(tier, limits) as sandbox:
+            return await evaluate(
+                program,
+                items if items is not None else [an_item()],
+                broker=broker,
+                roles=ROLES,
+                replicate=replicate,
+                sandbox=sandbox,
+                shape=shape,
+            )
+
+    return asyncio.run(run())

@@ -1,0 +1,35 @@
+"""A model that answers by a script, for programs whose calls are to be counted and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.llm.model import Reply, Request
+
+
+def obliging(request: Request) -> str:
+    """Reply with all fields that are asked for, in reverse order; of choices, the first."""
+    properties: dict[str, Any] = dict((request.schema or {}).get("properties", {}))
+    fields = {name: spec.get("enum", [f"some {name}"])[0] for name, spec in properties.items()}
+    return json.dumps(dict(reversed(fields.items())))
+
+
+@dataclass
+class Scripted:
+    """Answers with what `say` makes of a request; keeps all requests."""
+
+    say: Callable[[Request], str | Reply | Exception] = obliging
+    requests: list[Request] = field(default_factory=list)
+
+    async def ask(self, request: Request) -> Reply:
+        self.requests.append(request)
+        said = self.say(request)
+        if isinstance(said, Exception):
+            raise said
+        return said if isinstance(said, Reply) else Reply(said, "stop", 100, 10)
+
+    async def close(self) -> None:
+        pass

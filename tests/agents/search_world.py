@@ -1,0 +1,52 @@
+"""A search over a simulated task, as the tests need it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from agents.archive import Archive, Journal, NoJournal
+from agents.power import Kind
+from agents.program import Program
+from agents.state import Settings, State
+from benchmarks._population import Task
+from harness.types import Item, Prediction
+
+
+@dataclass
+class World:
+    """Seven library programs around .6 on a task with selection and confirmation items."""
+
+    seed: int = 0
+    K: int = 5
+    select: int = 120
+    confirm: int = 0
+    kind: Kind = "natural"
+    settings: Settings = field(default_factory=lambda: Settings(candidates=8))
+    journal: Journal = field(default_factory=NoJournal)
+
+    def __post_init__(self) -> None:
+        self.task = Task(self.K, self.select + self.confirm, self.seed)
+        rng = np.random.default_rng([self.seed, 5])
+        accuracies = np.clip(0.6 + 0.08 * rng.standard_normal(7), 0.1, 0.9)
+        self.library = [self.task.program(f"lib{j}", float(a)) for j, a in enumerate(accuracies)]
+        self.asked: list[tuple[str, str, int]] = []
+        cut = slice(0, self.select), slice(self.select, None)
+        items, task = self.task.items, self.task
+        parts = {"select": items[cut[0]]} | ({"confirm": items[cut[1]]} if self.confirm else {})
+        labels = {
+            name: task.labelled(rows, self.kind, self.library) for name, rows in zip(parts, cut, strict=False)
+        }
+        self.state = State(
+            Archive(parts, self.journal), self.settings, labels, self.library[0].id, self.evaluate, accept
+        )
+
+    async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
+        self.asked += [(program.id, item.id, run) for item in items]
+        return await self.task.evaluate(program, items, run)
+
+
+async def accept(program: Program) -> str:
+    return ""

@@ -1,0 +1,185 @@
+"""Calls are cached by draw, kept within the budget, retried, repaired; an error is no answer."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agents.broker import Broker
+from agents.library import load
+from agents.shape import Shape
+from harness.errors import BudgetSpent, ConfigError, FatalModelError, TransientModelError
+from harness.llm.cost import Budget, Price
+from harness.llm.model import Message, Reply, Request
+from harness.store.calls import read_calls
+from harness.store.repository import Repository
+from harness.types import PredictionStatus
+from tests.agents.helpers import FREE, an_item, answer
+from tests.agents.scripted import Scripted
+
+SCHEMA = {"type": "object", "required": ["thinking", "answer"], "properties": {}}
+GOOD = '{"thinking": "t", "answer": "A"}'
+ASKED = Request.of("question", schema=SCHEMA, max_tokens=50)
+
+
+def ask(broker: Broker, *paths: str, request: Request = ASKED) -> list[Reply]:
+    async def run() -> list[Reply]:
+        return await asyncio.gather(*[broker.ask(request, path) for path in paths])
+
+    return asyncio.run(run())
+
+
+def say(*replies: str | Reply | Exception) -> Scripted:
+    left = list(replies)
+    return Scripted(lambda _: left.pop(0))
+
+
+def test_a_draw_is_paid_for_once_and_another_draw_is_another_call(tmp_path: Path) -> None:
+    model = say(*[Reply(f'{{"thinking": "{n}", "answer": "A"}}', "stop", 9, 2) for n in range(3)])
+    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+        first = ask(Broker(model, "m", budget=FREE, store=store), "i/0/0", "i/0/1", "i/0/0")
+        assert first[0] == first[2] != first[1]
+        assert len(model.requests) == 2
+        again = Broker(say(), "m", budget=FREE, store=store)
+        assert ask(again, "i/0/1", "i/0/0") == [first[1], first[0]]
+        assert (again.spent.calls, again.spent.cached) == (0, 2)
+        assert ask(Broker(model, "another", budget=FREE, store=store), "i/0/0") != [first[0]]
+
+
+def test_five_samples_are_five_draws_and_a_second_run_makes_none(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    with Repository(url) as store:
+        broker = Broker(Scripted(), "m", budget=FREE, store=store)
+        before = answer(load("cot-sc"), broker=broker)
+        assert broker.spent.calls == 5
+    with Repository(url) as store:
+        broker = Broker(say(), "m", budget=FREE, store=store)
+        after = answer(load("cot-sc"), broker=broker)
+        assert (broker.spent.calls, broker.spent.cached) == (0, 5)
+        assert [(p.option, p.input_tokens) for p in after] == [(p.option, p.input_tokens) for p in before]
+        model = Scripted()
+        answer(load("cot-sc"), replicate=1, broker=Broker(model, "m", budget=FREE, store=store))
+        assert len(model.requests) == 5
+
+
+def test_programs_that_begin_alike_share_their_first_replies(tmp_path: Path) -> None:
+    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+        spent = []
+        for name in ("cot", "self-refine", "quality-diversity"):
+            broker = Broker(Scripted(), "m", budget=FREE, store=store)
+            answer(load(name), broker=broker)
+            spent.append((broker.spent.calls, broker.spent.cached))
+    assert spent == [(1, 0), (1, 1), (4, 1)]
+
+
+def test_one_repair_turn_and_no_more() -> None:
+    model = say("I think it is A.", GOOD)
+    broker = Broker(model, "m", budget=FREE)
+    [reply] = ask(broker, "p")
+    assert reply == Reply(GOOD, "stop", 200, 20)
+    assert model.requests[1].messages[1] == Message("assistant", "I think it is A.")
+    hopeless = say("no", '{"answer": "A"}')
+    assert ask(Broker(hopeless, "m", budget=FREE), "p")[0].text == '{"answer": "A"}'
+    assert broker.spent.repaired == 1
+
+
+@pytest.mark.parametrize("bad", [Reply("", "stop", 5, 0), Reply("{", "length", 5, 50)], ids=["empty", "cut"])
+def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(bad: Reply, tmp_path: Path) -> None:
+    model = say(bad, GOOD)
+    assert ask(Broker(model, "m", budget=FREE), "p")[0].text == GOOD
+    assert [r.max_tokens for r in model.requests] == [50, 100]
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    with Repository(url) as store:
+        broker = Broker(say(bad, bad), "m", budget=FREE, store=store)
+        with pytest.raises(TransientModelError, match="the reply was"):
+            ask(broker, "p")
+        assert broker.spent.failed == 1
+        retried = Broker(say(GOOD), "m", budget=FREE, store=store)  # an error is not kept for an answer
+        assert ask(retried, "p")[0].text == GOOD
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Reply("", "stop"), Reply('{"thinking": "so', "length"), TransientModelError("HTTP 500", retry_after=0)],
+    ids=["empty", "cut", "error"],
+)
+def test_what_fails_is_failed_and_not_wrong(fault: Reply | Exception) -> None:
+    [prediction] = answer(load("cot"), Scripted(lambda _: fault), tries=2)
+    assert (prediction.status, prediction.option) == (PredictionStatus.FAILED, None)
+    assert prediction.reason
+
+
+def test_a_program_cannot_turn_a_failed_call_into_an_answer() -> None:
+    source = """
+async def forward(task):
+    try:
+        await task.ask(["answer"])
+    except Exception:
+        return "A"
+"""
+    fault = TransientModelError("HTTP 500", retry_after=0)
+    [prediction] = answer(source, Scripted(lambda _: fault), tries=1)
+    assert prediction.status is PredictionStatus.FAILED
+
+
+def test_a_refusal_ends_all_unless_the_endpoint_has_answered_before() -> None:
+    with pytest.raises(FatalModelError):
+        answer(load("cot"), say(FatalModelError("HTTP 401")))
+    items = [an_item(name="i0"), an_item(name="i1")]
+    model = say(GOOD, FatalModelError("HTTP 400: too long"))
+    first, second = answer(load("cot"), model, items, concurrency=1)
+    assert (first.status, second.status) == (PredictionStatus.OK, PredictionStatus.FAILED)
+
+
+# --- the budget -----------------------------------------------------------------------------------
+
+
+def test_the_budget_is_never_passed_whatever_is_under_way() -> None:
+    model = Scripted(lambda _: Reply(GOOD, "stop", 20, 50))
+    budget = Budget(None, 1000, None)
+    broker = Broker(model, "m", budget=budget, concurrency=8)
+    items = [an_item(name=f"i{n}") for n in range(50)]
+    with pytest.raises(BudgetSpent):
+        answer(load("cot"), broker=broker, items=items, shape=Shape(max_tokens=60))
+    assert 0 < budget.spent_tokens <= 1000
+    assert budget.under_way == 0
+
+
+def test_a_program_cannot_outlive_the_budget() -> None:
+    stubborn = """
+async def forward(task):
+    for _ in range(5):
+        try:
+            await task.ask(["answer"])
+        except Exception:
+            pass
+    return "A"
+"""
+    with pytest.raises(BudgetSpent):
+        answer(stubborn, budget=Budget(None, 10, None))
+
+
+def test_dollars_are_counted_and_stored(tmp_path: Path) -> None:
+    price = Price(input=1.0, output=2.0)
+    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+        budget = Budget(1.0, None, price)
+        broker = Broker(Scripted(), "m", budget=budget, price=price, store=store)
+        answer(load("cot"), broker=broker)
+        [call] = read_all(store)
+    assert budget.spent_usd == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
+    assert call == (100, 10, budget.spent_usd)
+
+
+def test_an_unknown_price_is_refused_and_never_free() -> None:
+    with pytest.raises(ConfigError, match="price"):
+        Budget(5.0, None, None)
+
+
+def read_all(store: Repository) -> list[tuple[int, int, float | None]]:
+    import sqlalchemy as sa
+
+    with store.transaction() as connection:
+        keys = [row[0] for row in connection.execute(sa.text("SELECT key FROM call"))]
+    return [(c.input_tokens, c.output_tokens, c.usd) for c in read_calls(store, keys).values()]

@@ -1,0 +1,97 @@
+"""How calls are worded: fields, options, examples, records; whole objects and lines."""
+
+from __future__ import annotations
+
+import json
+
+from agents.library import load
+from agents.shape import Example, Shape
+from harness.types import Item
+from tests.agents.helpers import answer
+from tests.agents.scripted import Scripted
+
+ITEM = Item("i0", "What is the sky?", ("red", "green", "blue"), (2, 0, 1))
+EXAMPLES = (Example("grass?", "green", "it grows"), Example("a stone?", "grey"))
+
+
+def sent(shape: Shape, model: Scripted | None = None) -> Scripted:
+    model = model or Scripted()
+    answer(load("cot"), model, [ITEM], shape=shape)
+    return model
+
+
+def test_letters_name_the_options_in_display_order() -> None:
+    [request] = sent(Shape(examples=EXAMPLES, field_chars=9)).requests
+    system, question, solved, last = request.messages  # the example whose answer the item lacks is left out
+    assert system.content.endswith('- "answer": only the letter of the option you choose, one of: A, B, C\n')
+    assert (question.content, json.loads(solved.content)) == (
+        "### Question\ngrass?\n",
+        {"thinking": "it grows", "answer": "C"},
+    )
+    assert last.content.startswith("### Question\nWhat is the sky?\n(A) blue\n(B) red\n(C) green\n\n")
+    assert request.schema is not None
+    assert request.schema["properties"] == {
+        "thinking": {"type": "string", "maxLength": 9},
+        "answer": {"type": "string", "enum": ["A", "B", "C"]},
+    }
+    assert request.schema["required"] == ["thinking", "answer"]
+
+
+def test_texts_of_options_in_place_of_letters() -> None:
+    [request] = sent(Shape(answer="option", max_words=2)).requests
+    assert "one of: blue, red, green" in request.messages[0].content
+    assert request.messages[-1].content.startswith("### Question\nWhat is\n\n")
+    [prediction] = answer(
+        load("cot"),
+        Scripted(lambda _: '{"thinking": "", "answer": "red"}'),
+        [ITEM],
+        shape=Shape(answer="option"),
+    )
+    assert prediction.option == 0
+
+
+def test_lines_are_completed_one_by_one() -> None:
+    shape = Shape(
+        style="lines",
+        answer="option",
+        max_tokens=7,
+        examples=EXAMPLES,
+        labels={"question": "Q:", "answer": "It is", "options": "Colours:"},
+    )
+    said = [" it is high\nQ: next", " blue."]
+    model = sent(shape, Scripted(lambda _: said.pop(0)))
+    first, second = (request.messages[0].content for request in model.requests)
+    assert first == (
+        "Think step by step, then answer.\nColours: blue, red, green.\n\n"
+        "Q: grass?\nThinking: it grows\nIt is green.\n\nQ: What is the sky?\nThinking:"
+    )
+    assert second == f"{first} it is high\nIt is"
+    assert {(r.max_tokens, r.stop, r.schema) for r in model.requests} == {(7, ("\n",), None)}
+    said = ["", " red"]
+    [prediction] = answer(load("cot"), Scripted(lambda _: said.pop(0)), [ITEM], shape=shape)
+    assert prediction.option == 0  # an empty line is all that the model had to say in it
+
+
+def test_a_program_may_show_fewer_examples() -> None:
+    source = 'async def forward(task):\n    return (await task.ask(["answer"], examples=0))[0]\n'
+    model = Scripted()
+    answer(source, model, [ITEM], shape=Shape(examples=EXAMPLES))
+    assert len(model.requests[0].messages) == 2
+
+
+def test_the_ensemble_returns_the_solution_that_is_named() -> None:
+    source = """
+async def forward(task):
+    solutions = ["it is red", "it is green", "it is blue"]
+    one = await sc_ensemble(task, solutions)
+    most = await md_ensemble(task, solutions, votes=3)
+    accepted, feedback = await review(task, one)
+    assert (accepted, feedback) == (False, "why?")
+    return one + " " + most
+"""
+    reply = json.dumps({"thought": "", "solution": "B", "result": "reject", "feedback": "why?"})
+    model = Scripted(lambda _: reply)
+    [prediction] = answer(source, model, [ITEM])
+    # B is another solution in each turn of the order; of three votes for three, the first wins.
+    assert prediction.raw == "it is green it is green"
+    assert len(model.requests) == 1 + 3 + 1

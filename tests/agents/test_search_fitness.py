@@ -1,0 +1,200 @@
+"""Per-item scores: their mean is the estimator's, unreadable is 0, failed is left out."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agents.archive import Archive, Candidate
+from agents.fitness import score
+from agents.labelled import Labelled
+from agents.program import Program
+from agents.scores import ESTIMATORS, MISSING, UNREADABLE, item_scores
+from agents.shrink import shrink
+from harness.errors import EstimateError
+from harness.estimate import accuracy
+from harness.estimate.complementary import complementary
+from harness.types import Item, Label, LabelKind, Prediction, PredictionStatus
+from tests.agents.search_world import World
+
+K = 5
+
+
+def items(n: int, k: int = K, name: str = "i") -> list[Item]:
+    return [Item(f"{name}{j}", "", tuple("abcdefghijklmnop"[:k]), tuple(range(k))) for j in range(n)]
+
+
+def labels_of(pool: list[Item], truth: np.ndarray, rng: np.random.Generator, m: int = 1) -> list[Label]:  # type: ignore[type-arg]
+    """m uniform options of every item, answered without error."""
+    found = []
+    for item, t in zip(pool, truth, strict=True):
+        k = len(item.options)
+        for option in rng.choice(k, m, replace=False).tolist():
+            kind = LabelKind.ORDINARY if option == t else LabelKind.COMPLEMENTARY
+            found.append(Label(item.id, option, kind, k, m / k))
+    return found
+
+
+def predictions(pool: list[Item], y: np.ndarray) -> list[Prediction]:  # type: ignore[type-arg]
+    status = {UNREADABLE: PredictionStatus.UNREADABLE, MISSING: PredictionStatus.FAILED}
+    return [
+        Prediction(item.id, int(v) if v >= 0 else None, status.get(int(v), PredictionStatus.OK))
+        for item, v in zip(pool, y, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_the_mean_score_is_the_estimators_value_on_mixed_items(m: int) -> None:
+    rng = np.random.default_rng(m)
+    pool = items(90) + items(70, 10, "j")
+    options = np.array([len(item.options) for item in pool])
+    truth = rng.integers(options)
+    labels = labels_of(pool, truth, rng, m)
+    for rate in (0.0, 0.2):
+        y = np.where(rng.random(160) < 0.6, truth, rng.integers(options))
+        y = np.where(rng.random(160) < rate, UNREADABLE, y)
+        y[:3] = MISSING
+        scores = item_scores(y[None], Labelled.of(pool, labels), "ml")[0]
+        assert np.isnan(scores).sum() == 3
+        known = accuracy(predictions(pool, y), labels, interval="wald")
+        assert np.nanmean(scores) == pytest.approx(known.value, abs=1e-12)
+
+
+def test_complementary_labels_give_the_published_transform() -> None:
+    rng = np.random.default_rng(0)
+    pool, n = items(120), 120
+    truth, y = rng.integers(K, size=n), rng.integers(K, size=n)
+    refused = (truth + 1 + rng.integers(K - 1, size=n)) % K
+    labels = [
+        Label(i.id, int(k), LabelKind.COMPLEMENTARY, K, 1 / K) for i, k in zip(pool, refused, strict=True)
+    ]
+    labelled = Labelled.of(pool, labels)
+    expected = complementary(K, int((y != refused).sum()), n)
+    assert item_scores(y[None], labelled, "transformed").mean() == pytest.approx(expected)
+    assert item_scores(y[None], labelled, "raw").mean() == pytest.approx((y != refused).mean())
+
+
+@pytest.mark.parametrize("kind", ["complementary", "natural", "routed", "ordinary"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_an_unreadable_agent_scores_nothing(kind: str, estimator: str) -> None:
+    world = World(kind=kind)  # type: ignore[arg-type]  # one of its kinds
+    if estimator == "raw" and kind in ("routed", "ordinary"):
+        return  # without refused options there is no q
+    y = np.array([np.full(120, UNREADABLE), *(world.task.answers(p)[:120] for p in world.library)])
+    scores = item_scores(y, world.state.labels["select"], estimator)
+    nothing = (world.K - 2) / (world.K - 1) if estimator == "raw" else 0.0
+    # One of them is all: what is scored scores the point of the scale that stands for nothing.
+    assert np.nanmean(scores[0]) == pytest.approx(nothing, abs=0.35 if kind == "routed" else 1e-9)
+    assert np.nanmean(scores[0]) < np.nanmean(scores[1:])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["complementary", "natural", "routed"])
+def test_a_constant_agent_scores_the_prevalence_of_its_class(kind: str) -> None:
+    found = []
+    for seed in range(150):
+        world = World(seed=seed, kind=kind)  # type: ignore[arg-type]  # one of its kinds
+        constant = np.full((1, 120), 2)
+        others = [world.task.answers(p)[:120] for p in world.library]
+        scores = item_scores(np.concatenate([constant, others]), world.state.labels["select"], "ml")
+        found.append(scores[0].mean() - (world.task.truth[:120] == 2).mean())
+    assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(len(found)) + 0.005
+
+
+def test_a_candidate_without_a_hit_is_not_known_without_error() -> None:
+    pool = items(20, 8)
+    labels = [
+        Label(item.id, 0, LabelKind.ORDINARY if j < 2 else LabelKind.COMPLEMENTARY, 8, 1 / 8)
+        for j, item in enumerate(pool)
+    ]
+    y = np.array([1] * 2 + [0] * 3 + [1] * 15)
+    scores = item_scores(y[None], Labelled.of(pool, labels), "ml")[0]
+    assert scores.std() / np.sqrt(20) > 0.08  # the exact interval reaches 47 %
+
+
+@pytest.mark.parametrize("estimator", ["ml", "ivw", "transformed"])
+def test_there_is_no_nan_without_ordinary_labels(estimator: str) -> None:
+    world = World(kind="complementary", K=16)
+    y = np.array([world.task.answers(p)[:120] for p in world.library])
+    scores = item_scores(y, world.state.labels["select"], estimator)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(shrink(scores).mean).all()
+
+
+@pytest.mark.statistical
+def test_likelihood_beats_plug_in_weights_where_labels_are_few() -> None:
+    regret = {"ml": 0.0, "ivw": 0.0}
+    n = 250
+    for seed in range(n):
+        world = World(seed=seed, K=16)
+        rng = np.random.default_rng(seed)
+        programs = [world.task.program(f"p{j}", a) for j, a in enumerate(rng.normal(0.6, 0.08, 30))]
+        true = np.array([world.task.accuracy[p.id] for p in programs])
+        y = np.array([world.task.answers(p) for p in programs])
+        for name in regret:
+            pick = item_scores(y, world.state.labels["select"], name).mean(axis=1).argmax()
+            regret[name] += (true.max() - true[pick]) / n
+    assert regret["ivw"] - regret["ml"] > 0.02, regret
+
+
+def archive_of(world: World) -> Archive:
+    archive = world.state.archive
+    for j, program in enumerate(world.library):
+        archive.add(Candidate(program, j - 7, "library"))
+        asyncio.run(world.state.answer(archive.candidates[program.id], world.task.items))
+    return archive
+
+
+def test_more_labels_score_an_archive_again_without_a_call() -> None:
+    world = World(K=4)
+    archive = archive_of(world)
+    pool, rng = world.task.items, np.random.default_rng(1)
+    one = labels_of(list(pool), world.task.truth, rng, 1)
+    two = labels_of(list(pool), world.task.truth, np.random.default_rng(1), 2)
+    asked = len(world.asked)
+    before = score(archive, pool, Labelled.of(pool, one))
+    after = score(archive, pool, Labelled.of(pool, two))
+    assert len(world.asked) == asked
+    se = [np.mean([f.se_relative for f in board.fitness.values()]) for board in (before, after)]
+    assert se[1] < 0.9 * se[0]
+
+
+def test_failed_answers_are_left_out_and_counted() -> None:
+    world = World()
+    archive = archive_of(world)
+    name = world.library[1].id
+    found = archive.answers[name, 0]
+    before = score(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    for item in world.task.items[:6]:
+        found[item.id] = replace(found[item.id], option=None, status=PredictionStatus.FAILED)
+    after = score(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    assert (before.n_items, after.n_items) == (120, 114)
+    assert after.error_rate == pytest.approx(0.05)
+    assert after.invalid_rate == 0
+
+
+def test_contradictory_labels_and_impossible_answers_are_refused() -> None:
+    pool = items(2)
+    yes = [Label("i0", option, LabelKind.ORDINARY, K, 1 / K) for option in (1, 2)]
+    with pytest.raises(EstimateError, match="one true option"):
+        Labelled.of(pool, yes)
+    with pytest.raises(EstimateError, match=r"two answers about option 1"):
+        Labelled.of(pool, [yes[0], yes[0]])
+    with pytest.raises(EstimateError, match="all its 5 options refused"):
+        Labelled.of(pool, [Label("i0", k, LabelKind.COMPLEMENTARY, K, 1 / K) for k in range(K)])
+    with pytest.raises(EstimateError, match=r"must lie in 0\.\.4 for item 'i1', is 5"):
+        item_scores(np.array([[0, 5]]), Labelled.of(pool, yes[:1]))
+    with pytest.raises(EstimateError, match="fitness must be one of ml"):
+        item_scores(np.array([[0, 1]]), Labelled.of(pool, yes[:1]), "q")
+    with pytest.raises(EstimateError, match="no candidate has an answer"):
+        shrink(np.full((2, 3), np.nan))
+
+
+def test_a_program_is_what_its_source_is() -> None:
+    archive = Archive({"select": ()})
+    archive.add(Candidate(Program("a", "x = 1\n"), 0, "library"))
+    archive.add(Candidate(Program("b", "x = 1\n"), 1, "mutate"))
+    assert len(archive.candidates) == 1

@@ -1,0 +1,248 @@
+"""The loop: resumed it makes the same archive, the budget ends it, refusals and repeats are noted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agents import library
+from agents.archive import Archive, Candidate
+from agents.contamination import quoted
+from agents.finish import finish
+from agents.journal import StoredJournal, load_archive
+from agents.loop import Ended, search
+from agents.program import Program
+from agents.recombine import Recombine, Wordings
+from agents.state import Proposal, Settings, State, View
+from benchmarks._population import FreshDraws, Steps
+from harness.errors import BudgetSpent, ProgramRefused, StoreError, TransientModelError
+from harness.store.repository import Repository
+from harness.store.searches import SearchStore
+from harness.types import Item, Prediction
+from tests.agents.search_world import World
+
+
+def run(world: World) -> Ended:
+    ended = asyncio.run(search(world.state, Steps(world.task), world.library))
+    asyncio.run(finish(world.state))
+    return ended
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing catches it."""
+
+
+@pytest.mark.parametrize("after", [0, 3, 9, 15, 19, 24])
+def test_a_search_that_was_cut_off_anywhere_goes_on_to_the_same_archive(after: int, tmp_path: Path) -> None:
+    whole = World(seed=2, confirm=40)
+    run(whole)
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        first = World(seed=2, confirm=40)
+        store.add_items(first.task.items)
+        splits = {name: [i.id for i in part] for name, part in first.state.archive.splits.items()}
+        SearchStore(store).create("s", {}, splits)
+        asked: Counter[tuple[str, str, int]] = Counter()
+        for limit in (after, None):
+            world = World(seed=2, confirm=40)
+            world.task = first.task  # what a program is worth outlives the process
+            archive = load_archive(store, "s")
+            calls = 0
+
+            async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
+                nonlocal calls
+                if calls == limit:  # noqa: B023  used at once
+                    raise Killed
+                calls += 1
+                asked.update((program.id, item.id, run_) for item in items)
+                return await world.task.evaluate(program, items, run_)  # noqa: B023  used at once
+
+            world.state = replace(world.state, archive=archive, evaluate=evaluate)
+            if limit is None:
+                run(world)
+            else:
+                with pytest.raises(Killed):
+                    run(world)
+        assert load_archive(store, "s").digest() == whole.state.archive.digest()
+        assert max(asked.values()) == 1
+
+
+def test_more_proposals_in_flight_see_the_same_archive() -> None:
+    world = World(settings=Settings(candidates=6, in_flight=3))
+    seen: list[tuple[int, int]] = []
+
+    class Looking(Steps):
+        async def propose(self, view: View) -> Proposal:
+            seen.append((view.slot, len(view.board.ids)))
+            return await super().propose(view)
+
+    asyncio.run(search(world.state, Looking(world.task), world.library))
+    assert seen == [(0, 7), (1, 7), (2, 7), (3, 10), (4, 10), (5, 10)]
+
+
+def test_the_budgets_end_stops_the_search_and_keeps_what_was_answered() -> None:
+    world = World()
+    left = 7 * 120 + 120 + 200
+
+    async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
+        nonlocal left
+        if len(items) > left:
+            raise BudgetSpent("the budget of 1,160 tokens is spent")
+        left -= len(items)
+        return await world.task.evaluate(program, items, run_)
+
+    world.state = replace(world.state, evaluate=evaluate)
+    ended = asyncio.run(search(world.state, Steps(world.task), world.library))
+    assert ended == Ended("the budget of 1,160 tokens is spent", 0)
+    assert world.state.board().ids[:7] == tuple(p.id for p in world.library)
+
+
+def test_a_search_stops_when_its_best_stay_the_same() -> None:
+    world = World(settings=Settings(candidates=60, patience=8))
+
+    class Worse(Steps):
+        async def propose(self, view: View) -> Proposal:
+            return Proposal(self.task.program(f"p{view.slot}", 0.2), "worse")
+
+    ended = asyncio.run(search(world.state, Worse(world.task), world.library))
+    assert ended.reason == "converged"
+    assert ended.proposals < 20
+
+
+class Scripted:
+    """Proposes given programs, then repairs with given others."""
+
+    name = "scripted"
+
+    def __init__(self, proposals: Sequence[Program | Exception], repairs: Sequence[Program] = ()) -> None:
+        self.proposals, self.repairs = list(proposals), list(repairs)
+        self.reasons: list[str] = []
+
+    async def propose(self, view: View) -> Proposal:
+        found = self.proposals[view.slot]
+        if isinstance(found, Exception):
+            raise found
+        return Proposal(found, self.name)
+
+    async def repair(self, _: View, __: Proposal, reason: str, ___: int) -> Proposal | None:
+        self.reasons.append(reason)
+        return Proposal(self.repairs.pop(0), self.name) if self.repairs else None
+
+
+def test_every_slot_says_what_became_of_it() -> None:
+    world = World(settings=Settings(candidates=4, in_flight=4))
+    good, bad, mended = (world.task.program(n, 0.6) for n in ("good", "bad", "mended"))
+    tried: list[str] = []
+
+    async def check(program: Program) -> str:
+        tried.append(program.name)
+        if program.name == "refused":
+            raise ProgramRefused("may not use open")
+        return "it crashes" if program.name == "bad" else ""
+
+    world.state = replace(world.state, check=check)
+    policy = Scripted([good, bad, good, TransientModelError("cut off")], [Program("refused", "?"), mended])
+    asyncio.run(search(world.state, policy, world.library))
+    events = world.state.archive.events
+    assert events["slot/0"]["candidate"] == good.id
+    assert events["slot/1"]["candidate"] == mended.id
+    assert events["slot/2"]["duplicate"] == good.id
+    assert "cut off" in events["slot/3"]["refused"]
+    assert policy.reasons == ["it crashes", "may not use open"]
+    assert tried.count("bad") == 1
+    # What is scored is what ran: the code of the repair, not of the proposal.
+    assert bad.id not in world.state.archive.candidates
+    assert mended.id in world.state.board().fitness
+
+
+def test_repairs_end() -> None:
+    world = World(settings=Settings(candidates=1, debug_tries=2))
+
+    async def check(program: Program) -> str:
+        return "it crashes"
+
+    world.state = replace(world.state, check=check)
+    programs = [world.task.program(f"p{j}", 0.6) for j in range(9)]
+    policy = Scripted(programs[:1], programs[1:])
+    asyncio.run(search(world.state, policy, world.library))
+    assert policy.reasons == ["it crashes"] * 2
+    assert world.state.archive.events["slot/0"]["refused"] == "it crashes"
+
+
+def test_a_parent_must_be_there() -> None:
+    with pytest.raises(StoreError, match="parent nobody is not in the archive"):
+        Archive({}).add(Candidate(Program("a", "x"), 0, "mutate", ("nobody",)))
+
+
+def test_novel_draws_and_small_steps_both_find_something() -> None:
+    for policy in (FreshDraws, Steps):
+        world = World(settings=Settings(candidates=16), kind="ordinary", confirm=120)
+        asyncio.run(search(world.state, policy(world.task), world.library))
+        winner = asyncio.run(finish(world.state))
+        assert world.task.accuracy[winner.id] > world.task.accuracy[world.state.start] - 0.02
+        assert len(winner.finalists) == 5
+
+
+def library_state(world: World) -> State:
+    """The real library, with accuracies made up."""
+    programs = [library.load(name) for name in library.NAMES]
+    world.library = programs
+    world.task.accuracy = {p.id: 0.5 + 0.02 * j for j, p in enumerate(programs)}
+    return replace(world.state, start=programs[0].id)
+
+
+class Known(dict[str, float]):
+    """Every program that is not known is right six times in ten."""
+
+    def __missing__(self, key: str) -> float:
+        return 0.6
+
+
+def test_recombination_makes_new_programs_offline_and_the_same_ones_again() -> None:
+    archives = []
+    for _ in range(2):
+        world = World(settings=Settings(candidates=24, in_flight=6, rungs=(30,), keep=()), select=30)
+        world.state = library_state(world)
+        world.task.accuracy = Known(world.task.accuracy)
+        asyncio.run(search(world.state, Recombine(Wordings.bundled()), world.library))
+        archives.append(world.state.archive)
+    assert archives[0].digest() == archives[1].digest()
+    made = [c for c in archives[0].candidates.values() if c.slot >= 0]
+    assert len(made) >= 20
+    assert len({c.op for c in made}) >= 4
+    assert all(c.note and c.parents for c in made)
+
+
+def test_a_quotation_of_what_a_program_is_judged_on_is_found() -> None:
+    text = "A man of sixty with chest pain that spreads to the left arm on the stairs"
+    item = Item("i7", text, ("a", "b"), (0, 1))
+    assert "'i7'" in quoted(f'HINT = "{text.upper()}!"', [item])
+    assert quoted('HINT = "a man of sixty with chest pain"', [item]) == ""
+
+
+def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
+    world = World(select=30, settings=Settings(rungs=(30,), keep=(), candidates=2))
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        store.add_items(world.task.items)
+        searches = SearchStore(store)
+        splits = {"select": [i.id for i in world.task.items]}
+        for _ in range(2):
+            searches.create("s", {"seed": 1}, splits)
+        with pytest.raises(StoreError, match="another split"):
+            searches.create("s", {}, {"select": ["00000"]})
+        world.state = replace(world.state, archive=load_archive(store, "s"))
+        run(world)
+        archive = world.state.archive
+        journal = StoredJournal(searches, "s")
+        for candidate in archive.candidates.values():
+            journal.add_candidate(candidate)
+        for (name, replicate), found in archive.answers.items():
+            journal.add_answers(name, replicate, list(found.values()))
+        journal.add_event("winner", {"candidate": "another"})
+        assert load_archive(store, "s").digest() == archive.digest()
+        with pytest.raises(StoreError, match="no search t"):
+            load_archive(store, "t")

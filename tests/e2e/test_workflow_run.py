@@ -1,0 +1,151 @@
+"""``oversight run --workflow`` from end to end: like a model, resumable, and with the real small one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.llm import local
+from harness.store.repository import Repository
+from tests.e2e.test_kill import CONCURRENCY, command, kill_when, lay_out
+from tests.fakes.openai_server import Reply, fake_openai
+
+GREEN = json.dumps({"correct": "False", "feedback": "why?", "answer": "B", "thinking": "it is green"})
+
+
+def test_a_workflow_is_a_model_to_everything_after_it(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "workflow.toml").write_text('answer = "option"\n')
+    with fake_openai(lambda prompt, n: Reply('{"answer": "green", "thinking": ""}')) as server:
+        lay_out(tmp_path, 30, server.url)
+        oversight("label", "route")
+        (tmp_path / "key.csv").write_text("id,label\n" + "".join(f"i{j},green\n" for j in range(30)))
+        oversight("label", "simulate", "--key", "key.csv")
+        result = oversight("run", "--workflow", "cot-sc")["workflows"]["m/cot-sc"]
+        assert (result["ok"], result["calls_paid"], result["sandbox"]) == (30, 150, "monty")
+        again = oversight("run", "--workflow", "cot-sc")["workflows"]["m/cot-sc"]
+        assert (again["asked_now"], again["calls_paid"], again["run"]) == (0, 0, result["run"])
+        cot = oversight("run", "--workflow", "cot", "--model", "m")["workflows"]["m/cot"]
+        assert cot["run"] != result["run"]
+        assert len(server.prompts) == 150 + 30
+        (tmp_path / "mute.py").write_text(
+            "async def forward(task):\n    return '?' if 'number' in task.text else 'A'\n"
+        )
+        assert oversight("run", "--workflow", "mute.py")["workflows"]["m/mute"]["unreadable"] == 30
+    estimates = oversight("estimate")["models"]
+    assert set(estimates) == {"m/cot-sc", "m/cot", "m/mute"}
+    assert all(e["low"] == 0 for e in estimates["m/mute"]["estimates"].values())
+    assert estimates["m/mute"]["estimates"]["ml"]["high"] < 0.5
+    assert estimates["m/cot-sc"]["estimates"]["ml"]["high"] == 1.0
+    assert oversight("compare")
+    assert Path(oversight("report")["report"]).stat().st_size > 10_000
+
+
+def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
+    n = 24
+    with fake_openai(lambda prompt, _: Reply(GREEN)) as server:
+        lay_out(tmp_path, n, server.url)
+        words = command("run", "--workflow", "self-refine", "--json")
+        for calls in (1, 60):
+            process = subprocess.Popen(
+                words, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+            assert kill_when(process, lambda calls=calls: len(server.prompts) >= calls)  # type: ignore[misc]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
+        paid = len(server.prompts)
+        before = Counter(server.prompts)
+        again = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
+        assert Counter(server.prompts) == before
+    result = json.loads(done.stdout)["workflows"]["m/self-refine"]
+    assert (result["predictions"], result["ok"]) == (n, n)
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        assert len(store.predictions(result["run"])) == n
+    each = 11 * n  # this critic is never content
+    assert each <= paid <= each + 2 * CONCURRENCY * 2
+    assert json.loads(again.stdout)["workflows"]["m/self-refine"]["calls_paid"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--workflow", "best"], "there is no workflow 'best'"),
+        (["--workflow", "own.py"], "workflow 'own', line 1: may not import os"),
+        (["--workflow", "mute.py"], "workflow 'mute' names no option of 3 in the smoke run"),
+        (["--workflow", "cot", "--sandbox", "none"], "there is no sandbox tier 'none'"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, 3)
+    (tmp_path / "mute.py").write_text("async def forward(task):\n    return '?'\n")
+    (tmp_path / "own.py").write_text("import os\n\nasync def forward(task):\n    return 'A'\n")
+    assert main(["run", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "study.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('answer = "word"', "workflow.toml [answer]"),
+        ("answers = 1", "workflow.toml [answers]"),
+        ("answer = ", "workflow.toml: not valid TOML"),
+        ('examples = "none.jsonl"', "none.jsonl: there is no such file"),
+        ('[[role]]\nname = "x"\ntext = "y"\n[[role]]\nname = "x"\ntext = "z"', "a role is there twice"),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    text: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, 3)
+    (tmp_path / "workflow.toml").write_text(text)
+    assert main(["run", "--workflow", "cot"]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "study.db").exists()
+
+
+@pytest.mark.local_model
+@pytest.mark.parametrize("style", ["json", "lines"])
+def test_the_real_small_model_answers_through_the_sandbox(
+    style: str,
+    local_model: local.LocalServer,
+    oversight: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, 2, local_model.url)
+    study = tmp_path / "study.toml"
+    study.write_text(study.read_text().replace('model = "m"', f'model = "{local_model.model}"'))
+    (tmp_path / "workflow.toml").write_text(
+        f'style = "{style}"\nanswer = "option"\nmax_tokens = 60\nfield_chars = 20\nexamples = "solved.csv"\n'
+    )
+    (tmp_path / "solved.csv").write_text(
+        "text,label,thinking\nthe sky,blue,it is clear\ngrass,green,it is alive\n"
+    )
+    result = oversight("run", "--workflow", "cot")["workflows"]["m/cot"]
+    assert result["ok"] + result["unreadable"] == 2
+    assert result["calls_paid"] >= 2
+    assert result["output_tokens"] > 0
+    if style == "json":  # a schema leaves the model no way to name none
+        assert result["ok"] == 2
