@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.datasets.json_path import need
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
-from harness.types import ForeignAnswer
+from harness.foreign import ForeignAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from harness.errors import DataError
+from harness.foreign import ForeignAnswer
 from harness.llm.answer import Unreadable, parse_answer
-from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source
+from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,0 +1,43 @@
+"""What another program's log says of a model's answer: a frozen value, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignAnswer:
+    """A model's answer in another program's log, before it is matched with an item of the study.
+
+    Attributes
+    ----------
+    line
+        Where it stands in the file: line, or number of the record, from 1.
+    id, text
+        How the other program calls the item, and what it asked; either may be empty.
+    options
+        The options in the order in which letters name them there; empty if the log does not say.
+    answer
+        Place of an option in `options`, or what the other program read as the answer; None if it
+        read nothing.
+    raw
+        What the model wrote.
+    error
+        Why there is no answer, if the call failed there.
+    cut
+        Whether the token limit ended the answer.
+    """
+
+    line: int
+    id: str
+    text: str = ""
+    options: tuple[str, ...] = ()
+    answer: str | int | None = None
+    raw: str = ""
+    error: str = ""
+    cut: bool = False
+    sample: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    confidence: float | None = None
