@@ -134,6 +134,12 @@ class Archive:
         have = self.answers.get((candidate, replicate), {})
         return [item for item in items if item.id not in have]
 
+    def to_ask(self, candidate: str, replicate: int, items: Iterable[Item]) -> list[Item]:
+        """Items without an answer, or with a failed one: those are asked again whenever they come up."""
+        have = self.answers.get((candidate, replicate), {})
+        failed = PredictionStatus.FAILED
+        return [item for item in items if item.id not in have or have[item.id].status is failed]
+
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
         """Stored answers of a candidate to these items."""
         have = self.answers.get((candidate, replicate), {})

@@ -17,6 +17,7 @@ from harness.errors import EstimateError
 from harness.estimate import accuracy
 from harness.labels import decode
 from harness.report.search_contents import SearchedCandidate, SearchedWinner, SearchReport, Standing
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,8 +210,9 @@ def _difference(state: State, winner: str) -> str:
     )
 
 
-def _true_accuracy(predictions: Sequence[Prediction], truth: Mapping[str, int]) -> float:
-    return float(np.mean([p.option == truth[p.item_id] for p in predictions]))
+def _true_accuracy(predictions: Sequence[Prediction], truth: Mapping[str, int]) -> float | None:
+    answered = [p for p in predictions if p.status is not PredictionStatus.FAILED]
+    return float(np.mean([p.option == truth[p.item_id] for p in answered])) if answered else None
 
 
 def _spent(archive: Archive, slots: Sequence[Mapping[str, object]]) -> dict[str, int]:

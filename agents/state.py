@@ -155,7 +155,7 @@ class State:
         """Have a candidate answer what it has not answered yet, in all replicates or in one."""
         runs = range(self.settings.replicates) if replicate is None else (replicate,)
         for run in runs:
-            todo = self.archive.missing(candidate.id, run, items)
+            todo = self.archive.to_ask(candidate.id, run, items)
             if todo:
                 found = await self.evaluate(candidate.program, todo, run)
                 self.archive.record(candidate.id, run, found)

@@ -124,7 +124,7 @@ def lay_out(folder: Path, *, quick: bool) -> None:
 def one(folder: Path, seed: int) -> dict[str, Any]:
     """Search with one seed, then open the key."""
     from agents.overview import overview
-    from agents.session import look
+    from agents.session import prepare
     from harness.cli.common import study_truth
     from harness.config import read_study
     from harness.store.repository import Repository
@@ -135,7 +135,7 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
     study = read_study(folder / "study.toml")
     with Repository(study.store_url) as store:
         truth = study_truth(study, str(DATA / "case_notes.key.csv"), store.items())
-        prepared = look(study, store, None)
+        prepared = prepare(study, store, seed, study.search)
         report = overview(study, store, prepared, "", truth)
         test = prepared.archive.splits["test"]
         pair = (prepared.programs[0].id, report.winner.id if report.winner else "")

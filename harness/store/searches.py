@@ -113,7 +113,7 @@ class SearchStore:
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
-        """Store answers in one transaction; those that are there stay."""
+        """Store answers in one transaction; those that are there stay, but failed ones give way."""
         table = table_of(CandidateAnswerRow)
         same = (
             table.c.search_id == search,
@@ -121,6 +121,10 @@ class SearchStore:
             table.c.replicate == replicate,
         )
         with self._repository.transaction() as connection:
+            failed = table.c.status == str(PredictionStatus.FAILED)
+            again = table.c.item_id == sa.bindparam("item")
+            for p in predictions:
+                connection.execute(sa.delete(table).where(*same, failed, again), {"item": p.item_id})
             have = set(connection.execute(sa.select(table.c.item_id).where(*same)).scalars())
             rows = [
                 {

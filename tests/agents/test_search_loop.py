@@ -23,7 +23,7 @@ from benchmarks._population import FreshDraws, Steps
 from harness.errors import BudgetSpent, ProgramRefused, StoreError, TransientModelError
 from harness.store.repository import Repository
 from harness.store.searches import SearchStore
-from harness.types import Item, Prediction
+from harness.types import Item, Prediction, PredictionStatus
 from tests.agents.search_world import World
 
 
@@ -246,3 +246,29 @@ def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
         assert load_archive(store, "s").digest() == archive.digest()
         with pytest.raises(StoreError, match="no search t"):
             load_archive(store, "t")
+
+
+def test_failed_answers_are_asked_again_when_a_search_goes_on(tmp_path: Path) -> None:
+    world = World(select=30, settings=Settings(rungs=(30,), keep=(), candidates=0))
+    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        store.add_items(world.task.items)
+        SearchStore(store).create("s", {}, {"select": [i.id for i in world.task.items]})
+        down = [True]
+
+        async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
+            found = await world.evaluate(program, items, run_)
+            lost = [down[0] and int(p.item_id) < 5 for p in found]
+            failed = PredictionStatus.FAILED
+            return [
+                replace(p, option=None, status=failed) if x else p for p, x in zip(found, lost, strict=True)
+            ]
+
+        for _ in range(2):
+            archive = load_archive(store, "s")
+            world.state = replace(world.state, archive=archive, evaluate=evaluate)
+            run(world)
+            down[0] = False
+        stored = load_archive(store, "s").answers
+    assert {p.status for found in stored.values() for p in found.values()} == {PredictionStatus.OK}
+    assert max(Counter(world.asked).values()) == 2
+    assert len(world.asked) == 8 * 30 + 8 * 5
