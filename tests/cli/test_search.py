@@ -104,13 +104,13 @@ def test_killed_anywhere_it_goes_on_to_the_same_archive_and_asks_nothing_twice(t
         subprocess.run(command(whole, "start", "--json"), check=True, capture_output=True)
     expected, calls = archive_digest(whole), len(server.prompts)
     asked: list[str] = []
-    hang = threading.Event()
+    hang, killed = threading.Event(), threading.Event()
 
     def until(stop: int) -> Callable[[str, int], Reply]:
         def reply(prompt: str, n: int) -> Reply:
             if len(asked) >= stop:  # never answered, so never paid for
                 hang.set()
-                threading.Event().wait(0.2)
+                killed.wait(60)
                 return Reply(drop=True)
             asked.append(prompt)
             return answer(prompt, n)
@@ -122,12 +122,14 @@ def test_killed_anywhere_it_goes_on_to_the_same_archive_and_asks_nothing_twice(t
         for stop in (calls // 3, calls - 9):
             server.answer = until(stop)
             hang.clear()
+            killed.clear()
             process = subprocess.Popen(
                 command(cut, "start"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
             assert hang.wait(60)
             process.send_signal(signal.SIGKILL)
             process.wait()
+            killed.set()
         server.answer = until(10**9)
         done = subprocess.run(command(cut, "resume", "--json"), check=True, capture_output=True)
     assert archive_digest(cut) == expected.replace(str(whole), str(cut))
