@@ -217,6 +217,6 @@ def _counts(predictions: Sequence[Prediction]) -> dict[str, Any]:
     n = max(1, len(predictions))
     return {
         "tokens": sum(p.input_tokens + p.output_tokens for p in predictions) / n,
-        "invalid_rate": sum(p.status is PredictionStatus.UNREADABLE for p in predictions) / n,
+        "invalid_rate": sum(p.status.no_option for p in predictions) / n,
         "error_rate": sum(p.status is PredictionStatus.FAILED for p in predictions) / n,
     }

@@ -50,8 +50,15 @@ class PredictionStatus(StrEnum):
     OK = "ok"
     UNREADABLE = "unreadable"
     """The model answered, but named no option: wrong on the accuracy scale."""
+    TRUNCATED = "truncated"
+    """The token limit ended the answer before it named an option: wrong too, but a matter of settings."""
     FAILED = "failed"
     """No answer came (after all retries): excluded and counted."""
+
+    @property
+    def no_option(self) -> bool:
+        """Whether an answer came that names no option, and so counts as wrong."""
+        return self in (PredictionStatus.UNREADABLE, PredictionStatus.TRUNCATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +161,7 @@ class Prediction:
     option
         None unless the status is OK.
     reason
-        Why there is no option: ``"truncated"``, ``"refusal"``… or ``"rate limit: HTTP 429 …"``.
+        Why there is no option: ``"several"``, ``"refusal"``… or ``"rate limit: HTTP 429 …"``.
     sample
         Which of several answers to the same question, from 0.
     input_tokens, output_tokens

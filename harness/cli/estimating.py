@@ -163,7 +163,7 @@ def _counted(estimate: Estimate, predictions: Sequence[Prediction], labels: Sequ
         ordinary=kinds[LabelKind.ORDINARY],
         complementary=kinds[LabelKind.COMPLEMENTARY],
         abstained=kinds[LabelKind.ABSTAINED],
-        unreadable=by_status[PredictionStatus.UNREADABLE],
+        unreadable=sum(n for status, n in by_status.items() if status.no_option),
         failed=by_status[PredictionStatus.FAILED],
         unlabelled=len(set(status) - labelled),
     )

@@ -17,6 +17,7 @@ from harness.datasets.foreign import READERS, format_of, read_foreign
 from harness.errors import BadInput, ConfigError, DataError
 from harness.store.repository import Repository
 from harness.store.runs import samples, store_predictions
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     import argparse
@@ -69,7 +70,7 @@ def _import(args: argparse.Namespace) -> int:
         store.add_run(spec)
         store_predictions(store, [(spec.id, p) for p in predictions])
         voted = store.predictions(spec.id)
-    by_status = {status: sum(p.status == status for p in voted) for status in ("ok", "unreadable", "failed")}
+    by_status = {status: sum(p.status == status for p in voted) for status in PredictionStatus}
     missing = len(items) - len(voted)
     text = f"{args.model}: {len(predictions)} answers to {len(voted)} items; " + ", ".join(
         f"{n} {status}" for status, n in by_status.items()

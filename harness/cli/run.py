@@ -145,6 +145,7 @@ def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
         "asked_now": asked,
         "ok": by_status[PredictionStatus.OK],
         "unreadable": by_status[PredictionStatus.UNREADABLE],
+        "truncated": by_status[PredictionStatus.TRUNCATED],
         "failed": by_status[PredictionStatus.FAILED],
         "kinds": dict(by_kind.most_common()),
         "reasons": dict(reasons.most_common(10)),
@@ -158,7 +159,7 @@ def lines(name: str, result: dict[str, Any]) -> str:
     """Say what `summary` counted."""
     said = [
         f"{name}: {result['predictions']} answers, {result['asked_now']} asked now; {result['ok']} readable, "
-        f"{result['unreadable']} unreadable, {result['failed']} failed"
+        f"{result['unreadable']} unreadable, {result['truncated']} truncated, {result['failed']} failed"
     ]
     cost = "price unknown" if result["usd"] is None else f"${result['usd']:.4f}"
     said.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")

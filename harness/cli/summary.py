@@ -160,8 +160,8 @@ def _model(
         undefined=undefined,
         curve=_curve(predictions, labels, data) if curve else (),
         checks=checks(predictions, labels, strata=data.strata) if data.protocols == {"partitioned"} else (),
-        unreadable=_reasons(predictions, PredictionStatus.UNREADABLE),
-        failed=_reasons(predictions, PredictionStatus.FAILED),
+        unreadable=_reasons(p for p in predictions if p.status.no_option),
+        failed=_reasons(p for p in predictions if p.status is PredictionStatus.FAILED),
         refuted=tuple(refuted[:_EXAMPLES]),
         refuted_total=len(refuted),
         input_tokens=sum(p.input_tokens for p in predictions),
@@ -217,8 +217,8 @@ def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -
     return sum(scored) / len(scored)
 
 
-def _reasons(predictions: Iterable[Prediction], status: PredictionStatus) -> dict[str, int]:
-    return dict(Counter(p.kind for p in predictions if p.status == status).most_common())
+def _reasons(predictions: Iterable[Prediction]) -> dict[str, int]:
+    return dict(Counter(p.kind for p in predictions).most_common())
 
 
 def _refuted(

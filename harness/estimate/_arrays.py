@@ -88,7 +88,7 @@ def _index(predictions: Sequence[Prediction]) -> tuple[dict[str, int], Ints]:
 def _option(p: Prediction, row: int) -> int:
     if p.status is PredictionStatus.FAILED:
         return FAILED
-    if p.status is PredictionStatus.UNREADABLE:
+    if p.status.no_option:
         return UNREADABLE
     if p.option is None or p.option < 0:
         raise EstimateError(f"predictions[{row}]: option must be ≥ 0 for item {p.item_id!r}, is {p.option}")

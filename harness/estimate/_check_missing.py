@@ -97,7 +97,7 @@ def readability(predictions: Sequence[Prediction], labels: Sequence[Label], alph
         if p.status is not PredictionStatus.FAILED:
             inside = p.item_id in labelled
             n[inside] += 1
-            bad[inside] += p.status is PredictionStatus.UNREADABLE
+            bad[inside] += p.status.no_option
     if not sum(bad) or not all(n):
         return Check.skipped(name, "no unreadable predictions, or no items without labels")
     share = sum(bad) / sum(n)

@@ -127,7 +127,7 @@ def _check_drawn(predictions: Sequence[Prediction], labels: Sequence[Label]) -> 
     predicted = {p.item_id: p.option for p in predictions}
     if not all(x.propensity == 1 and x.option == predicted.get(x.item_id) for x in labels):
         return
-    unreadable = [p.item_id for p in predictions if p.status is PredictionStatus.UNREADABLE]
+    unreadable = [p.item_id for p in predictions if p.status.no_option]
     if unreadable:
         raise NotIdentified(
             f"predictions: all labels are about predictions, so the {len(unreadable)} unreadable ones, such "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from harness.errors import DataError
 from harness.foreign import ForeignAnswer
 from harness.llm.answer import Unreadable, parse_answer
+from harness.llm.predict import unread
 from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
             option = parse_answer(answer.raw, shown, cut=answer.cut)
         status, reason = PredictionStatus.OK, ""
         if isinstance(option, Unreadable):
-            status, reason = PredictionStatus.UNREADABLE, "truncated" if answer.cut else option.reason
+            status, reason = unread(option, cut=answer.cut)
     readable = not isinstance(option, Unreadable)
     return Prediction(
         item.id,

@@ -123,10 +123,9 @@ def read_prediction(
     """
     shown = _read(item, reply)
     if isinstance(shown, Unreadable):
-        status, option, confidence = PredictionStatus.UNREADABLE, None, None
-        reason = {_CUT: "truncated", "content_filter": "content filter"}.get(
-            reply.finish_reason, shown.reason
-        )
+        status, reason = unread(shown, cut=reply.finish_reason == _CUT)
+        reason = "content filter" if reply.finish_reason == "content_filter" else reason
+        option, confidence = None, None
     else:
         status, option, reason = PredictionStatus.OK, item.permutation[shown], ""
         confidence = answer_confidence(reply.logprobs, item.shown_options, shown) if reply.logprobs else None
@@ -144,6 +143,13 @@ def read_prediction(
         confidence=confidence,
         source=source,
     )
+
+
+def unread(answer: Unreadable, *, cut: bool) -> tuple[PredictionStatus, str]:
+    """Status and reason of an answer that names no option; `cut` by the token limit."""
+    if cut:
+        return PredictionStatus.TRUNCATED, "cut by the token limit"
+    return PredictionStatus.UNREADABLE, answer.reason
 
 
 def failed(item: Item, reason: str, sample: int = 0, source: Source = Source.CALL) -> Prediction:

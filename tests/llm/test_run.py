@@ -100,7 +100,6 @@ def test_errors_that_no_repetition_mends_stop_the_run(
     ("reply", "reason"),
     [
         (Reply(""), "empty"),
-        (Reply("perhaps", finish_reason="length"), "truncated"),
         (Reply("", finish_reason="content_filter"), "content filter"),
         (Reply("red or green"), "several"),
     ],
