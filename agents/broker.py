@@ -80,6 +80,8 @@ class Broker:
         self._cache = CallCache(store)
         self._tries = tries
         self._limiter = limiter or Limiter(concurrency)
+        # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
+        self._unstored = asyncio.Semaphore(self._limiter.concurrency)
         self._guess = TokenGuess()
         self._under_way: dict[str, asyncio.Task[Reply]] = {}
         self._answered = False
@@ -148,14 +150,15 @@ class Broker:
         if stored is not None:
             self.spent.cached += 1
             return Reply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
-        started = time.perf_counter()
-        try:
-            reply = await self._pay(request, as_it_comes=as_it_comes)
-        except ModelError as error:
-            self.spent.failed += 1
-            await self._keep(key, text, Reply("", ""), started, str(error) or type(error).__name__)
-            raise
-        await self._keep(key, text, reply, started, "")
+        async with self._unstored:
+            started = time.perf_counter()
+            try:
+                reply = await self._pay(request, as_it_comes=as_it_comes)
+            except ModelError as error:
+                self.spent.failed += 1
+                await self._keep(key, text, Reply("", ""), started, str(error) or type(error).__name__)
+                raise
+            await self._keep(key, text, reply, started, "")
         return reply
 
     async def _pay(self, request: Request, *, as_it_comes: bool) -> Reply:
