@@ -36,7 +36,7 @@ classes = ["cardiology", "neurology", "gastroenterology", "pulmonology", "nephro
            "dermatology", "rheumatology"]
 
 [experts]
-options_per_item = 4
+options_per_item = 6
 
 [models.small]
 endpoint = "local"
@@ -53,7 +53,7 @@ rungs = {rungs}
 keep = [0.5]
 finalists = 3
 examples = 4
-split = {{feedback = 0.2, select = {select}, confirm = {confirm}, test = {test}}}
+split = {{feedback = {feedback}, select = {select}, confirm = {confirm}, test = {test}}}
 """
 WORKFLOW = """\
 style = "lines"                # a model this small completes lines; it follows no format
@@ -103,10 +103,11 @@ def main() -> None:
 def lay_out(folder: Path, *, quick: bool) -> None:
     """Write the study, route the questions and answer them."""
     folder.mkdir(parents=True, exist_ok=True)
-    sizes: dict[str, Any] = {"candidates": 8, "rungs": [15, 45], "select": 0.1875}
-    sizes |= {"confirm": 0.1, "test": 0.25}
+    sizes: dict[str, Any] = {"feedback": 0.15, "candidates": 8, "rungs": [20, 84], "select": 0.35}
+    sizes |= {"confirm": 0.2, "test": 0.3}
     if quick:
-        sizes = {"candidates": 2, "rungs": [5, 10], "select": 0.045, "confirm": 0.0, "test": 0.05}
+        sizes = {"feedback": 0.2, "candidates": 2, "rungs": [5, 10], "select": 0.045, "confirm": 0.0}
+        sizes["test"] = 0.05
     start = folder.resolve() / "start.py"
     files = {
         "study.toml": STUDY.format(**sizes).replace('"start.py"', json.dumps(str(start))),
