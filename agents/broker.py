@@ -22,6 +22,7 @@ from harness.store.calls import StoredCall
 if TYPE_CHECKING:
     from harness.llm.cost import Budget, Price, Reservation
     from harness.llm.model import Model, Request
+    from harness.model_settings import ModelSection
     from harness.store.repository import Repository
 
 OUTPUT_CAP = 2048
@@ -86,6 +87,21 @@ class Broker:
         self._under_way: dict[str, asyncio.Task[Reply]] = {}
         self._answered = False
         self.spent = Spent()
+
+    @classmethod
+    def of(
+        cls, model: Model, settings: ModelSection, *, budget: Budget, price: Price | None, store: Repository
+    ) -> Broker:
+        """Make the broker of a model of study.toml, within the limits that stand there."""
+        return cls(
+            model,
+            f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}",
+            budget=budget,
+            price=price,
+            store=store,
+            tries=settings.tries,
+            limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
+        )
 
     async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
         """Answer a request from the cache, or ask the model.

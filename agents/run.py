@@ -12,7 +12,6 @@ from agents.broker import Broker
 from agents.evaluate import evaluate
 from agents.sandbox import DEFAULT_LIMITS, open_sandbox
 from agents.smoke import smoke
-from harness.llm.limit import Limiter
 from harness.llm.models import make_model
 from harness.llm.prepare import Target
 from harness.llm.progress import Progress
@@ -132,15 +131,7 @@ def run_workflow(
     budget.charge_before(usage(store, spec.id))
     left = [i for some in left_to_ask(store, spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some]
     found = items_by_id(store, left)
-    broker = Broker(
-        model,
-        f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}",
-        budget=budget,
-        price=target.price,
-        store=store,
-        tries=settings.tries,
-        limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
-    )
+    broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
 
     async def some(portion: Sequence[Item]) -> list[Prediction]:
         return await evaluate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -167,17 +166,8 @@ async def estimate(study: Study, prepared: Prepared) -> Costs:
 def _broker(
     study: Study, name: str, model: Any, budget: Budget, prices: PriceTable, store: Repository
 ) -> Broker:
-    settings = study.model(name)
     price = _price(study, name, prices)
-    return Broker(
-        model,
-        f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}",
-        budget=budget.at(price),
-        price=price,
-        store=store,
-        concurrency=settings.concurrency,
-        tries=settings.tries,
-    )
+    return Broker.of(model, study.model(name), budget=budget.at(price), price=price, store=store)
 
 
 def _price(study: Study, name: str, prices: PriceTable) -> Price | None:
