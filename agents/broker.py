@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from agents.cache import CallCache
 from agents.reply import missing
-from harness.errors import BudgetSpent, FatalModelError, Fault, ModelError, TransientModelError
+from harness.errors import FatalModelError, ModelError, TransientModelError
 from harness.llm.limit import Limiter
 from harness.llm.model import Message, Reply
 from harness.llm.retry import ask_with_retries
 from harness.llm.tokens import TokenGuess
+from harness.llm.within import ask_within, hold
 from harness.store.calls import StoredCall
 
 if TYPE_CHECKING:
-    from harness.llm.cost import Budget, Price, Reservation
+    from harness.llm.cost import Budget, Price
     from harness.llm.model import Model, Request
     from harness.model_settings import ModelSection
     from harness.store.repository import Repository
@@ -190,7 +191,7 @@ class Broker:
         raise TransientModelError(f"the reply was {what} ({reply.finish_reason})")
 
     async def _send(self, request: Request) -> Reply:
-        held = await self._hold(request)
+        held = await hold(self._budget, self._guess, request)
         try:
             reply, _ = await ask_with_retries(self._try, request, self._tries)
         except FatalModelError as error:
@@ -209,34 +210,7 @@ class Broker:
             self._budget.release(held)
 
     async def _try(self, request: Request) -> Reply:
-        """Make one try in a place of its own, and tell the limiter what came of it."""
-        limiter = self._limiter
-        expected = sum(self._guess.guess(request)) if limiter.counts_tokens else 0
-        started = await limiter.acquire(expected)
-        try:
-            reply = await self._model.ask(request)
-        except TransientModelError as error:
-            if error.fault in (Fault.RATE_LIMIT, Fault.OVERLOADED):
-                limiter.overloaded(started, error.retry_after)
-            raise
-        finally:
-            limiter.release()
-        limiter.succeeded()
-        if expected:
-            limiter.used(expected, reply.input_tokens + reply.output_tokens)
-        self._guess.learn(request, reply.input_tokens, reply.output_tokens)
-        return reply
-
-    async def _hold(self, request: Request) -> Reservation:
-        """Hold back what a call may use; calls under way may yet give back what they do not."""
-        tokens = self._guess.guess(request)
-        while True:
-            try:
-                return self._budget.reserve(*tokens)
-            except BudgetSpent:
-                if not self._budget.under_way:
-                    raise
-                await self._budget.changed()
+        return await ask_within(self._limiter, self._guess, self._model, request)
 
     async def _keep(self, key: str, request: str, reply: Reply, started: float, error: str) -> None:
         price = self._price

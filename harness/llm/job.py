@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.errors import BudgetSpent, Fault, TransientModelError
 from harness.llm.predict import predict
 from harness.llm.prompt import make_request
 from harness.llm.tokens import TokenGuess
+from harness.llm.within import ask_within, hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from harness.config import RunSpec
-    from harness.llm.cost import Budget, Reservation
+    from harness.llm.cost import Budget
     from harness.llm.limit import Limiter
     from harness.llm.model import Model, Reply, Request
     from harness.types import Item, Prediction
@@ -67,7 +67,9 @@ class Job:
         FatalModelError
             If a call failed in a way that no repetition mends.
         """
-        held = await self._reserve(item) if self.budget is not None else None
+        held = None
+        if self.budget is not None:
+            held = await hold(self.budget, self._guess, make_request(self.spec, item))
         try:
             prediction = await predict(
                 self._ask, self.spec, item, sample, tries=self.tries, accepts=self.accepts
@@ -80,37 +82,8 @@ class Job:
             self.budget.settle(held, prediction.input_tokens, prediction.output_tokens)
         return prediction
 
-    async def _reserve(self, item: Item) -> Reservation:
-        assert self.budget is not None  # noqa: S101  for the type checker; the one caller asked
-        tokens = self._guess.guess(make_request(self.spec, item))
-        while True:
-            try:
-                return self.budget.reserve(*tokens)
-            except BudgetSpent:
-                if not self.budget.under_way:
-                    raise
-                # What is under way may use less than it holds.
-                await self.budget.changed()
-
     async def _ask(self, request: Request) -> Reply:
-        """Make one call in a place of its own, and tell the limiter what came of it."""
-        limiter = self.limiter
-        expected = sum(self._guess.guess(request)) if limiter.counts_tokens else 0
-        started = await limiter.acquire(expected)
-        try:
-            reply = await self.model.ask(request)
-        except TransientModelError as error:
-            if error.fault in (Fault.RATE_LIMIT, Fault.OVERLOADED):
-                limiter.overloaded(started, error.retry_after)
-            raise
-        finally:
-            limiter.release()
-        limiter.succeeded()
-        if expected:
-            limiter.used(expected, reply.input_tokens + reply.output_tokens)
-        if self._guesses:
-            self._guess.learn(request, reply.input_tokens, reply.output_tokens)
-        return reply
+        return await ask_within(self.limiter, self._guess, self.model, request, learns=self._guesses)
 
 
 def in_turn(jobs: list[Job]) -> Iterator[tuple[Job, Item, int]]:
