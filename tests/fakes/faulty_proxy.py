@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+from tests.fakes.serving import serving
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -100,13 +102,5 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def faulty_proxy(target: str) -> Iterator[FaultyProxy]:
     proxy = FaultyProxy(target)
-    server = _Server(proxy)
-    proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serving(_Server(proxy)) as proxy.url:
         yield proxy
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

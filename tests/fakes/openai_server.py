@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.fakes.serving import serving
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -105,13 +107,9 @@ def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
             """A client that hangs up is no error of the server."""
 
     server = Server(("127.0.0.1", 0), Handler)
-    fake.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield fake
-    finally:
-        hung_up.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server) as url:
+        fake.url = f"{url}/v1"
+        try:
+            yield fake
+        finally:
+            hung_up.set()

@@ -7,7 +7,6 @@ import math
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from harness.llm.prompt import DEFAULT_TEMPLATE
 from harness.types import Item, Prediction, PredictionStatus
 from harness.votes import voted
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+from tests.fakes.serving import serving
 
 OPTIONS = ("red", "green", "blue")
 
@@ -212,12 +212,9 @@ def test_azure_goes_through_the_sdk(
         def log_message(self, *_: object) -> None:
             """Keep the test output clean."""
 
-    with HTTPServer(("127.0.0.1", 0), Azure) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_address[1]}"
+    with serving(HTTPServer(("127.0.0.1", 0), Azure)) as url:
         settings: dict[str, Any] = {"endpoint": url, "api_version": "2024-10-21", "concurrency": 1}
         found = h.run("deployed", items, store=str(tmp_path / "s.db"), template="$text", **settings)
-        server.shutdown()
     assert {p.option for p in found} == {0}
     assert set(paths) == {("/openai/deployments/deployed/chat/completions?api-version=2024-10-21", "secret")}
     assert [p.attempts for p in found].count(2) == 1

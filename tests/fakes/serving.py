@@ -1,0 +1,21 @@
+"""A loopback server in a thread of its own, for the length of a block."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import HTTPServer
+
+
+@contextmanager
+def serving(server: HTTPServer) -> Iterator[str]:
+    """Yield the address, without a slash at its end."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
