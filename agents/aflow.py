@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.adas import mended, proposal_of
 from agents.brief import cases, experience, standing
+from agents.mend import mended, proposal_of
 from agents.meta import Conversation, Optimiser, ReplyRefused, render
 from agents.parents import draw_parent
 from agents.state import Proposal, View

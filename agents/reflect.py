@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.adas import mended, proposal_of
 from agents.aflow import parent
 from agents.brief import cases, standing
+from agents.mend import mended, proposal_of
 from agents.meta import Conversation, Optimiser, ReplyRefused, render
 from agents.state import Proposal, View
 
