@@ -52,14 +52,21 @@ class Winner:
 
 
 async def finish(state: State) -> Winner:
-    """Confirm the finalists and name the winner; then answer the test items, once."""
-    board = state.board()
-    finalists = [c for c in board.ranked() if complete(state, c)][: state.settings.finalists]
+    """Confirm the finalists and name the winner; then answer the test items, once.
+
+    A winner that was named stays, whatever labels came since: another would be a second look at the test.
+    """
+    noted = state.archive.events.get("winner")
+    if noted is None:
+        ranked = state.board().ranked()
+        finalists = [c for c in ranked if complete(state, c)][: state.settings.finalists]
+    else:
+        finalists = list(noted["finalists"])
     items = state.items("confirm")
     if items:
         state.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
         await together(*(state.answer(state.archive.candidates[c], items) for c in finalists))
-    winner = decide(state, finalists)
+    winner = decide(state, finalists, None if noted is None else str(noted["candidate"]))
     state.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
     test = state.items("test")
     if test:
@@ -69,8 +76,11 @@ async def finish(state: State) -> Winner:
     return winner
 
 
-def decide(state: State, finalists: list[str]) -> Winner:
-    """Weigh selection and confirmation; pure in the stored answers and the labels."""
+def decide(state: State, finalists: list[str], tested: str | None = None) -> Winner:
+    """Weigh selection and confirmation; pure in the stored answers and the labels.
+
+    With `tested`, the winner is the one that was tested, whoever is ahead by the labels of now.
+    """
     board = state.board()
     chosen = [board.fitness[c] for c in finalists]
     mean = np.array([f.mean for f in chosen])
@@ -82,15 +92,17 @@ def decide(state: State, finalists: list[str]) -> Winner:
         answers = state.archive.matrix(finalists, items)
         fresh = item_scores(answers, state.labels["confirm"], state.settings.fitness)
         mean, variance, level = _update(mean, variance, level, fresh)
-    best = min(range(len(chosen)), key=lambda j: (rounded(-float(mean[j])), chosen[j].tokens, finalists[j]))
-    order = sorted(range(len(finalists)), key=lambda j: (j != best, -mean[j]))
+    ranking = sorted(
+        range(len(chosen)), key=lambda j: (rounded(-float(mean[j])), chosen[j].tokens, finalists[j])
+    )
+    best = ranking[0] if tested is None else finalists.index(tested)
     return Winner(
         id=finalists[best],
         naive=chosen[best].value,
         reported=float(mean[best]),
         sd=float(np.sqrt(variance[best] + level)),
         confirmed=None if fresh is None else float(np.nanmean(fresh[best])),
-        finalists={finalists[j]: float(mean[j]) for j in order},
+        finalists={finalists[j]: float(mean[j]) for j in ranking},
     )
 
 

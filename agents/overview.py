@@ -165,9 +165,9 @@ def _diff(archive: Archive, candidate: Candidate) -> list[str]:
 def _winner(state: State, labels: Sequence[Label], truth: Mapping[str, int] | None) -> SearchedWinner:
     archive = state.archive
     noted = archive.events["winner"]
-    found = decide(state, list(noted["finalists"]))
+    found = decide(state, list(noted["finalists"]), str(noted["candidate"]))
     items = state.items("test")
-    tested = {c: archive.predictions(c, items) for c in (noted["candidate"], state.start)}
+    tested = {c: archive.predictions(c, items) for c in (found.id, state.start)}
     known = {item.id for item in items}
     own = [x for x in labels if x.item_id in known]
     estimates = [_estimate(predictions, own) for predictions in tested.values()]
@@ -175,15 +175,15 @@ def _winner(state: State, labels: Sequence[Label], truth: Mapping[str, int] | No
     if truth is not None and items:
         truths = [_true_accuracy(predictions, truth) for predictions in tested.values()]
     return SearchedWinner(
-        id=str(noted["candidate"]),
-        name=archive.candidates[str(noted["candidate"])].program.name,
+        id=found.id,
+        name=archive.candidates[found.id].program.name,
         naive=found.naive,
         reported=found.reported,
         sd=found.sd,
         confirmed=found.confirmed,
         test=estimates[0],
         start_test=estimates[-1],
-        difference=_difference(state, str(noted["candidate"])),
+        difference=_difference(state, found.id),
         truth=truths[0],
         start_truth=truths[-1],
     )

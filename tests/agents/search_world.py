@@ -23,22 +23,25 @@ class World:
     K: int = 5
     select: int = 120
     confirm: int = 0
+    test: int = 0
     kind: Kind = "natural"
     settings: Settings = field(default_factory=lambda: Settings(candidates=8))
     journal: Journal = field(default_factory=NoJournal)
 
     def __post_init__(self) -> None:
-        self.task = Task(self.K, self.select + self.confirm, self.seed)
+        sizes = {"select": self.select, "confirm": self.confirm, "test": self.test}
+        self.task = Task(self.K, sum(sizes.values()), self.seed)
         rng = np.random.default_rng([self.seed, 5])
         accuracies = np.clip(0.6 + 0.08 * rng.standard_normal(7), 0.1, 0.9)
         self.library = [self.task.program(f"lib{j}", float(a)) for j, a in enumerate(accuracies)]
         self.asked: list[tuple[str, str, int]] = []
-        cut = slice(0, self.select), slice(self.select, None)
-        items, task = self.task.items, self.task
-        parts = {"select": items[cut[0]]} | ({"confirm": items[cut[1]]} if self.confirm else {})
-        labels = {
-            name: task.labelled(rows, self.kind, self.library) for name, rows in zip(parts, cut, strict=False)
-        }
+        parts, labels, start = {}, {}, 0
+        for name, size in sizes.items():
+            rows = slice(start, start + size)
+            start += size
+            if size:
+                parts[name] = self.task.items[rows]
+                labels[name] = self.task.labelled(rows, self.kind, self.library)
         self.state = State(
             Archive(parts, self.journal), self.settings, labels, self.library[0].id, self.evaluate, accept
         )

@@ -13,7 +13,7 @@ import pytest
 from agents import library
 from agents.archive import Archive, Candidate
 from agents.contamination import quoted
-from agents.finish import finish
+from agents.finish import decide, finish
 from agents.journal import StoredJournal, load_archive
 from agents.loop import Ended, search
 from agents.program import Program
@@ -185,6 +185,24 @@ def test_novel_draws_and_small_steps_both_find_something() -> None:
         winner = asyncio.run(finish(world.state))
         assert world.task.accuracy[winner.id] > world.task.accuracy[world.state.start] - 0.02
         assert len(winner.finalists) == 5
+
+
+def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
+    world = World(settings=Settings(candidates=8), kind="ordinary", confirm=40, test=40)
+    run(world)
+    winner = asyncio.run(finish(world.state))
+    other = next(c for c in winner.finalists if c != winner.id)
+    archive, labels = world.state.archive, dict(world.state.labels)
+    for split in ("select", "confirm"):  # the other one turns out to have been right throughout
+        [right] = archive.matrix([other], archive.splits[split])
+        labels[split] = replace(labels[split], truth=right)
+    later = replace(world.state, labels=labels)
+    assert decide(later, list(winner.finalists)).id == other
+    answers = archive.digest()
+    again = asyncio.run(finish(later))
+    assert again.id == winner.id
+    assert again.naive == pytest.approx(later.board().fitness[winner.id].value)
+    assert archive.digest() == answers
 
 
 def library_state(world: World) -> State:
