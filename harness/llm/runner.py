@@ -45,15 +45,21 @@ async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[Row]], None]) 
     for job in jobs:
         pools.setdefault(job.limiter, []).append(job)
     try:
-        workers = sum(limiter.concurrency for limiter in pools)
-        with Writer(write, workers) as writer:
-            async with asyncio.TaskGroup() as group:
-                for limiter, shared in pools.items():
-                    source = in_turn(shared)
-                    for _ in range(limiter.concurrency):
-                        group.create_task(_work(source, writer))
+        async with asyncio.TaskGroup() as group:
+            for limiter, shared in pools.items():
+                group.create_task(_pool(limiter.concurrency, in_turn(shared), write))
     except BaseExceptionGroup as raised:
         raise _first(raised) from None
+
+
+async def _pool(
+    workers: int, source: Iterator[tuple[Job, Item, int]], write: Callable[[Sequence[Row]], None]
+) -> None:
+    """One endpoint's workers; they have a writer of their own, since one waits for the slowest of its own."""
+    with Writer(write, workers) as writer:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(_work(source, writer))
 
 
 async def _work(source: Iterator[tuple[Job, Item, int]], writer: Writer[Row]) -> None:
