@@ -1,4 +1,4 @@
-"""The table of calls as an asynchronous cache: what gathers while the database works is one batch."""
+"""The table of calls as an asynchronous cache: what comes together is read or written together."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+_LINGER = 0.001
+"""Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
 
 
 class CallCache:
@@ -54,31 +57,34 @@ def _write(store: Repository, calls: Sequence[StoredCall]) -> list[None]:
 
 
 class _Batches(Generic[K, V]):
-    """Puts single requests through a function of many, in a thread, one batch after the other."""
+    """Puts single requests through a function of many: those of a millisecond together.
+
+    In the loop's own thread, as in `harness.llm.writer`: handing each batch to another and back takes
+    longer than the work.
+    """
 
     def __init__(self, work: Callable[[Sequence[K]], list[V]]) -> None:
         self._work = work
         self._waiting: list[tuple[K, asyncio.Future[V]]] = []
-        self._runner: asyncio.Task[None] | None = None
 
     async def put(self, item: K) -> V:
-        future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_later(_LINGER, self._drain)
+        future: asyncio.Future[V] = loop.create_future()
         self._waiting.append((item, future))
-        if self._runner is None or self._runner.done():
-            self._runner = asyncio.create_task(self._drain())
         return await future
 
-    async def _drain(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
-            try:
-                results: list[Any] = await asyncio.to_thread(self._work, [item for item, _ in batch])
-            except Exception as error:  # noqa: BLE001  whoever waits gets it
-                results = [error] * len(batch)
-            for (_, future), result in zip(batch, results, strict=True):
-                if future.done():  # whoever waited has been cancelled
-                    continue
-                if isinstance(result, Exception):
-                    future.set_exception(result)
-                else:
-                    future.set_result(result)
+    def _drain(self) -> None:
+        batch, self._waiting = self._waiting, []
+        try:
+            results: list[Any] = self._work([item for item, _ in batch])
+        except Exception as error:  # noqa: BLE001  whoever waits gets it
+            results = [error] * len(batch)
+        for (_, future), result in zip(batch, results, strict=True):
+            if future.done():  # whoever waited has been cancelled
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)

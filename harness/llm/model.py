@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +54,7 @@ class Request:
         # By hand: `asdict` copies all of it, which costs more than everything else about a call.
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
         fields["messages"] = [{"role": m.role, "content": m.content} for m in self.messages]
-        return json.dumps(fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
 
 
 @dataclass(frozen=True, slots=True)

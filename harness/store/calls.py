@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from harness.store.tables import CallRow, table_of
+from harness.store.upsert import upsert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from harness.store.repository import Repository
 
 _CALL = table_of(CallRow)
+_values = attrgetter(*_CALL.columns.keys())
 _AT_ONCE = 500
 """Keys of one query: databases bound the number of parameters."""
 
@@ -49,9 +52,7 @@ def read_calls(store: Repository, keys: Sequence[str]) -> dict[str, StoredCall]:
 
 def write_calls(store: Repository, calls: Iterable[StoredCall]) -> None:
     """Store a batch in one transaction; a later call with the same key replaces an earlier one."""
-    rows = list({call.key: asdict(call) for call in calls}.values())
+    rows = [_values(call) for call in calls]
     if rows:
         with store.transaction() as connection:
-            same = _CALL.c.key == sa.bindparam("old")
-            connection.execute(sa.delete(_CALL).where(same), [{"old": row["key"]} for row in rows])
-            connection.execute(sa.insert(_CALL), rows)
+            upsert(connection, _CALL, rows)

@@ -5,8 +5,7 @@ Everything is read and written in portions, so that memory does not grow with th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import lru_cache
+from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from harness.store.tables import BatchRow, ItemRow, PredictionRow, ProbeRow, table_of
+from harness.store.upsert import upsert
 from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ PORTION = 500
 UNDER_WAY = ("sending", "sent")
 """States of a batch that may still bring answers; afterwards it is "collected", "failed" or "cancelled"."""
 
-_FIELDS = tuple(f.name for f in fields(Prediction))
-_COLUMNS = ("run_id", *_FIELDS)
-_KEY = ("run_id", "item_id", "sample")
+_FIELDS = tuple(name for name in table_of(PredictionRow).columns.keys() if name != "run_id")  # noqa: SIM118
 _values = attrgetter(*_FIELDS)
 
 T = TypeVar("T")
@@ -63,25 +61,7 @@ def store_predictions(store: Repository, rows: Sequence[tuple[str, Prediction]])
     if not rows:
         return
     with store.transaction() as connection:
-        sql, names = _upsert(connection.dialect)
-        # Compiled once: SQLAlchemy takes longer to look a statement up than SQLite to run it.
-        values = [(run_id, *_values(p)) for run_id, p in rows]
-        if names is not None:
-            connection.exec_driver_sql(sql, [tuple(map(row.__getitem__, names)) for row in values])
-        else:
-            connection.exec_driver_sql(sql, [dict(zip(_COLUMNS, row, strict=True)) for row in values])
-
-
-@lru_cache(maxsize=8)
-def _upsert(dialect: sa.Dialect) -> tuple[str, tuple[int, ...] | None]:
-    """SQL that inserts or replaces a prediction; places of its parameters in `_COLUMNS`, None if by name."""
-    table = table_of(PredictionRow)
-    insert = sqlite.insert if dialect.name == "sqlite" else postgresql.insert
-    statement = insert(table)
-    new = {c.name: statement.excluded[c.name] for c in table.columns if c.name not in _KEY}
-    compiled = statement.on_conflict_do_update(index_elements=list(_KEY), set_=new).compile(dialect=dialect)
-    names = compiled.positiontup
-    return str(compiled), None if names is None else tuple(_COLUMNS.index(name) for name in names)
+        upsert(connection, table_of(PredictionRow), [(run_id, *_values(p)) for run_id, p in rows])
 
 
 def samples(store: Repository, run_id: str) -> Iterator[Prediction]:
