@@ -25,7 +25,13 @@ from harness.store.repository import Repository
 if TYPE_CHECKING:
     import argparse
 
-_EXTRAS = {"report": "matplotlib", "parquet": "pyarrow", "hub": "datasets", "local": "xllamacpp"}
+_EXTRAS = {
+    "report": "matplotlib",
+    "parquet": "pyarrow",
+    "hub": "datasets",
+    "local": "xllamacpp",
+    "crowd": "crowdkit",
+}
 
 
 @dataclass(frozen=True, slots=True)

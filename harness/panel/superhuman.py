@@ -17,7 +17,7 @@ from harness.panel.aggregate import agreement_with, plurality, weighted_votes
 from harness.panel.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.ceiling import Ceiling, ceilings, empirical
 from harness.panel.certificate import ASSUMPTIONS, WHOLE, Certainty, Evidence, certify, lower_bound
-from harness.panel.dawid_skene import dawid_skene, label_counts
+from harness.panel.dawid_skene import dawid_skene
 from harness.panel.direct import DirectPlan, direct_plan, disagreement_rate
 from harness.panel.margin import heuristic_score, optimal_score, published_score
 from harness.panel.one_mean import Tangent, itself, one_mean_confidence, pool_tangent, root
@@ -88,8 +88,8 @@ def superhuman(
     predicted
         Shape (N,): the model's class of every item, negative if unreadable (agrees with nothing).
     aggregate
-        ``"plurality"`` (ties fractional), ``"weighted"`` (give `weights`), ``"dawid-skene"``. A learned
-        aggregate ties items together, so its tail is approximate and flagged.
+        ``"plurality"`` (ties fractional), ``"weighted"`` (give `weights`), ``"dawid-skene"`` (needs the
+        extra ``crowd``). A learned aggregate ties items together, so its tail is approximate and flagged.
     oracle
         Shape (N,): truth where known, negative elsewhere; checks the assumptions.
     pool
@@ -163,6 +163,8 @@ def aggregated(panel: Panel, how: str, weights: Mapping[str, float] | None = Non
 
     Raises
     ------
+    ConfigError
+        If the library of a learned aggregate is not installed.
     EstimateError
         If `how` is unknown, or weights are missing.
     """
@@ -171,7 +173,7 @@ def aggregated(panel: Panel, how: str, weights: Mapping[str, float] | None = Non
     if how == "weighted":
         return plurality(weighted_votes(panel, weights or {}))
     if how == "dawid-skene":
-        return plurality(dawid_skene(label_counts(panel)).posterior)
+        return plurality(dawid_skene(panel.item, panel.annotator, panel.label, panel.K))
     raise EstimateError(f"aggregate must be one of {', '.join(AGGREGATES)}, is {how!r}")
 
 

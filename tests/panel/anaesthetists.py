@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from harness.panel.ratings import IntArray
+
 # One row a patient: three labels of the first observer, then one of each other.
 TABLE = [
     "1111111",
@@ -54,10 +56,8 @@ TABLE = [
 ]
 
 
-def counts() -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Shape (45, 5, 4)."""
-    found = np.zeros((len(TABLE), 5, 4))
-    for patient, row in enumerate(TABLE):
-        for place, label in enumerate(row):
-            found[patient, max(0, place - 2), int(label) - 1] += 1
-    return found
+def ratings() -> tuple[IntArray, IntArray, IntArray]:
+    """Patient, observer and label of each of the 315 ratings, all from 0."""
+    rows = [(n, max(0, place - 2), int(c) - 1) for n, row in enumerate(TABLE) for place, c in enumerate(row)]
+    patient, observer, label = np.array(rows).T
+    return patient, observer, label

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError
+from harness.errors import ConfigError, EstimateError
 from harness.panel.aggregate import agreement_with, plurality, weighted_votes
-from harness.panel.dawid_skene import dawid_skene, label_counts
+from harness.panel.dawid_skene import dawid_skene
 from harness.panel.ratings import panel_of_grid
-from tests.panel.anaesthetists import counts
+from tests.panel.anaesthetists import ratings
 
 
 def test_ties_are_shared_not_given_to_the_lowest() -> None:
@@ -37,21 +39,25 @@ def test_weights_turn_a_vote_and_tenths_tie() -> None:
 
 
 def test_dawid_and_skene_give_what_they_print() -> None:
-    # Marginals and the first observer's rates for the classes 1 and 2, as the source prints them.
-    found = dawid_skene(counts())
-    assert found.converged
-    assert found.marginals.round(2).tolist() == [0.40, 0.42, 0.11, 0.07]
-    assert found.error_rates[0, 0].round(2).tolist() == [0.89, 0.11, 0.0, 0.0]
-    assert found.error_rates[0, 1].round(2).tolist() == [0.07, 0.88, 0.05, 0.0]
+    found = dawid_skene(*ratings(), K=4)
+    assert found.mean(axis=0).round(2).tolist() == [0.40, 0.42, 0.11, 0.07]  # the marginals of the source
     # The first patient, whom all call 1 seven times, is plainly of class 1.
-    assert found.posterior[0].argmax() == 0
-    assert found.posterior[0, 0] > 0.999
-    assert found.posterior.sum(axis=1) == pytest.approx(np.ones(45))
+    assert found[0].argmax() == 0
+    assert found[0, 0] > 0.999
+    assert found.sum(axis=1) == pytest.approx(np.ones(45))
 
 
-def test_em_never_loses_likelihood() -> None:
-    steps = [dawid_skene(counts(), most=n).log_likelihood for n in (1, 2, 5, 20, 100)]
-    assert steps == sorted(steps)
+def test_a_class_that_nobody_named_has_no_share() -> None:
+    item, annotator, label = ratings()
+    wider = dawid_skene(item, annotator, label + (label > 1), K=6)
+    assert wider[:, [2, 5]].max() == 0
+    assert wider[:, [0, 1, 3, 4]] == pytest.approx(dawid_skene(item, annotator, label, K=4))
+
+
+def test_without_its_library_dawid_skene_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", None)
+    with pytest.raises(ConfigError, match=r"pip install 'oversight\[crowd\]'"):
+        dawid_skene(*ratings(), K=4)
 
 
 @pytest.mark.statistical
@@ -62,21 +68,7 @@ def test_dawid_skene_beats_the_vote_where_few_are_reliable() -> None:
     right = rng.random((600, 7)) < skill
     grid = np.where(right, truth[:, None], (truth[:, None] + rng.integers(1, 3, size=(600, 7))) % 3)
     panel = panel_of_grid(grid, ["a", "b", "c"])
-    found = dawid_skene(label_counts(panel))
-    learned = (found.posterior.argmax(axis=1) == truth).mean()
+    found = dawid_skene(panel.item, panel.annotator, panel.label, panel.K)
+    learned = (found.argmax(axis=1) == truth).mean()
     voted = agreement_with(plurality(panel.votes()), truth).mean()
     assert learned > voted + 0.05
-    assert found.error_rates[0].diagonal().mean() == pytest.approx(0.95, abs=0.05)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (np.zeros((2, 2)), "must have shape"),
-        (np.zeros((2, 2, 2)), r"counts\[0\] is all 0"),
-        (-np.ones((2, 2, 2)), "at least 0, the least is -1"),
-    ],
-)
-def test_bad_counts_are_refused(bad: np.ndarray[tuple[int, ...], np.dtype[np.float64]], message: str) -> None:
-    with pytest.raises(EstimateError, match=message):
-        dawid_skene(bad)
