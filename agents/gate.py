@@ -3,9 +3,10 @@
 The difference is taken item by item on the items both answered. Its standard error counts two
 imaginary items on which they disagree, one each way, as `harness.estimate.compare` does for
 proportions (Bonett & Price 2012): otherwise three lucky items in a row would pass for proof, though a
-fair coin does that one time in eight. The difference is then shrunk by how far candidates differ at
-all. ``better`` needs 95 %: a program compared with itself passes at most one time in twenty.
-``worse`` needs only 80 %, since it merely discourages a repetition; all else is ``undecided``.
+fair coin does that one time in eight, and programs that have not differed yet would pass for equal.
+The difference is then shrunk by how far candidates differ at all. ``better`` needs 95 %: a program
+compared with itself passes at most one time in twenty. ``worse`` needs only 80 %, since it merely
+discourages a repetition; all else is ``undecided``.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ def paired(child: FloatArray, other: FloatArray, spread: float) -> Paired:
     both = ~(np.isnan(child) | np.isnan(other))
     gaps = child[both] - other[both]
     n = len(gaps)
-    differ = np.abs(gaps) > 1e-12
-    if not differ.any():
-        return Paired(0.0, 0.0, n, 0.5)
+    if not n:
+        return Paired(0.0, math.inf, 0, 0.5)
     square = float((gaps**2).sum())
+    differ = int((np.abs(gaps) > 1e-12).sum())
     mean = float(gaps.mean())
-    se = math.sqrt(square + 2 * square / int(differ.sum())) / n
+    se = math.sqrt(square + 2 * (square / differ if differ else 1.0)) / n
     prior = 2 * spread**2
     shrunken = mean * math.sqrt(prior) / (se * math.sqrt(prior + se**2))
     return Paired(mean, se, n, float(ndtr(shrunken)))

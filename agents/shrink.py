@@ -89,12 +89,15 @@ def shrink(scores: FloatArray, unit: float = 1.0) -> Shrunk:
     has = counts > 0
     value[has] = level + gaps[has].sum(axis=1) / counts[has]
     centred = np.where(scored[has], gaps[has] - (value[has] - level)[:, None], 0.0)
-    v = float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum()))
+    n = int(used.sum())
+    least = (n + 1) / (n + 2) ** 2  # p(1 − p) at one of n + 2: n items alike do not prove that all are
+    v = max(least, float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
     se = np.full(len(scores), np.nan)
     se[has] = np.sqrt(v / counts[has])
     mean, sd, spread = np.full(len(scores), np.nan), np.full(len(scores), np.nan), 0.0
     mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
-    return Shrunk(value, se, mean, sd, float(np.nanstd(reference) / np.sqrt(used.sum())), spread)
+    level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
+    return Shrunk(value, se, mean, sd, level_se, spread)
 
 
 def _column_means(scores: FloatArray, rows: FloatArray) -> FloatArray:

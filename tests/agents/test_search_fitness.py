@@ -10,6 +10,7 @@ import pytest
 
 from agents.archive import Archive, Candidate
 from agents.fitness import score
+from agents.gate import paired
 from agents.labelled import Labelled
 from agents.program import Program
 from agents.scores import ESTIMATORS, MISSING, UNREADABLE, item_scores
@@ -113,6 +114,16 @@ def test_a_candidate_without_a_hit_is_not_known_without_error() -> None:
     y = np.array([1] * 2 + [0] * 3 + [1] * 15)
     scores = item_scores(y[None], Labelled.of(pool, labels), "ml")[0]
     assert scores.std() / np.sqrt(20) > 0.08  # the exact interval reaches 47 %
+
+
+def test_items_that_are_all_alike_do_not_prove_that_all_are() -> None:
+    found = shrink(np.zeros((2, 10)))
+    assert found.mean.tolist() == [0, 0]
+    assert (found.sd > 0.04).all()
+    assert 1.96 * np.hypot(found.sd[0], found.level_se) > 0.15  # the exact interval of 0 of 10 ends at 31 %
+    alike = paired(np.zeros(10), np.zeros(10), 0.1)
+    assert (alike.difference, alike.p_better, alike.verdict) == (0, 0.5, "undecided")
+    assert alike.se == pytest.approx(np.sqrt(2) / 10)
 
 
 @pytest.mark.parametrize("estimator", ["ml", "ivw", "transformed"])
