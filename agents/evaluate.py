@@ -81,7 +81,7 @@ async def evaluate(
         outcomes = await sandbox.run(program, desk.payloads(), desk)
         if desk.fatal is not None:
             raise desk.fatal
-        return [_prediction(desk, j, outcome) for j, outcome in enumerate(outcomes)]
+        return [prediction_of(desk, j, outcome) for j, outcome in enumerate(outcomes)]
 
     tasks = [asyncio.create_task(answer(batch)) for batch in batches]
     try:
@@ -91,7 +91,8 @@ async def evaluate(
             task.cancel()
 
 
-def _prediction(desk: Desk, index: int, outcome: Outcome) -> Prediction:
+def prediction_of(desk: Desk, index: int, outcome: Outcome) -> Prediction:
+    """Read what became of one of the desk's items."""
     item, tally = desk.items[index], desk.tallies[index]
     option, status, reason = None, PredictionStatus.UNREADABLE, outcome.reason
     if tally.failed:

@@ -16,6 +16,7 @@ import numpy as np
 from agents.fitness import rounded
 from agents.loop import complete
 from agents.scores import item_scores
+from agents.shrink import least_variance
 from agents.state import together
 
 if TYPE_CHECKING:
@@ -115,14 +116,15 @@ def _update(
     item_means = np.nanmean(seen, axis=0)
     n = seen.shape[1]
     gaps = seen - item_means
-    noise = float(np.nanvar(gaps)) / n * len(mean) / max(1, len(mean) - 1)
+    least = least_variance(n)
+    noise = max(least, float(np.nanvar(gaps)) * len(mean) / max(1, len(mean) - 1)) / n
     # Differences among the finalists: precision-weighted around their common means.
     centre, fresh_centre = mean.mean(), value.mean()
-    keep = np.divide(noise, noise + variance, out=np.ones_like(variance), where=noise + variance > 0)
+    keep = noise / (noise + variance)
     gap = keep * (mean - centre) + (1 - keep) * (value - fresh_centre)
     # Their common level: the archive's, and that of the fresh items.
     prior_level = level + float(variance.mean()) / len(mean)
-    fresh_level = float(item_means.var(ddof=1)) / n if n > 1 else np.inf
-    share = prior_level / (prior_level + fresh_level) if prior_level + fresh_level > 0 else 0.0
+    fresh_level = max(least, float(item_means.var(ddof=1))) / n if n > 1 else np.inf
+    share = prior_level / (prior_level + fresh_level)
     centre = (1 - share) * centre + share * fresh_centre
     return centre + gap, keep * variance, (1 - share) * prior_level

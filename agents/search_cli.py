@@ -4,6 +4,7 @@ example: oversight search start --dry-run
          oversight search start --candidates 24
          oversight search resume
          oversight search show --page search.html
+         oversight search export winner.py
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.common import add_study, study_of, study_truth
 from harness.cli.output import emit, note
+from harness.errors import ConfigError
 from harness.store.repository import Repository
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the subverbs of ``oversight search``."""
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|resume|show")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|resume|show|export")
     start = verbs.add_parser("start", help="begin a search, or go on with the same one")
     add_study(start)
     start.add_argument("--policy", choices=("recombine", "reflect", "aflow", "adas"), help="who proposes")
@@ -45,7 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("search", nargs="?", help="its id (default: the latest)")
     show.add_argument("--page", metavar="FILE", help="write the page with lineage, differences and front")
     show.add_argument("--open-key", metavar="FILE", help="show the truth on the test items by this key")
-    for sub in (start, resume, show):
+    export = verbs.add_parser("export", help="write the winner as one importable Python file")
+    add_study(export)
+    export.add_argument("file", help="the .py file to write")
+    export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
+    for sub in (start, resume, show, export):
         sub.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
         )
@@ -60,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
     with Repository(study.store_url) as store:
         if args.verb == "show":
             return _show(args, _report(study, store, look(study, store, args.search), args.open_key))
+        if args.verb == "export":
+            return _export(args, look(study, store, args.search))
         if args.verb == "resume":
             return _go(args, study, store, resume(study, store, args.search))
         seed = study.study.seed if args.seed is None else args.seed
@@ -84,6 +92,20 @@ def _go(args: argparse.Namespace, study: Study, store: Repository, prepared: Pre
     ended = asyncio.run(go_on(study, store, prepared, note))
     note(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, _report(study, store, prepared, None))
+
+
+def _export(args: argparse.Namespace, prepared: Prepared) -> int:
+    from pathlib import Path
+
+    from agents.export import exported
+    from harness.report.html import write_page
+
+    path = Path(args.file)
+    if path.suffix != ".py":
+        raise ConfigError(f"search export: the file must end in .py, is {args.file!r}")
+    write_page(exported(prepared, path.name), path)
+    emit(args, {"search": prepared.id, "file": str(path)}, f"wrote {path}")
+    return 0
 
 
 def _report(study: Study, store: Repository, prepared: Prepared, key: str | None) -> SearchReport:

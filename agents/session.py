@@ -116,9 +116,7 @@ def prepare(study: Study, store: Repository, seed: int, section: SearchSection) 
         shown = solved(splits["feedback"], feedback, section.examples, shape.max_words)
         known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
         searches.create(search, known, {name: [item.id for item in part] for name, part in splits.items()})
-    prepared = look(study, store, search)
-    shape = replace(shape, examples=prepared.shape.examples)
-    return replace(prepared, section=section, programs=programs, roles=roles, shape=shape)
+    return replace(look(study, store, search), section=section, programs=programs)
 
 
 def look(study: Study, store: Repository, search: str | None) -> Prepared:
@@ -147,7 +145,7 @@ def look(study: Study, store: Repository, search: str | None) -> Prepared:
         seed=spec["seed"],
         programs=started or load_programs(section),
         roles=tuple(Role(**role) for role in spec["roles"]),
-        shape=Shape(examples=tuple(Example(**example) for example in spec["shown"])),
+        shape=Shape(**{**spec["shape"], "examples": tuple(Example(**shown) for shown in spec["shown"])}),
         archive=archive,
         labels={split: Labelled.of(part, labels) for split, part in archive.splits.items()},
     )

@@ -90,7 +90,7 @@ def shrink(scores: FloatArray, unit: float = 1.0) -> Shrunk:
     value[has] = level + gaps[has].sum(axis=1) / counts[has]
     centred = np.where(scored[has], gaps[has] - (value[has] - level)[:, None], 0.0)
     n = int(used.sum())
-    least = (n + 1) / (n + 2) ** 2  # p(1 − p) at one of n + 2: n items alike do not prove that all are
+    least = least_variance(n)
     v = max(least, float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
     se = np.full(len(scores), np.nan)
     se[has] = np.sqrt(v / counts[has])
@@ -98,6 +98,11 @@ def shrink(scores: FloatArray, unit: float = 1.0) -> Shrunk:
     mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
     level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
     return Shrunk(value, se, mean, sd, level_se, spread)
+
+
+def least_variance(n: int) -> float:
+    """p(1 − p) at p = 1/(n + 2), a score's variance at least: n items alike do not prove that all are."""
+    return (n + 1) / (n + 2) ** 2
 
 
 def _column_means(scores: FloatArray, rows: FloatArray) -> FloatArray:

@@ -1,0 +1,103 @@
+"""A workflow outside any search: a file that ``oversight search export`` wrote answers questions with it.
+
+Its calls are worded as they were when it was chosen. No sandbox holds it: who imports such a file has read
+it, like any code of theirs. Code that the *model* writes still runs in the sandbox.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agents.broker import Broker
+from agents.desk import Desk
+from agents.evaluate import prediction_of
+from agents.roles import Role
+from agents.sandbox import open_sandbox
+from agents.sandbox.base import read_outcomes
+from agents.sandbox.prelude import _answer_all
+from agents.shape import Example, Shape
+from harness.datasets import read_items
+from harness.errors import OversightError
+from harness.llm.cost import Budget
+from harness.llm.models import make_model
+from harness.model_settings import ModelSection
+from harness.types import Item, Prediction
+
+if TYPE_CHECKING:
+    from harness.llm.model import Model
+
+
+class Workflow:
+    """A workflow with the wording, the experts and the examples of the study it comes from.
+
+    Parameters
+    ----------
+    forward
+        ``async def forward(task)``.
+    setting
+        ``shape`` and ``roles`` of the study, and ``options``: those of every question, or none if each
+        question has its own.
+    """
+
+    def __init__(self, forward: Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
+        self._forward = forward
+        shape = dict(setting["shape"])
+        self._shape = Shape(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
+        self._roles = tuple(Role(**role) for role in setting["roles"])
+        self.options = tuple(setting["options"])
+
+    async def answer(
+        self, questions: Sequence[Item], model: Model, *, concurrency: int = 8
+    ) -> list[Prediction]:
+        """Answer questions, in order; what names no option or failed says so in its status.
+
+        Raises
+        ------
+        FatalModelError
+            If the endpoint refuses in a way that no repetition mends.
+        """
+        broker = Broker(model, "", budget=Budget(None, None, None), concurrency=concurrency)
+        sandbox = open_sandbox()
+        desk = Desk(questions, broker, self._roles, self._shape, 0, sandbox)
+        async with sandbox:
+            found = await _answer_all(self._forward, desk.payloads(), desk.ask)
+        if desk.fatal is not None:
+            raise desk.fatal
+        outcomes = read_outcomes(found, len(questions), sandbox.limits)
+        return [prediction_of(desk, j, outcome) for j, outcome in enumerate(outcomes)]
+
+    def main(self) -> None:
+        """Answer the questions of a file, from the command line; one JSON object a line comes out."""
+        try:
+            self._main()
+        except OversightError as error:
+            sys.stderr.write(f"{error}\n")
+            sys.exit(error.exit_code)
+
+    def _main(self) -> None:
+        parser = argparse.ArgumentParser(description="Answer questions with this workflow.")
+        columns = "id and text" if self.options else "id, text and options"
+        parser.add_argument("questions", help=f"CSV, JSON Lines or Parquet with {columns}")
+        parser.add_argument("--model", required=True, help="name of the model at the endpoint")
+        parser.add_argument("--endpoint", default=ModelSection.model_fields["endpoint"].default)
+        parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable with the key")
+        args = parser.parse_args()
+        questions = read_items(args.questions, classes=self.options, shuffle=False)
+        settings = ModelSection(model=args.model, endpoint=args.endpoint, api_key_env=args.key_env)
+        for item, found in zip(questions, asyncio.run(self._ask(questions, settings)), strict=True):
+            option = None if found.option is None else item.options[found.option]
+            line = {"id": item.id, "answer": option, "status": found.status, "reason": found.reason}
+            sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    async def _ask(self, questions: Sequence[Item], settings: ModelSection) -> list[Prediction]:
+        model = make_model(settings)
+        try:
+            await model.check()
+            return await self.answer(questions, model, concurrency=settings.concurrency)
+        finally:
+            await model.close()
