@@ -83,7 +83,7 @@ async def measure(*, quick: bool) -> dict[str, Any]:
             works = await language(sandbox)
             ms = await overheads(sandbox, 3 if quick else 5, NAMES[:2] if quick else NAMES)
         result["tiers"][tier.name] = {"runs": works, "ms_per_item": ms}
-    result["ms_per_item"] = result["tiers"]["monty"]["ms_per_item"]["cot"]
+    result["ms_per_item"] = max(result["tiers"]["monty"]["ms_per_item"].values())  # of the worst workflow
     result["target_met"] = result["ms_per_item"] <= TARGET_MS
     return result
 

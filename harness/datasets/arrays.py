@@ -29,7 +29,8 @@ def predictions_from_arrays(
     items
         In the order of the rows.
     predicted
-        Shape (N,): labels, being options' texts, or places in `classes` (of every item's options without).
+        Shape (N,): labels, being members of `classes`, options' texts, or places in `classes` (in the
+        first item's options without).
     probabilities
         Shape (N, K), columns as in `classes`; finite, rows sum to 1. Alone, the largest decides; with
         `predicted`, it only gives the confidence.
@@ -39,7 +40,8 @@ def predictions_from_arrays(
     Raises
     ------
     DataError
-        If shapes do not fit, a label is no option of its item, or a row is no distribution.
+        If shapes do not fit, a label is no option of its item or could be one and the place of another,
+        or a row is no distribution.
 
     Examples
     --------
@@ -50,27 +52,42 @@ def predictions_from_arrays(
     """
     if predicted is None and probabilities is None:
         raise DataError("give predicted, probabilities or both")
-    names = [str(c) for c in (classes if classes is not None else items[0].options if items else ())]
+    known = list(classes if classes is not None else items[0].options if items else ())
+    names = [str(c) for c in known]
     table = None if probabilities is None else _distribution(probabilities, len(items), len(names))
     if predicted is None:
         assert table is not None  # noqa: S101  for the type checker
-        labels: list[Any] = [names[j] for j in table.argmax(axis=1)]
+        labels = [names[j] for j in table.argmax(axis=1)]
     else:
-        labels = np.asarray(predicted).tolist()
+        labels = _names(np.asarray(predicted).tolist(), known)
         if len(labels) != len(items):
             raise DataError(f"{len(labels)} predictions for {len(items)} items", field="predicted")
     found = []
-    for row, (item, label) in enumerate(zip(items, labels, strict=True)):
-        name = names[label] if isinstance(label, int) and 0 <= label < len(names) else str(label)
+    for row, (item, name) in enumerate(zip(items, labels, strict=True)):
         if name not in item.options:
-            raise DataError(f"row {row}: {label!r} is no option of {item.id!r}", field="predicted")
+            raise DataError(f"row {row}: {name!r} is no option of {item.id!r}", field="predicted")
         sure = None
         if table is not None:
             if name not in names:
-                raise DataError(f"row {row}: {label!r} is not among the classes", field="predicted")
+                raise DataError(f"row {row}: {name!r} is not among the classes", field="predicted")
             sure = float(table[row, names.index(name)])
         found.append(Prediction(item.id, item.options.index(name), confidence=sure, source=Source.IMPORT))
     return found
+
+
+def _names(labels: list[Any], known: list[Any]) -> list[str]:
+    """Labels as options' texts; numbers that are no classes themselves are places among them."""
+    names = [str(c) for c in known]
+    places = all(type(x) is int and 0 <= x < len(names) for x in labels)
+    if not places or all(x in known for x in labels):
+        return [str(x) for x in labels]
+    for row, x in enumerate(labels):
+        if str(x) in names and names[x] != str(x):
+            raise DataError(
+                f"row {row}: {x} is a class and the place of {names[x]!r}; give the labels as texts",
+                field="predicted",
+            )
+    return [names[x] for x in labels]
 
 
 def _distribution(probabilities: Any, n: int, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:

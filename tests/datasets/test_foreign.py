@@ -179,3 +179,13 @@ def test_arrays_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=message):
         predictions_from_arrays(items, **arguments)
+
+
+def test_numbers_are_classes_first_and_places_only_where_they_cannot_be() -> None:
+    items = [Item(f"i{j}", "…", ("1", "2", "3"), (0, 1, 2)) for j in range(2)]
+    from_fit = predictions_from_arrays(items, np.array([1, 2]), classes=np.array([1, 2, 3]))  # type: ignore[arg-type]
+    assert [p.option for p in from_fit] == [0, 1]
+    assert [p.option for p in predictions_from_arrays(items, ["1", "3"])] == [0, 2]
+    assert [p.option for p in predictions_from_arrays(items, [3, 1])] == [2, 0]  # 3 is no place
+    with pytest.raises(DataError, match="row 0: 1 is a class and the place of '2'; give the labels as texts"):
+        predictions_from_arrays(items, [1, 2])
