@@ -171,7 +171,7 @@ async def _in_portions(
 
     async def work() -> None:
         for portion in portions:
-            await asyncio.to_thread(write, await answer(portion))
+            write(await answer(portion))
 
     try:
         async with asyncio.TaskGroup() as group:
