@@ -48,7 +48,7 @@ def overview(
         created=created,
         policy=section.policy,
         model=section.model or next(iter(study.models), ""),
-        optimiser=section.optimiser if section.policy != "recombine" else "none",
+        optimiser=section.optimiser if section.policy != "recombine" else "",
         seed=prepared.seed,
         fitness=prepared.settings.fitness,
         start=prepared.programs[0].name,

@@ -120,6 +120,8 @@ class SearchReport:
 
     Attributes
     ----------
+    model, optimiser
+        Names in study.toml of what answers and of what writes programs; empty if no model does.
     splits
         Items by split.
     proposals, planned
