@@ -11,10 +11,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from harness.store.tables import BatchRow, ItemRow, PredictionRow, ProbeRow, table_of
-from harness.store.upsert import upsert
+from harness.store.upsert import insert_into, upsert
 from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
@@ -128,8 +127,8 @@ def add_probe(
     """Note what a model offers; the first finding stays."""
     values = {"endpoint": endpoint, "model": model, "feature": feature, "offered": offered, "detail": detail}
     with store.transaction() as connection:
-        insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-        connection.execute(insert(table_of(ProbeRow)).values(values).on_conflict_do_nothing())
+        insert = insert_into(table_of(ProbeRow), connection.dialect)
+        connection.execute(insert.values(values).on_conflict_do_nothing())
 
 
 def add_batch(store: Repository, batch: Batch) -> None:

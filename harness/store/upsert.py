@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.dialects import postgresql, sqlite
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import sqlalchemy as sa
+    from sqlalchemy.dialects.sqlite import Insert
 
 
 def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -24,10 +23,20 @@ def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any,
         connection.exec_driver_sql(sql, [dict(zip(names, row, strict=True)) for row in rows])
 
 
+def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
+    """Begin an insertion that may say what to do about a conflict, in the dialect's own words."""
+    # Imported here, and only the one: a dialect takes as long to import as a small study to open.
+    if dialect.name == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert
+    else:
+        from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]  # of the same methods
+    return insert(table)
+
+
 @lru_cache(maxsize=16)
 def _statement(table: sa.Table, dialect: sa.Dialect) -> tuple[str, tuple[int, ...] | None]:
     """SQL, and the columns its parameters stand for in order; None where it names them."""
-    insert = sqlite.insert(table) if dialect.name == "sqlite" else postgresql.insert(table)
+    insert = insert_into(table, dialect)
     key = [column.name for column in table.primary_key]
     new = {c.name: insert.excluded[c.name] for c in table.columns if c.name not in key}
     compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=dialect)
