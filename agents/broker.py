@@ -180,15 +180,17 @@ class Broker:
 
     async def _pay(self, request: Request, *, as_it_comes: bool) -> Reply:
         """Ask; a second time with twice the room if the answer is empty or cut short."""
-        used_in = used_out = 0
-        for room in (1, 2):
-            asked = replace(request, max_tokens=(request.max_tokens or OUTPUT_CAP) * room)
-            reply = await self._send(asked)
-            used_in, used_out = used_in + reply.input_tokens, used_out + reply.output_tokens
-            if as_it_comes or (reply.text.strip() and reply.finish_reason != "length"):
-                return replace(reply, input_tokens=used_in, output_tokens=used_out)
-        what = "empty" if not reply.text.strip() else f"cut off at {asked.max_tokens} tokens"
-        raise TransientModelError(f"the reply was {what} ({reply.finish_reason})")
+        reply = await self._send(request)
+        if as_it_comes or _whole(reply):
+            return reply
+        wider = replace(request, max_tokens=2 * (request.max_tokens or OUTPUT_CAP))
+        second = await self._send(wider)
+        if not _whole(second):
+            what = "cut off at" if second.text.strip() else "empty with"
+            reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
+            raise TransientModelError(f"the reply was {reason}")
+        tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
+        return Reply(second.text, second.finish_reason, *tokens)
 
     async def _send(self, request: Request) -> Reply:
         held = await hold(self._budget, self._guess, request)
@@ -229,3 +231,7 @@ class Broker:
                 datetime.now(UTC).isoformat(timespec="seconds"),
             )
         )
+
+
+def _whole(reply: Reply) -> bool:
+    return bool(reply.text.strip()) and reply.finish_reason != "length"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)  # made once: raw line breaks in strings are common
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -19,15 +20,14 @@ def read_object(text: str) -> dict[str, Any] | None:
     fenced = _FENCE.search(text)
     for candidate in filter(None, (text, fenced and fenced[1])):
         try:
-            found = json.loads(candidate, strict=False)
+            found = _DECODER.decode(candidate)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
             return found
-    decoder = json.JSONDecoder(strict=False)
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
-            found = decoder.raw_decode(text, start)[0]
+            found = _DECODER.raw_decode(text, start)[0]
         except (ValueError, RecursionError):
             continue
         return found if isinstance(found, dict) else None

@@ -1,9 +1,9 @@
-"""A real search with the real small model: bundled notes, simulated experts, a truth that stays sealed.
+"""A real search with the real small model: titles of medical abstracts, experts, a truth that stays sealed.
 
-Per seed: the starting workflow (one call, no examples), the offline proposer, fitness from experts' yes
-and no alone, confirmation on fresh items, one test. Only then is the key opened, and the
-winner's accuracy on the test items stands beside the start's. All seeds share one database, so that no
-call is made twice; killed, it goes on where it was. The last line is JSON.
+Per seed: the starting workflow (one call, no examples: what one would write first), the offline proposer,
+fitness from simulated experts' yes and no alone, confirmation on fresh items, one test. Only then is the
+key opened, and the winner's accuracy on the test items stands beside the start's. All seeds share one
+database, so that no call is made twice; killed, it goes on where it was. The last line is JSON.
 
     python benchmarks/search_real.py [--quick] [--seeds 3] [--folder DIR]
 """
@@ -11,32 +11,38 @@ call is made twice; killed, it goes on where it was. The last line is JSON.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
+import os
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import harness as h
 from harness.cli.main import main as oversight
 from harness.llm import local
 from harness.report.search_contents import SearchReport
 
-DATA = Path(__file__).parents[1] / "data"
+FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
+ITEMS, QUICK_ITEMS = 600, 240
 STUDY = """\
 [study]
-name = "Search on case notes"
+name = "Search on titles of medical abstracts"
 seed = 7
 
 [items]
-file = "notes.jsonl"
-classes = ["cardiology", "neurology", "gastroenterology", "pulmonology", "nephrology", "endocrinology",
-           "dermatology", "rheumatology"]
+file = "titles.jsonl"
+classes = {classes}
+shuffle = false
 
 [experts]
-options_per_item = 6
+options_per_item = 3
 
 [models.small]
 endpoint = "local"
@@ -45,27 +51,27 @@ concurrency = 3
 timeout = 600
 
 [search]
-start = "start.py"
-library = ["start.py"]
+start = {start}
+library = [{start}]
 candidates = {candidates}
 in_flight = 4
 rungs = {rungs}
 keep = [0.5]
 finalists = 3
-examples = 4
+examples = 8
 split = {{feedback = {feedback}, select = {select}, confirm = {confirm}, test = {test}}}
 """
 WORKFLOW = """\
 style = "lines"                # a model this small completes lines; it follows no format
 answer = "option"
-max_tokens = 16
-max_words = 25
+max_tokens = 12
+max_words = 20
 
 [labels]
-options = "Specialties:"
-question = "Patient:"
+options = "Topics:"
+question = "Title:"
 thinking = "Thought:"
-answer = "This patient should be seen by the department of"
+answer = "Topic:"
 """
 START = '''\
 """The answer at once, and no solved examples: what one would write first."""
@@ -87,6 +93,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="keep the study here, and go on with it")
     args = parser.parse_args()
+    if not (FOLDER / "medical_abstracts_test.csv.gz").exists():
+        sys.exit(f"{FOLDER / 'medical_abstracts_test.csv.gz'} is not there; set OVERSIGHT_DATASETS")
     running = local.status()
     local.start() if running is None else None
     try:
@@ -103,23 +111,35 @@ def main() -> None:
 def lay_out(folder: Path, *, quick: bool) -> None:
     """Write the study, route the questions and answer them."""
     folder.mkdir(parents=True, exist_ok=True)
-    sizes: dict[str, Any] = {"feedback": 0.15, "candidates": 8, "rungs": [20, 84], "select": 0.35}
-    sizes |= {"confirm": 0.2, "test": 0.3}
+    items, truth = h.read_preset("medical-abstracts", FOLDER / "medical_abstracts_test.csv.gz", seed=7)
+    items = items[: QUICK_ITEMS if quick else ITEMS]
+    classes = items[0].options
+    sizes: dict[str, Any] = {"feedback": 0.1, "candidates": 8, "rungs": [30, 210], "select": 0.35}
+    sizes |= {"confirm": 0.15, "test": 0.4}
     if quick:
         sizes = {"feedback": 0.2, "candidates": 2, "rungs": [5, 10], "select": 0.045, "confirm": 0.0}
         sizes["test"] = 0.05
-    start = folder.resolve() / "start.py"
+    start = json.dumps(str(folder.resolve() / "start.py"))
+    rows = [json.dumps({"id": item.id, "text": title(item)}) for item in items]
     files = {
-        "study.toml": STUDY.format(**sizes).replace('"start.py"', json.dumps(str(start))),
+        "study.toml": STUDY.format(**sizes, start=start, classes=json.dumps(classes)),
         "workflow.toml": WORKFLOW,
         "start.py": START,
-        "notes.jsonl": (DATA / "case_notes.jsonl").read_text(encoding="utf-8"),
-        "experts.toml": (DATA / "case_notes.experts.toml").read_text(encoding="utf-8"),
+        "titles.jsonl": "\n".join(rows) + "\n",
+        "key.csv": "".join(["id,label\n", *(f"{item.id},{classes[truth[item.id]]}\n" for item in items)]),
+        "experts.toml": "".join(
+            f"[[expert]]\nname = {json.dumps(c)}\nclasses = [{json.dumps(c)}]\n" for c in classes
+        ),
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     call(folder, "label", "route")
-    call(folder, "label", "simulate", "--key", str(DATA / "case_notes.key.csv"))
+    call(folder, "label", "simulate", "--key", str(folder / "key.csv"))
+
+
+def title(item: h.Item) -> str:
+    """An abstract's first sentence."""
+    return item.text.split(". ")[0].strip() + "."
 
 
 def one(folder: Path, seed: int) -> dict[str, Any]:
@@ -135,14 +155,17 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
     call(folder, "search", "show", "--page", str(folder / f"search-{seed}.html"))
     study = read_study(folder / "study.toml")
     with Repository(study.store_url) as store:
-        truth = study_truth(study, str(DATA / "case_notes.key.csv"), store.items())
+        truth = study_truth(study, str(folder / "key.csv"), store.items())
         prepared = prepare(study, store, seed, study.search)
         report = overview(study, store, prepared, "", truth)
         test = prepared.archive.splits["test"]
         pair = (prepared.programs[0].id, report.winner.id if report.winner else "")
-        right = [[p.option == truth[p.item_id] for p in prepared.archive.predictions(c, test)] for c in pair]
+        right = [
+            {p.item_id: p.option == truth[p.item_id] for p in prepared.archive.predictions(c, test)}
+            for c in pair
+        ]
     show(seed, report, time.perf_counter() - started)
-    return {"start": right[0], "winner": right[1], "report": report}
+    return {"start": right[0], "winner": right[1]}
 
 
 def show(seed: int, report: SearchReport, seconds: float) -> None:
@@ -158,11 +181,15 @@ def show(seed: int, report: SearchReport, seconds: float) -> None:
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sealed accuracies over all seeds; the interval of the difference takes items as its units."""
-    start = np.concatenate([np.array(r["start"], float) for r in results])
-    winner = np.concatenate([np.array(r["winner"], float) for r in results])
+    """Sealed accuracies over all seeds; the interval takes items as units, since seeds test some alike."""
+    start, winner = (
+        np.array([v for r in results for v in r[c].values()], float) for c in ("start", "winner")
+    )
     gap = winner - start
-    half = 1.96 * float(gap.std(ddof=1) / np.sqrt(len(gap)))
+    by_item: dict[str, float] = defaultdict(float)
+    for name, value in zip((i for r in results for i in r["start"]), gap - gap.mean(), strict=True):
+        by_item[name] += value
+    half = 1.96 * float(np.sqrt(sum(v**2 for v in by_item.values()))) / len(gap)
     low, high = float(gap.mean()) - half, float(gap.mean()) + half
     print(
         f"all seeds: start {100 * start.mean():.1f} %, winner {100 * winner.mean():.1f} %, difference "
@@ -170,7 +197,8 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     )
     return {
         "seeds": len(results),
-        "items": len(gap),
+        "answers": len(gap),
+        "items": len(by_item),
         "start": round(float(start.mean()), 4),
         "winner": round(float(winner.mean()), 4),
         "difference": round(float(gap.mean()), 4),
@@ -180,7 +208,8 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def call(folder: Path, *words: str) -> None:
     """Run a command of the project on the study, quietly."""
-    code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
     if code:
         sys.exit(code)
 

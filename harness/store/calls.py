@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _CALL = table_of(CallRow)
 _values = attrgetter(*_CALL.columns.keys())
+_FOUND = sa.select(_CALL).where(_CALL.c.key.in_(sa.bindparam("keys", expanding=True)), _CALL.c.error == "")
 _AT_ONCE = 500
 """Keys of one query: databases bound the number of parameters."""
 
@@ -43,10 +44,9 @@ def read_calls(store: Repository, keys: Sequence[str]) -> dict[str, StoredCall]:
     found = {}
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
-        query = sa.select(_CALL).where(_CALL.c.key.in_(some), _CALL.c.error == "")
         with store.transaction() as connection:
-            for row in connection.execute(query).mappings():
-                found[row["key"]] = StoredCall(**row)
+            for row in connection.execute(_FOUND, {"keys": some}):
+                found[row.key] = StoredCall(*row)
     return found
 
 
