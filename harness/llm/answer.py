@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from harness.llm.letters import letters, position
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _TAGS = "think|thinking|thought|reasoning|reflection"
 _THOUGHT = re.compile(rf"<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -143,8 +143,8 @@ def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
 
 def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """The one option whose text occurs as whole words, outside of longer options that occur."""
-    text = f" {_fold(answer)} "
-    folded = _folded(options)
+    fold, folded = _folded(options)
+    text = f" {fold(answer)} "
     hits = [j for j, o in enumerate(folded) if o and f" {o} " in text]
     hits = [j for j in hits if not any(i != j and f" {folded[j]} " in f" {folded[i]} " for i in hits)]
     if len(hits) > 1:
@@ -152,30 +152,42 @@ def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None
     return hits[0] if hits else None
 
 
-def _named(part: str, options: tuple[str, ...]) -> int | None:
-    """The option that a short text names by its letter or by its own text."""
+def _named(part: str, options: tuple[str, ...]) -> int | Unreadable | None:
+    """The option that a short text names by its letter or by its own text; not if these are two."""
+    fold, names = _folded(options)
+    folded = fold(part)
+    by_text = names.index(folded) if folded in names else None
     if len(part) <= 12:
         alone = _ALONE.match(part)
         found = position(alone[1], len(options)) if alone else None
         if found is not None:
-            return found
-    folded, names = _fold(part), _folded(options)
-    if folded in names:
-        return names.index(folded)
+            return found if by_text in (found, None) else Unreadable("several")
+    if by_text is not None:
+        return by_text
     lead = _LEADING.match(part)  # "B) neurology", if letter and text agree
-    if lead and _fold(part[lead.end() :]) in names:
-        by_text = names.index(_fold(part[lead.end() :]))
+    if lead and fold(part[lead.end() :]) in names:
+        by_text = names.index(fold(part[lead.end() :]))
         return by_text if position(lead[1], len(options)) in (by_text, None) else None
     return None
 
 
 @lru_cache(maxsize=4096)
-def _folded(options: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(_fold(option) for option in options)
+def _folded(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
+    """The most generous way to compare texts that still tells these options apart, and them in it."""
+    for fold in (_words, _signs):
+        folded = tuple(fold(option) for option in options)
+        if all(folded) and len(set(folded)) == len(folded):
+            return fold, folded
+    return str.strip, tuple(option.strip() for option in options)
 
 
-def _fold(text: str) -> str:
+def _words(text: str) -> str:
     return re.sub(r"[^\w]+", " ", text.casefold()).strip()
+
+
+def _signs(text: str) -> str:
+    """With signs: -2 is not 2, and A < B is not A > B."""
+    return " ".join(text.casefold().split()).strip(" .*_`\"'“”")
 
 
 __all__ = ["Unreadable", "letters", "parse_answer"]

@@ -77,6 +77,29 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
     assert parse_answer(text, NAMES) == Unreadable(reason)
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "read"),
+    [
+        ("-2", ("2", "-2"), 1),
+        ("2", ("-2", "2"), 1),
+        ("The answer is -2.", ("2", "-2"), 1),
+        ("### -2", ("2", "-2"), 1),
+        ("B) -2", ("2", "-2"), 1),
+        ("**A < B**", ("A > B", "A < B"), 1),
+        ("It is 5%", ("5", "5%"), 1),
+        ("2", ("3", "1", "2"), 2),
+        ("kW", ("KW", "kW"), 1),
+        ("!!!", ("yes", "?"), Unreadable("none")),
+        ("B", ("x", "A", "B"), Unreadable("several")),  # the second option, or the text of the third
+        ("B", ("x", "B", "A"), 1),
+    ],
+)
+def test_options_that_signs_tell_apart_are_told_apart(
+    text: str, options: tuple[str, ...], read: int | Unreadable
+) -> None:
+    assert parse_answer(text, options) == read
+
+
 def test_numbers_stand_for_more_than_26_options() -> None:
     options = [f"option text {j}" for j in range(30)]
     assert letters(30)[29] == "30"
