@@ -135,7 +135,7 @@ def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
         found = position(first, len(options))
         if found is not None:
             other = position(second, len(options)) if second else None
-            return found if other in (None, found) else Unreadable("several")
+            return _named(first, options) if other in (None, found) else Unreadable("several")
     lines = answer.splitlines()
     leading = {m[1] for m in (_LEADING.match(lines[0]), _LEADING.match(lines[-1])) if m}
     return position(leading.pop(), len(options)) if len(leading) == 1 else None

@@ -91,6 +91,7 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
         ("kW", ("KW", "kW"), 1),
         ("!!!", ("yes", "?"), Unreadable("none")),
         ("B", ("x", "A", "B"), Unreadable("several")),  # the second option, or the text of the third
+        ("The answer is B", ("x", "A", "B"), Unreadable("several")),
         ("B", ("x", "B", "A"), 1),
     ],
 )
