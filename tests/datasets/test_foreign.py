@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +76,16 @@ def test_multiple_choice_of_lm_eval_takes_the_likeliest_with_its_share() -> None
 
 
 def test_a_helm_run_is_read_by_its_output_mapping() -> None:
-    items = [
-        Item("id1", "Which drug is given to prevent seizures?", ("Magnesium sulfate", "Phenytoin"), (0, 1)),
-        Item("other", "Which one lowers  heart rate?", ("Atropine", "Metoprolol"), (1, 0)),
-    ]
+    *items, last = questions()
+    items = [replace(items[0], options=items[0].options[::-1]), *items[1:], replace(last, id="other")]
     answers = read_foreign(LOGS / "scenario_state.json", format_of(LOGS / "scenario_state.json"))
-    first, second = to_predictions(answers, items, "scenario_state.json")
-    assert (first.item_id, first.option, first.seconds) == ("id1", 0, 0.25)  # by its text, not its place
-    assert (second.item_id, second.status) == ("other", PredictionStatus.FAILED)  # found by its text
-    assert second.reason == "import: content policy"
+    found = to_predictions(answers, items, "scenario_state.json")
+    # By its text, not its place: the first item's options stand the other way round here.
+    assert [p.option for p in found[:6]] == [len(items[0].options) - 1, 1, 2, 0, 1, 2]
+    assert {p.seconds for p in found[:6]} == {0.25}
+    assert (found[6].status, found[6].raw) == (PredictionStatus.UNREADABLE, " I cannot say.")
+    assert (found[7].item_id, found[7].status) == ("other", PredictionStatus.FAILED)  # found by its text
+    assert found[7].reason == "import: content policy"
 
 
 def test_a_table_needs_only_ids_and_answers(tmp_path: Path) -> None:
