@@ -1,8 +1,9 @@
 r"""A model's text becomes one of the item's options, or a reason why it cannot.
 
-Order of reading: a JSON object's ``answer``; the last ``### X`` or ``\boxed{X}``; an answer, or a first
-line, that is nothing but a letter or an option; the last "answer is X"; a line that begins with a letter
-and a bracket or stop; exactly one option's text occurring in the answer. Hidden thoughts are not read.
+Order of reading: a JSON object's ``answer``, also in a fence; the last ``### X`` or ``\boxed{X}``; an
+answer, or a first line, that is nothing but a letter or an option; the last "answer is X"; a line that
+begins with a letter and a bracket or stop; exactly one "option X"; exactly one option's text occurring in
+the answer, and not denied. Hidden thoughts are not read.
 """
 
 from __future__ import annotations
@@ -29,24 +30,31 @@ _REFUSAL = re.compile(
     r"|i must decline|i['’]m not able to|cannot (?:help|assist|provide))\b",
     re.IGNORECASE,
 )
-_WORDS = (
-    "answer|option|choice|respuesta|réponse|antwort|risposta|resposta|ответ"
-    "|答案|回答|正解|정답|الإجابة|الجواب"
-)
+_WORDS = "answer|respuesta|réponse|antwort|risposta|resposta|ответ|答案|回答|正解|정답|الإجابة|الجواب"
+_IS = r"(?:is|are|es|est|ist|è|é|は|是|为|은|는|هي|هو)"
 _NAME = r"[A-ZＡ-ＺⒶ-Ⓩ\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸가-하]|\d{1,3}"
 _AND = r"\s*(?:,|/|&|、|\bor\b|\band\b|\bund\b|\bou\b|\by\b|\bи\b|和|或)\s*"
-_OPEN, _CLOSE = r"[\s*_`\"'“(\[（#]*", r"[\s*_`\"'”)\]）.:。]*"
+_OPEN, _CLOSE = r"[\s*_`\"'“(\[（#\\$]*", r"[\s*_`\"'”)\]）.:。\\$]*"
 _ALONE = re.compile(rf"^{_OPEN}({_NAME}|[a-z]){_CLOSE}$")
 _SEVERAL = re.compile(
     rf"^{_OPEN}(?:option|both)?\s*({_NAME})(?:[)\]）]?{_AND}{_OPEN}({_NAME}))+{_CLOSE}$", re.IGNORECASE
 )
+_LETTER = rf"(?-i:({_NAME}|[a-z](?=[)\].*]|\s*$)))(?!\w)(?!['’]\w)"
 _STATED = re.compile(
-    rf"(?:{_WORDS})\s*(?:is|are|es|est|ist|è|é|は|是|为|은|는|هي|هو)?\s*[:：=]?{_OPEN}"
-    rf"(?-i:({_NAME}|[a-z](?=[)\].*]|\s*$)))(?!\w)(?!['’]\w)(?:[)\]）*]*{_AND}{_OPEN}(?-i:({_NAME}))(?!\w))?",
+    rf"(?:(?:{_WORDS})\s*{_IS}?\s*[:：=]?|(?:option|choice)\s*(?:{_IS}\s*[:：=]?|[:：=])){_OPEN}"
+    rf"{_LETTER}(?:[)\]）*]*{_AND}{_OPEN}(?-i:({_NAME}))(?!\w))?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CHOSEN = re.compile(
+    rf"\b(?:option|choice|choose|select|pick){_OPEN}{_LETTER}"
+    r"(?![)\]）*]*\s+(?:is\s+|was\s+|are\s+)?(?:wrong|incorrect|not|false|unlikely)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 _ARTICLE = re.compile(r"\s+(?!because|since|as|for|due|and|or|is|per|given|-|–)[a-z]")
 _LEADING = re.compile(rf"^{_OPEN}({_NAME})[)\].:）](?:\s|\*|$)")
+_FENCED = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)
+_NEGATED = ("not ", "not a ", "not an ", "not the ", "not in ", "not for ")
 _MARK = re.compile(r"^#{2,}\s*(.+?)\s*$|\\boxed\{\s*(?:\\text\{)?([^{}]+)\}", re.MULTILINE)
 
 
@@ -79,8 +87,9 @@ def parse_answer(text: str, shown_options: Sequence[str], *, cut: bool = False) 
     if not answer:
         return Unreadable("empty")
     options = tuple(shown_options)
-    if answer.startswith("{"):
-        return _json(answer, options)
+    fenced = [block for block in _FENCED.findall(answer) if '"answer"' in block]
+    if fenced or answer.startswith("{"):
+        return _json(fenced[-1] if fenced else answer, options)
     for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated, _mentioned):
         found = read(answer, options)
         if found is not None:
@@ -99,7 +108,7 @@ def _without_thoughts(text: str) -> str:
 
 def _json(answer: str, options: tuple[str, ...]) -> int | Unreadable:
     try:
-        value = json.loads(answer)["answer"]
+        value = _DECODER.raw_decode(answer)[0]["answer"]
     except (ValueError, KeyError, TypeError):
         return Unreadable("malformed")
     found = _named(str(value), options)
@@ -126,11 +135,10 @@ def _whole(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
 
 
 def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
-    """The last "answer: X", else a first or last line such as ``B) text``."""
+    """The last "answer: X", else a first or last line such as ``B) text``, else the one "option X"."""
     for match in reversed(list(_STATED.finditer(answer))):
         first, second = match.groups()
-        # "the answer is A heart attack" names no letter.
-        if first in ("A", "I", "a", "i") and not second and _ARTICLE.match(answer, match.end(1)):
+        if not second and _is_article(match, answer):
             continue
         found = position(first, len(options))
         if found is not None:
@@ -138,15 +146,26 @@ def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
             return _named(first, options) if other in (None, found) else Unreadable("several")
     lines = answer.splitlines()
     leading = {m[1] for m in (_LEADING.match(lines[0]), _LEADING.match(lines[-1])) if m}
-    return position(leading.pop(), len(options)) if len(leading) == 1 else None
+    if len(leading) == 1:
+        return position(leading.pop(), len(options))
+    chosen = {m[1].upper() for m in _CHOSEN.finditer(answer) if not _is_article(m, answer)}
+    if len(chosen) > 1:
+        return Unreadable("several")
+    return position(chosen.pop(), len(options)) if chosen else None
+
+
+def _is_article(letter: re.Match[str], answer: str) -> bool:
+    """Whether what looks like a letter is a word: "the answer is A heart attack" names none."""
+    return letter[1] in ("A", "I", "a", "i") and _ARTICLE.match(answer, letter.end(1)) is not None
 
 
 def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """The one option whose text occurs as whole words, outside of longer options that occur."""
     fold, folded = _folded(options)
     text = f" {fold(answer)} "
-    hits = [j for j, o in enumerate(folded) if o and f" {o} " in text]
+    hits = [j for j, o in enumerate(folded) if f" {o} " in text]
     hits = [j for j in hits if not any(i != j and f" {folded[j]} " in f" {folded[i]} " for i in hits)]
+    hits = [j for j in hits if not any(f" {word}{folded[j]} " in text for word in _NEGATED)]
     if len(hits) > 1:
         return Unreadable("several")
     return hits[0] if hits else None
