@@ -53,7 +53,7 @@ _CHOSEN = re.compile(
 _ARTICLE = re.compile(r"\s+(?!because|since|as|for|due|and|or|is|per|given|-|–)[a-z]")
 _LEADING = re.compile(rf"^{_OPEN}({_NAME})[)\].:）](?:\s|\*|$)")
 _FENCED = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
-_KEY = '"answer"'
+_OBJECT, _KEY = re.compile(r'\{\s*"'), '"answer"'
 _DECODER = json.JSONDecoder(strict=False)
 _NEGATED = ("not ", "not a ", "not an ", "not the ", "not in ", "not for ")
 _MARK = re.compile(r"^#{2,}\s*(.+?)\s*$|\\boxed\{\s*(?:\\text\{)?([^{}]+)\}", re.MULTILINE)
@@ -89,7 +89,7 @@ def parse_answer(text: str, shown_options: Sequence[str], *, cut: bool = False) 
         return Unreadable("empty")
     options = tuple(shown_options)
     fenced = [block for block in _FENCED.findall(answer) if _KEY in block] if _KEY in answer else []
-    if fenced or answer.startswith("{"):
+    if fenced or _OBJECT.match(answer):
         return _json(fenced[-1] if fenced else answer, options)
     for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated, _mentioned):
         found = read(answer, options)

@@ -98,6 +98,7 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
         ("B) -2", ("2", "-2"), 1),
         ("**A < B**", ("A > B", "A < B"), 1),
         ("It is 5%", ("5", "5%"), 1),
+        ("{1, 2}", ("{1, 2}", "(1, 2)"), 0),
         ("2", ("3", "1", "2"), 2),
         ("kW", ("KW", "kW"), 1),
         ("!!!", ("yes", "?"), Unreadable("none")),
