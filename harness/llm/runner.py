@@ -60,6 +60,7 @@ async def _pool(
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(_work(source, writer))
+                await asyncio.sleep(0)  # so that the first asks before the last has opened its connection
 
 
 async def _work(source: Iterator[tuple[Job, Item, int]], writer: Writer[Row]) -> None:
