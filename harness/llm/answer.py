@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.llm.letters import letters, position
+from harness.llm.option_text import comparable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _TAGS = "think|thinking|thought|reasoning|reflection"
 _THOUGHT = re.compile(rf"<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -40,6 +40,7 @@ _SEVERAL = re.compile(
     rf"^{_OPEN}(?:option|both)?\s*({_NAME})(?:[)\]）]?{_AND}{_OPEN}({_NAME}))+{_CLOSE}$", re.IGNORECASE
 )
 _LETTER = rf"(?-i:({_NAME}|[a-z](?=[)\].*]|\s*$)))(?!\w)(?!['’]\w)"
+_SAID = re.compile(rf"(?:{_WORDS})\s*{_IS}?\s*[:：=]?[\s*_]*(.+)$", re.IGNORECASE | re.MULTILINE)
 _STATED = re.compile(
     rf"(?:(?:{_WORDS})\s*{_IS}?\s*[:：=]?|(?:option|choice)\s*(?:{_IS}\s*[:：=]?|[:：=])){_OPEN}"
     rf"{_LETTER}(?:[)\]）*]*{_AND}{_OPEN}(?-i:({_NAME}))(?!\w))?",
@@ -121,7 +122,8 @@ def _by_mark(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     marks = [a or b for a, b in _MARK.findall(answer)] if "#" in answer or "\\" in answer else []
     if not marks:
         return None
-    return Unreadable("several") if _SEVERAL.match(marks[-1]) else _named(marks[-1], options)
+    found = _named(marks[-1], options)
+    return Unreadable("several") if found is None and _SEVERAL.match(marks[-1]) else found
 
 
 def _whole(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
@@ -137,6 +139,10 @@ def _whole(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
 
 def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """The last "answer: X", else a first or last line such as ``B) text``, else the one "option X"."""
+    for line in reversed(_SAID.findall(answer)):  # an option's text may begin with a letter and a bracket
+        named = _named(line, options)
+        if named is not None:
+            return named
     for match in reversed(list(_STATED.finditer(answer))):
         first, second = match.groups()
         if not second and _is_article(match, answer):
@@ -162,7 +168,7 @@ def _is_article(letter: re.Match[str], answer: str) -> bool:
 
 def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """The one option whose text occurs as whole words, outside of longer options that occur."""
-    fold, folded = _folded(options)
+    fold, folded = comparable(options)
     text = f" {fold(answer)} "
     hits = [j for j, o in enumerate(folded) if f" {o} " in text]
     hits = [j for j in hits if not any(i != j and f" {folded[j]} " in f" {folded[i]} " for i in hits)]
@@ -174,7 +180,7 @@ def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None
 
 def _named(part: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """The option that a short text names by its letter or by its own text; not if these are two."""
-    fold, names = _folded(options)
+    fold, names = comparable(options)
     folded = fold(part)
     by_text = names.index(folded) if folded in names else None
     if len(part) <= 12:
@@ -189,25 +195,6 @@ def _named(part: str, options: tuple[str, ...]) -> int | Unreadable | None:
         by_text = names.index(fold(part[lead.end() :]))
         return by_text if position(lead[1], len(options)) in (by_text, None) else None
     return None
-
-
-@lru_cache(maxsize=4096)
-def _folded(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
-    """The most generous way to compare texts that still tells these options apart, and them in it."""
-    for fold in (_words, _signs):
-        folded = tuple(fold(option) for option in options)
-        if all(folded) and len(set(folded)) == len(folded):
-            return fold, folded
-    return str.strip, tuple(option.strip() for option in options)
-
-
-def _words(text: str) -> str:
-    return re.sub(r"[^\w]+", " ", text.casefold()).strip()
-
-
-def _signs(text: str) -> str:
-    """With signs: -2 is not 2, and A < B is not A > B."""
-    return " ".join(text.casefold().split()).strip(" .*_`\"'“”")
 
 
 __all__ = ["Unreadable", "letters", "parse_answer"]

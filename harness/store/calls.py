@@ -45,8 +45,8 @@ def read_calls(store: Repository, keys: Sequence[str]) -> dict[str, StoredCall]:
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
         with store.transaction() as connection:
-            for row in connection.execute(_FOUND, {"keys": some}):
-                found[row.key] = StoredCall(*row)
+            for row in connection.execute(_FOUND, {"keys": some}).mappings():
+                found[row["key"]] = StoredCall(**row)
     return found
 
 

@@ -1,0 +1,39 @@
+"""Options' own texts come back as those options: all bundled questions, and all of MMLU-Pro."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.datasets import read_items, read_preset
+from harness.llm.answer import parse_answer
+from harness.types import Item
+
+FORMS = ("{}", "### {}", "I think the answer is {}.")
+
+
+def misread(items: list[Item], form: str) -> tuple[int, int, int]:
+    """Answers, how many of them were taken for another option, and how many for none."""
+    found = [
+        (j, parse_answer(form.format(text), item.options))
+        for item in items
+        for j, text in enumerate(item.options)
+    ]
+    wrong = sum(isinstance(read, int) and read != j for j, read in found)
+    return len(found), wrong, sum(not isinstance(read, int) for _, read in found)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_bundled_options_are_all_read(form: str) -> None:
+    items = read_items(Path(__file__).parents[2] / "data" / "questions.jsonl")
+    assert misread(items, form)[1:] == (0, 0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_options_of_mmlu_pro_are_hardly_ever_misread(form: str, datasets: Path) -> None:
+    items, _ = read_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
+    n, wrong, unreadable = misread(items, form)
+    assert n > 90_000
+    assert wrong / n < 1e-4  # formulas that are broken over lines
+    assert unreadable / n < 1e-3  # such as options that are another option's letter
