@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from harness.llm.letters import letters
@@ -38,11 +39,12 @@ def answer_confidence(
     for token, logprob in reversed(logprobs):
         if token.strip(" \n\t\"'*_`()[]{}:.").upper() == letter:
             return _probability(logprob)
-    text = "".join(token for token, _ in logprobs).casefold()
-    start = text.rfind(shown_options[shown].casefold())
-    if start < 0:
+    text = "".join(token for token, _ in logprobs)
+    named = re.compile(rf"(?<![\w.-]){re.escape(shown_options[shown])}(?!\w)", re.IGNORECASE)
+    occurrences = [match.span() for match in named.finditer(text)]
+    if not occurrences:
         return None
-    end, place, total = start + len(shown_options[shown]), 0, 0.0
+    (start, end), place, total = occurrences[-1], 0, 0.0
     for token, logprob in logprobs:
         if place < end and place + len(token) > start:
             total += logprob

@@ -81,6 +81,7 @@ def test_log_probabilities_become_a_confidence(items: list[Item], tmp_path: Path
         ((("The", -9.0), (" answer", -9.0), (" is", -9.0), (" B", -0.5), (".", -3.0)), 1, math.exp(-0.5)),
         ((("B", -2.0), (" or", -1.0), (" B", -0.1)), 1, math.exp(-0.1)),
         ((("gr", -0.2), ("een", -0.3), ("!", -5.0)), 1, math.exp(-0.5)),
+        ((("green", -0.2), (", not ever", -1.0), ("green", -7.0)), 1, math.exp(-0.2)),
         ((("something else", -0.2),), 1, None),
         ((), 1, None),
         ((("C", float("nan")),), 2, None),
