@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agents.roles import Role
     from agents.sandbox import Payload, Sandbox
     from agents.shape import Shape
+    from harness.llm.letters import Asked
     from harness.llm.model import Reply, Request
     from harness.types import Item
 
@@ -73,6 +74,11 @@ class Desk:
         self.tallies = [Tally() for _ in items]
         self.fatal: Exception | None = None
         self._broker, self._roles, self._shape, self._sandbox = broker, roles, shape, sandbox
+
+    @property
+    def asked(self) -> Asked:
+        """What an answer is to say."""
+        return self._shape.answer
 
     def payloads(self) -> list[Payload]:
         """What the program sees of each item."""

@@ -98,7 +98,7 @@ def prediction_of(desk: Desk, index: int, outcome: Outcome) -> Prediction:
     if tally.failed:
         status, reason = PredictionStatus.FAILED, tally.failed
     elif outcome.answer is not None:
-        shown = parse_answer(outcome.answer, item.shown_options)
+        shown = parse_answer(outcome.answer, item.shown_options, asked=desk.asked)
         if isinstance(shown, Unreadable):
             reason = shown.reason
         else:

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.llm.letters import letters, position
+from harness.llm.letters import Asked, letters, position
 from harness.llm.option_text import comparable
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class Unreadable:
     reason: str
 
 
-def parse_answer(text: str, shown_options: Sequence[str], *, cut: bool = False) -> int | Unreadable:
+def parse_answer(
+    text: str, shown_options: Sequence[str], *, cut: bool = False, asked: Asked | None = None
+) -> int | Unreadable:
     """Find the option a text names.
 
     Parameters
@@ -79,6 +81,9 @@ def parse_answer(text: str, shown_options: Sequence[str], *, cut: bool = False) 
     cut
         Whether the text ended at the token limit: then only forms count that more text could not have
         changed, which are a mark, and a whole first line.
+    asked
+        What was asked for, which decides where an option's text is another one's letter; None leaves
+        that unread.
 
     Returns
     -------
@@ -91,9 +96,13 @@ def parse_answer(text: str, shown_options: Sequence[str], *, cut: bool = False) 
     options = tuple(shown_options)
     fenced = [block for block in _FENCED.findall(answer) if _KEY in block] if _KEY in answer else []
     if fenced or _OBJECT.match(answer):
-        return _json(fenced[-1] if fenced else answer, options)
-    for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated, _mentioned):
-        found = read(answer, options)
+        return _json(fenced[-1] if fenced else answer, options, asked)
+    for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated):
+        found = read(answer, options, asked)
+        if found is not None:
+            return found
+    if not cut:
+        found = _mentioned(answer, options)
         if found is not None:
             return found
     return Unreadable("refusal" if _REFUSAL.search(answer) else "none")
@@ -108,28 +117,28 @@ def _without_thoughts(text: str) -> str:
     return _MARKUP.sub("", _THOUGHT_END.sub("", _THOUGHT.sub("", text))).strip()
 
 
-def _json(answer: str, options: tuple[str, ...]) -> int | Unreadable:
+def _json(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable:
     try:
         value = _DECODER.raw_decode(answer)[0]["answer"]
     except (ValueError, KeyError, TypeError):
         return Unreadable("malformed")
-    found = _named(str(value), options)
+    found = _named(str(value), options, asked)
     return found if found is not None else Unreadable("none")
 
 
-def _by_mark(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
+def _by_mark(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
     r"""The last line ``### X``, or ``\boxed{X}``."""
     marks = [a or b for a, b in _MARK.findall(answer)] if "#" in answer or "\\" in answer else []
     if not marks:
         return None
-    found = _named(marks[-1], options)
+    found = _named(marks[-1], options, asked)
     return Unreadable("several") if found is None and _SEVERAL.match(marks[-1]) else found
 
 
-def _whole(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
+def _whole(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
     """Return the option if the answer, or its first line, is nothing but a letter or an option."""
     for part in dict.fromkeys((answer, answer.splitlines()[0])):
-        found = _named(part, options)
+        found = _named(part, options, asked)
         if found is not None:
             return found
         if len(part) < 40 and _SEVERAL.match(part):
@@ -137,10 +146,10 @@ def _whole(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     return None
 
 
-def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
+def _stated(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
     """The last "answer: X", else a first or last line such as ``B) text``, else the one "option X"."""
     for line in reversed(_SAID.findall(answer)):  # an option's text may begin with a letter and a bracket
-        named = _named(line, options)
+        named = _named(line, options, asked)
         if named is not None:
             return named
     for match in reversed(list(_STATED.finditer(answer))):
@@ -150,7 +159,7 @@ def _stated(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
         found = position(first, len(options))
         if found is not None:
             other = position(second, len(options)) if second else None
-            return _named(first, options) if other in (None, found) else Unreadable("several")
+            return _named(first, options, asked) if other in (None, found) else Unreadable("several")
     lines = answer.splitlines()
     leading = {m[1] for m in (_LEADING.match(lines[0]), _LEADING.match(lines[-1])) if m}
     if len(leading) == 1:
@@ -178,16 +187,18 @@ def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None
     return hits[0] if hits else None
 
 
-def _named(part: str, options: tuple[str, ...]) -> int | Unreadable | None:
-    """The option that a short text names by its letter or by its own text; not if these are two."""
+def _named(part: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
+    """The option that a short text names by its letter or by its own text; of two, as was asked for."""
     fold, names = comparable(options)
     folded = fold(part)
     by_text = names.index(folded) if folded in names else None
     if len(part) <= 12:
         alone = _ALONE.match(part)
         found = position(alone[1], len(options)) if alone else None
-        if found is not None:
-            return found if by_text in (found, None) else Unreadable("several")
+        if found is not None and (asked == "letter" or by_text in (found, None)):
+            return found
+        if found is not None and asked is None:
+            return Unreadable("several")
     if by_text is not None:
         return by_text
     lead = _LEADING.match(part)  # "B) neurology", if letter and text agree

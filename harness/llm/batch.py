@@ -15,7 +15,7 @@ from harness.errors import ConfigError, FatalModelError
 from harness.llm.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.prepare import Target, prepare, priced
 from harness.llm.progress import tell
-from harness.llm.prompt import make_request
+from harness.llm.prompt import asks_for, make_request
 from harness.llm.run import announce
 from harness.store.runs import (
     PORTION,
@@ -231,11 +231,15 @@ async def _store_answers(
     for file_id in (remote.output_file_id, remote.error_file_id):
         if file_id:
             answers |= read_lines((await client.files.content(file_id)).content)
+    asked = asks_for(target.spec.template)
     for start in range(0, len(batch.requests), PORTION):
         portion = batch.requests[start : start + PORTION]
         items = items_by_id(store, {item_id for item_id, _ in portion})
         rows = [
-            (batch.run_id, read_answer(items[item_id], sample, answers.get(name(j)), target.settings))
+            (
+                batch.run_id,
+                read_answer(items[item_id], sample, answers.get(name(j)), target.settings, asked=asked),
+            )
             for j, (item_id, sample) in enumerate(portion, start)
             # What was given up has no row, so that it may be asked in another way.
             if name(j) in answers or remote.status != "cancelled"

@@ -14,6 +14,7 @@ from harness.types import Source
 
 if TYPE_CHECKING:
     from harness.config import ModelSection
+    from harness.llm.letters import Asked
     from harness.llm.model import Request
     from harness.types import Item, Prediction
 
@@ -36,7 +37,9 @@ def read_lines(data: bytes) -> dict[str, Any]:
     return {line["custom_id"]: line for line in lines}
 
 
-def read_answer(item: Item, sample: int, line: Any, settings: ModelSection) -> Prediction:
+def read_answer(
+    item: Item, sample: int, line: Any, settings: ModelSection, *, asked: Asked | None = None
+) -> Prediction:
     """Read the answer to one request as if it had come from a call; None is one that never came."""
     response = (line or {}).get("response")
     if not response:
@@ -49,7 +52,7 @@ def read_answer(item: Item, sample: int, line: Any, settings: ModelSection) -> P
             if isinstance(found, Reply):
                 return read_prediction(item, found, sample, Source.BATCH)
             raise found
-        return read_prediction(item, read_reply(body), sample, Source.BATCH)
+        return read_prediction(item, read_reply(body), sample, Source.BATCH, asked=asked)
     except ModelError as error:
         kind = getattr(error, "fault", "refused request")
         return failed(item, f"{kind}: {error}", sample, Source.BATCH)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
+from typing import Literal
+
+Asked = Literal["letter", "option"]
+"""What an answer was to say: an option's letter, or its text."""
 
 # First letters of alphabets in which people enumerate, by position.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")

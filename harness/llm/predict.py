@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.errors import FatalModelError, Fault, ModelError, TransientModelError
 from harness.llm.answer import Unreadable, parse_answer
 from harness.llm.confidence import answer_confidence
-from harness.llm.prompt import make_request
+from harness.llm.prompt import asks_for, make_request
 from harness.llm.retry import ask_with_retries
 from harness.types import Prediction, PredictionStatus, Source
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from harness.config import RunSpec
+    from harness.llm.letters import Asked
     from harness.llm.model import Reply, Request
     from harness.types import Item
 
@@ -76,10 +77,14 @@ async def predict(
     """
     started = time.perf_counter()
     calls = _Calls(ask, accepts)
-    request = make_request(spec, item)
+    request, asked = make_request(spec, item), asks_for(spec.template)
     try:
         reply, _ = await ask_with_retries(calls, request, tries)
-        if reply.finish_reason == _CUT and request.max_tokens and isinstance(_read(item, reply), Unreadable):
+        if (
+            reply.finish_reason == _CUT
+            and request.max_tokens
+            and isinstance(_read(item, reply, asked), Unreadable)
+        ):
             more = replace(request, max_tokens=MORE * request.max_tokens)
             reply, _ = await ask_with_retries(calls, more, tries)
         return read_prediction(
@@ -90,6 +95,7 @@ async def predict(
             output_tokens=calls.output_tokens,
             seconds=time.perf_counter() - started,
             attempts=calls.attempts,
+            asked=asked,
         )
     except FatalModelError as error:
         raise FatalModelError(f"{spec.name}, item {item.id!r}: {error}") from error
@@ -116,12 +122,14 @@ def read_prediction(
     output_tokens: int | None = None,
     seconds: float = 0.0,
     attempts: int = 1,
+    asked: Asked | None = None,
 ) -> Prediction:
     """Read an answer that came, by whatever way; unreadable ones say why.
 
-    Tokens are the reply's own unless given, as they are where other calls were needed for it.
+    Tokens are the reply's own unless given, as they are where other calls were needed for it; `asked`
+    is what was to be answered.
     """
-    shown = _read(item, reply)
+    shown = _read(item, reply, asked)
     if isinstance(shown, Unreadable):
         status, reason = unread(shown, cut=reply.finish_reason == _CUT)
         reason = "content filter" if reply.finish_reason == "content_filter" else reason
@@ -157,7 +165,8 @@ def failed(item: Item, reason: str, sample: int = 0, source: Source = Source.CAL
     return Prediction(item.id, None, PredictionStatus.FAILED, reason, sample, source=source)
 
 
-def _read(item: Item, reply: Reply) -> int | Unreadable:
+def _read(item: Item, reply: Reply, asked: Asked | None) -> int | Unreadable:
     if reply.finish_reason == "content_filter":
         return Unreadable("content filter")
-    return parse_answer(reply.text, item.shown_options, cut=reply.finish_reason == _CUT)
+    cut = reply.finish_reason == _CUT
+    return parse_answer(reply.text, item.shown_options, cut=cut, asked=asked)

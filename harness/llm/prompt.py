@@ -8,7 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
-from harness.llm.letters import letters
+from harness.llm.letters import Asked, letters
 from harness.llm.model import Message, Request
 
 if TYPE_CHECKING:
@@ -102,11 +102,16 @@ def make_request(spec: RunSpec, item: Item) -> Request:
     return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs)
 
 
+@lru_cache(maxsize=64)
+def asks_for(template: str) -> Asked:
+    """What is to be answered: a letter where the template shows letters, else an option's text."""
+    shown = Template(template).get_identifiers()
+    return "letter" if "options" in shown or "letters" in shown else "option"
+
+
 def answer_schema(template: str, item: Item) -> dict[str, Any]:
     """JSON Schema of an answer: a letter where the template shows letters, else an option's text."""
-    shown = Template(template).get_identifiers()
-    by_letter = "options" in shown or "letters" in shown
-    names = letters(len(item.options)) if by_letter else item.shown_options
+    names = letters(len(item.options)) if asks_for(template) == "letter" else item.shown_options
     return {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(names)}},

@@ -122,6 +122,14 @@ def test_options_that_signs_tell_apart_are_told_apart(
     assert parse_answer(text, options) == read
 
 
+@pytest.mark.parametrize("text", ["B", "### B", "The answer is B.", '{"answer": "B"}'])
+def test_what_was_asked_for_decides_where_a_text_is_another_options_letter(text: str) -> None:
+    options = ("x", "A", "B")
+    assert parse_answer(text, options, asked="letter") == 1
+    assert parse_answer(text, options, asked="option") == 2
+    assert parse_answer(text, options) in (Unreadable("several"), Unreadable("none"))
+
+
 def test_numbers_stand_for_more_than_26_options() -> None:
     options = [f"option text {j}" for j in range(30)]
     assert letters(30)[29] == "30"
