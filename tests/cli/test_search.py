@@ -21,68 +21,8 @@ from harness.cli.main import main
 from harness.store.repository import Repository
 from harness.store.searches import SearchStore
 from protocols import SimulatedExperts
+from tests.cli.search_study import CLASSES, answer, lay_out, truth
 from tests.fakes.openai_server import Reply, fake_openai
-
-CLASSES = ("red", "green", "blue", "white")
-START = '''\
-"""One call."""
-
-TEMPERATURE = 0.5
-INSTRUCTION = "Answer at once."
-
-
-async def forward(task):
-    thinking, answer = await task.ask(["thinking", "answer"], [task], INSTRUCTION, temperature=TEMPERATURE)
-    return answer
-'''
-STUDY = """\
-[study]
-name = "Colours"
-seed = 3
-[items]
-file = "items.csv"
-classes = {classes}
-[models.m]
-endpoint = "{url}"
-model = "m"
-concurrency = {concurrency}
-tries = 1
-[search]
-start = "{folder}/start.py"
-library = ["{folder}/start.py"]
-candidates = 4
-in_flight = 2
-rungs = [6, 14]
-keep = [0.5]
-{more}
-"""
-
-
-def truth(j: int) -> int:
-    return (7 * j + j // 5) % 4
-
-
-def answer(prompt: str, _: int) -> Reply:
-    """Right in most cases, and more often if the instruction tells it to look for the detail."""
-    j = int(re.findall(r"number (\d+)\.", prompt)[-1])
-    right = j % 5 < (4 if "detail" in prompt else 3)
-    letter = re.findall(rf"\((\w)\) {CLASSES[truth(j) if right else (truth(j) + 1) % 4]}", prompt)[-1]
-    return Reply(json.dumps({"thinking": "well", "answer": letter}))
-
-
-def lay_out(folder: Path, url: str, concurrency: int = 1, more: str = "", n: int = 44) -> None:
-    study = STUDY.format(
-        classes=json.dumps(CLASSES), url=url, concurrency=concurrency, folder=folder, more=more
-    )
-    (folder / "study.toml").write_text(study)
-    (folder / "start.py").write_text(START)
-    (folder / "experts.toml").write_text(
-        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
-    )
-    (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(n)))
-    (folder / "key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[truth(j)]}\n" for j in range(n)))
-    for words in (("label", "route"), ("label", "simulate", "--key", str(folder / "key.csv"))):
-        assert main([*words, "--study", str(folder / "study.toml"), "--json"]) == 0
 
 
 def archive_digest(folder: Path) -> str:
@@ -147,15 +87,6 @@ def paid_for(folder: Path) -> list[str]:
     return [json.loads(request)["messages"][-1]["content"] for (request,) in rows]
 
 
-@pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("searched")
-    with fake_openai(answer) as server:
-        lay_out(folder, server.url, concurrency=4)
-        assert main(["search", "start", "--study", str(folder / "study.toml"), "--json"]) == 0
-    return folder
-
-
 def test_show_tells_lineage_front_power_and_winner(
     searched: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,49 +134,6 @@ def test_the_page_needs_no_network_and_escapes(searched: Path, tmp_path: Path, o
     assert "What these labels can show" in text
     assert not re.search(r'(?:src|href)="(?!#)', text)
     assert "&#34;Answer at once.&#34;" in text or "&#39;Answer at once.&#39;" in text
-
-
-def test_the_exported_winner_answers_as_it_did_and_needs_nothing_of_the_search(
-    searched: Path, tmp_path: Path, oversight: Any
-) -> None:
-    file, questions = tmp_path / "winner.py", tmp_path / "questions.csv"
-    oversight("search", "export", file, "--study", str(searched / "study.toml"))
-    with Repository(f"sqlite:///{searched / 'study.db'}") as store:
-        (search,) = SearchStore(store).searches()
-        archive = load_archive(store, search["id"])
-    winner, items = str(archive.events["winner"]["candidate"]), archive.splits["test"]
-    stored = {p.item_id: p.option for p in archive.predictions(winner, items)}
-    questions.write_text("id,text\n" + "".join(f"{item.id},{item.text}\n" for item in items))
-    with fake_openai(answer) as server:
-        run = [sys.executable, str(file), str(questions), "--model", "m", "--endpoint", server.url]
-        done = subprocess.run(run, check=True, capture_output=True, text=True)
-    found = {row["id"]: row["answer"] for row in map(json.loads, done.stdout.splitlines())}
-    assert found == {name: CLASSES[option] for name, option in stored.items() if option is not None}
-    look = (
-        "import sys, winner; print(winner.forward.__name__, *[m for m in sys.modules if m[:7] == 'agents.'])"
-    )
-    loaded = subprocess.run(
-        [sys.executable, "-c", look], cwd=tmp_path, check=True, capture_output=True, text=True
-    ).stdout.split()
-    assert loaded[0] == "forward"
-    assert not {f"agents.{m}" for m in ("archive", "fitness", "loop", "race", "session")} & set(loaded)
-    missing = subprocess.run([*run[:2], "no.csv", *run[3:]], check=False, capture_output=True, text=True)
-    assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
-
-
-def test_what_cannot_be_exported_is_refused(
-    searched: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["search", "export", "winner.txt", "--study", str(searched / "study.toml")]) == 2
-    assert "must end in .py" in capsys.readouterr().err
-    with fake_openai(answer) as server:
-        lay_out(tmp_path, server.url)
-        study = str(tmp_path / "study.toml")
-        assert main(["search", "start", "--tokens", "100", "--study", study]) == 0
-    capsys.readouterr()
-    assert main(["search", "export", str(tmp_path / "w.py"), "--study", study]) == 2
-    assert "has no winner yet" in capsys.readouterr().err
-    assert not (tmp_path / "w.py").exists()
 
 
 def test_a_dry_run_prices_and_asks_nothing(tmp_path: Path, oversight: Any) -> None:

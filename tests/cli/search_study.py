@@ -1,0 +1,71 @@
+"""A study whose model is better when its instruction tells it to look for the detail; for searches."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from harness.cli.main import main
+from tests.fakes.openai_server import Reply
+
+CLASSES = ("red", "green", "blue", "white")
+START = '''\
+"""One call."""
+
+TEMPERATURE = 0.5
+INSTRUCTION = "Answer at once."
+
+
+async def forward(task):
+    thinking, answer = await task.ask(["thinking", "answer"], [task], INSTRUCTION, temperature=TEMPERATURE)
+    return answer
+'''
+STUDY = """\
+[study]
+name = "Colours"
+seed = 3
+[items]
+file = "items.csv"
+classes = {classes}
+[models.m]
+endpoint = "{url}"
+model = "m"
+concurrency = {concurrency}
+tries = 1
+[search]
+start = "{folder}/start.py"
+library = ["{folder}/start.py"]
+candidates = 4
+in_flight = 2
+rungs = [6, 14]
+keep = [0.5]
+{more}
+"""
+
+
+def truth(j: int) -> int:
+    return (7 * j + j // 5) % 4
+
+
+def answer(prompt: str, _: int) -> Reply:
+    """Right in most cases, and more often if the instruction tells it to look for the detail."""
+    j = int(re.findall(r"number (\d+)\.", prompt)[-1])
+    right = j % 5 < (4 if "detail" in prompt else 3)
+    letter = re.findall(rf"\((\w)\) {CLASSES[truth(j) if right else (truth(j) + 1) % 4]}", prompt)[-1]
+    return Reply(json.dumps({"thinking": "well", "answer": letter}))
+
+
+def lay_out(folder: Path, url: str, concurrency: int = 1, more: str = "", n: int = 44) -> None:
+    study = STUDY.format(
+        classes=json.dumps(CLASSES), url=url, concurrency=concurrency, folder=folder, more=more
+    )
+    (folder / "study.toml").write_text(study)
+    (folder / "start.py").write_text(START)
+    (folder / "experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
+    )
+    (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(n)))
+    (folder / "key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[truth(j)]}\n" for j in range(n)))
+    for words in (("label", "route"), ("label", "simulate", "--key", str(folder / "key.csv"))):
+        assert main([*words, "--study", str(folder / "study.toml"), "--json"]) == 0
