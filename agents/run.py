@@ -12,6 +12,7 @@ from agents.broker import Broker
 from agents.evaluate import evaluate
 from agents.sandbox import DEFAULT_LIMITS, open_sandbox
 from agents.smoke import smoke
+from harness.errors import first_of
 from harness.llm.models import make_model
 from harness.llm.prepare import Target
 from harness.llm.progress import Progress
@@ -178,9 +179,4 @@ async def _in_portions(
             for _ in range(_AHEAD):
                 group.create_task(work())
     except BaseExceptionGroup as errors:
-        raise _first(errors) from None
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error = group.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+        raise first_of(errors) from None

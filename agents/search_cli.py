@@ -98,12 +98,12 @@ def _export(args: argparse.Namespace, prepared: Prepared) -> int:
     from pathlib import Path
 
     from agents.export import exported
-    from harness.report.html import write_page
+    from harness.report.html import write_whole
 
     path = Path(args.file)
     if path.suffix != ".py":
         raise ConfigError(f"search export: the file must end in .py, is {args.file!r}")
-    write_page(exported(prepared, path.name), path)
+    write_whole(exported(prepared, path.name), path)
     emit(args, {"search": prepared.id, "file": str(path)}, f"wrote {path}")
     return 0
 

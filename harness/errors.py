@@ -143,3 +143,9 @@ class FatalModelError(ModelError):
 
 class RefusedRequest(FatalModelError):
     """The endpoint cannot make sense of a request: too long, or a setting that it does not know."""
+
+
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that ended tasks which ran together; the others followed from it."""
+    error = group.exceptions[0]
+    return first_of(error) if isinstance(error, BaseExceptionGroup) else error

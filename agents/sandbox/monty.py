@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _RUN = "await _answer_all(forward, _payloads, _host)"
 _SESSIONS = 4
 """Sessions at once, of programs and of code each: a session holds a process."""
+_SETTLING = 0.05
+"""Seconds."""
 _PRINTED = 1 << 20
 _ROUND_TRIPS = 4
 """Suspensions that a call may take: the call, its settling, a name looked up, a sleep."""
@@ -66,6 +68,9 @@ class MontySandbox:
         if self._pool is not None:
             await self._pool.__aexit__(*exc)
             self._pool = None
+            # Monty's threads drop what they held a moment after they answered; one that does so while the
+            # interpreter ends aborts the process.
+            await asyncio.sleep(_SETTLING)
 
     def restrictions(self) -> str:
         """See `agents.sandbox.base.Sandbox`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from harness.errors import first_of
 from harness.llm.job import in_turn
 from harness.llm.writer import Writer
 
@@ -49,7 +50,7 @@ async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[Row]], None]) 
             for limiter, shared in pools.items():
                 group.create_task(_pool(limiter.concurrency, in_turn(shared), write))
     except BaseExceptionGroup as raised:
-        raise _first(raised) from None
+        raise first_of(raised) from None
 
 
 async def _pool(
@@ -67,8 +68,3 @@ async def _work(source: Iterator[tuple[Job, Item, int]], writer: Writer[Row]) ->
     for job, item, sample in source:
         prediction = await job.predict(item, sample)
         await writer.put((job.run_id, prediction))
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error = group.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error

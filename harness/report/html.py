@@ -24,11 +24,11 @@ def write_html(study: StudyReport, path: str | Path) -> Path:
     ConfigError
         If the ``report`` extra is missing.
     """
-    return write_page(render_html(study), path)
+    return write_whole(render_html(study), path)
 
 
-def write_page(text: str, path: str | Path) -> Path:
-    """Write a page, whole or not at all, and return its path."""
+def write_whole(text: str, path: str | Path) -> Path:
+    """Write a text file, whole or not at all, and return its path."""
     path = Path(path)
     part = path.with_name(path.name + ".part")
     path.parent.mkdir(parents=True, exist_ok=True)

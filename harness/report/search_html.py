@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.report.html import page_template, write_page
+from harness.report.html import page_template, write_whole
 from harness.report.lineage import HEIGHT, WIDTH, lay_out
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def write_search_html(report: SearchReport, path: str | Path) -> Path:
     ConfigError
         If the ``report`` extra is missing.
     """
-    return write_page(render_search_html(report), path)
+    return write_whole(render_search_html(report), path)
 
 
 def render_search_html(report: SearchReport) -> str:
