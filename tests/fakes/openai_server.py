@@ -69,7 +69,7 @@ class FakeOpenAI:
 
 
 @contextmanager
-def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
+def fake_openai(answer: Callable[[str, int], Reply], port: int = 0) -> Iterator[FakeOpenAI]:
     fake = FakeOpenAI(answer)
     hung_up = threading.Event()
 
@@ -106,7 +106,7 @@ def fake_openai(answer: Callable[[str, int], Reply]) -> Iterator[FakeOpenAI]:
         def handle_error(self, *_: object) -> None:
             """A client that hangs up is no error of the server."""
 
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", port), Handler)
     with serving(server) as url:
         fake.url = f"{url}/v1"
         try:

@@ -1,0 +1,251 @@
+"""Finished studies on disk, opened again: every verb says what it said when they were written.
+
+Nothing of the packages is used but the root command, so that these tests outlive any rearrangement.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points, version
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from harness.cli.main import main
+
+ROOT = Path(__file__).parent / "studies"
+_TABLE = tomllib.loads((ROOT / "cases.toml").read_text(encoding="utf-8"))
+HELP: list[str] = _TABLE.pop("help")
+STUDIES: dict[str, dict[str, Any]] = _TABLE
+
+
+@dataclass(frozen=True)
+class Case:
+    """Command lines in one study, and how its database is before and after.
+
+    ``reads`` leave it as it is, ``writes`` may change it, ``fresh`` begin without one.
+    """
+
+    study: str
+    kind: str
+    name: str
+    lines: tuple[str, ...]
+
+    @property
+    def expected(self) -> Path:
+        return ROOT / self.study / "expected" / f"{self.name}.json"
+
+
+def _cases() -> Iterator[Case]:
+    for study, table in STUDIES.items():
+        for kind in ("reads", "writes", "fresh"):
+            for name, lines in table.get(kind, {}).items():
+                yield Case(study, kind, name, (lines,) if isinstance(lines, str) else tuple(lines))
+
+
+CASES = list(_cases())
+
+
+def words_of(line: str, folder: Path) -> list[str]:
+    """Split a command line; words with a star become the files of that name."""
+    words: list[str] = []
+    for word in shlex.split(line):
+        found = sorted(str(p.relative_to(folder)) for p in folder.glob(word)) if "*" in word[1:] else []
+        words += found or [word]
+    return words
+
+
+def call(words: list[str]) -> tuple[int, str, str]:
+    """Run the root command; exit code, standard output and standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(words)
+        except SystemExit as end:  # argparse leaves this way
+            code = int(end.code or 0)
+    return code, out.getvalue(), err.getvalue()
+
+
+@contextlib.contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    """Work in a folder as a new process would: with none of its modules, a terminal of one width."""
+    modules, path = set(sys.modules), list(sys.path)
+    settings = {"COLUMNS": "100", "NO_COLOR": "1", "XDG_CACHE_HOME": str(folder / "cache")}
+    with contextlib.chdir(folder), mock.patch.dict(os.environ, settings):
+        for name in ("FORCE_COLOR", "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY", "OPENAI_API_KEY"):
+            os.environ.pop(name, None)
+        try:
+            yield
+        finally:
+            sys.path[:] = path
+            for name in set(sys.modules) - modules:
+                if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+                    del sys.modules[name]
+
+
+def steady(text: str, folder: Path) -> str:
+    """Put a word in place of what must vary: the folder, the time of day, versions of packages."""
+    text = text.replace(str(folder), "<study>")
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "<now>", text)
+    text = re.sub(r"(?!2026-01-05)\d{4}-\d\d-\d\dT[\d:.]+\+00:00", "<now>", text)
+    return re.sub(r"(<tr><th>versions</th>).*?</tr>", r"\1</tr>", text)
+
+
+def content(path: Path, folder: Path) -> Any:
+    """What a file says: rows of a table, the words of a page, lines of a text; a picture is only there."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(path).to_pylist()
+    if path.suffix == ".svg":
+        return "<svg>"
+    text = steady(path.read_text(encoding="utf-8"), folder)
+    if path.suffix == ".html":
+        text = re.sub(r"(?s)<style>.*?</style>|<svg.*?</svg>", "", text)
+        text = html.unescape(re.sub(r"<[^>]+>", " ", text))
+        return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    return text.splitlines()
+
+
+def copied(study: str, target: Path, *, fresh: bool = False) -> Path:
+    """Copy what a study is made of."""
+    folder = target / study
+    shutil.copytree(ROOT / study, folder, ignore=shutil.ignore_patterns("expected", "__pycache__"))
+    if fresh:
+        (folder / "study.db").unlink()
+    return folder
+
+
+def play(case: Case, target: Path) -> dict[str, Any]:
+    """Run a case in a copy of its study: codes, output, what it says of an error, files in ``out``."""
+    folder = copied(case.study, target, fresh=case.kind == "fresh")
+    (folder / "out").mkdir()
+    steps = []
+    with inside(folder):
+        for line in case.lines:
+            plain = case.name.endswith("-text")
+            code, out, err = call([*words_of(line, folder), *([] if plain else ["--json"])])
+            step: dict[str, Any] = {"argv": line, "code": code}
+            step["out"] = (
+                steady(out, folder).splitlines() if plain or not out else json.loads(steady(out, folder))
+            )
+            if code == 2:
+                step["err"] = steady(err, folder).replace("'", "").split()  # newer Pythons quote less
+            steps.append(step)
+    made = sorted(p for p in (folder / "out").rglob("*") if p.is_file())
+    return {"steps": steps, "files": {str(p.relative_to(folder)): content(p, folder) for p in made}}
+
+
+def play_help(verb: str) -> str:
+    """The text of ``--help``; it ends with exit code 0 and says nothing on standard error."""
+    with inside(ROOT):
+        code, out, err = call([*verb.split(), "--help"])
+    assert (code, err) == (0, "")
+    return out
+
+
+def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
+    """Where two JSON values differ; numbers with a fraction may by rounding."""
+    if isinstance(found, float) and isinstance(wanted, float):
+        if not math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-12):
+            yield f"{at}: {found!r}, was {wanted!r}"
+    elif isinstance(found, dict) and isinstance(wanted, dict) and list(found) == list(wanted):
+        for key in wanted:
+            yield from differences(found[key], wanted[key], f"{at}.{key}")
+    elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        for j, (one, other) in enumerate(zip(found, wanted, strict=True)):
+            yield from differences(one, other, f"{at}[{j}]")
+    elif type(found) is not type(wanted) or found != wanted:
+        yield f"{at}: {found!r}, was {wanted!r}"
+
+
+Dump = dict[str, list[dict[str, Any]]]
+
+
+def dump(path: Path, *, but: frozenset[str] = frozenset()) -> Dump:
+    """All rows of all tables and the statements that made them, without the columns named."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        database.row_factory = sqlite3.Row
+        made = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+        tables = {"sqlite_master": [dict(row) for row in made]}
+        for name in (row["name"] for row in made if row["type"] == "table"):
+            rows = [dict(row) for row in database.execute(f'SELECT * FROM "{name}"')]  # noqa: S608  a table's name
+            kept = [{key: value for key, value in row.items() if key not in but} for row in rows]
+            tables[name] = sorted(kept, key=repr)
+    return tables
+
+
+@pytest.mark.filterwarnings("ignore:No artists with labels found")  # where no model has an estimate to draw
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.study}-{case.name}")
+def test_a_verb_says_what_it_said(case: Case, tmp_path: Path) -> None:
+    wanted = json.loads(case.expected.read_text(encoding="utf-8"))
+    found = json.loads(json.dumps(play(case, tmp_path)))
+    assert list(differences(found, wanted)) == []
+    if case.kind == "reads":
+        assert dump(tmp_path / case.study / "study.db") == dump(ROOT / case.study / "study.db")
+
+
+@pytest.mark.parametrize("verb", HELP)
+def test_help_says_what_it_said(verb: str) -> None:
+    wanted = (ROOT / "help" / f"{verb.replace(' ', '-') or 'oversight'}.txt").read_text(encoding="utf-8")
+    assert play_help(verb).split() == wanted.split()  # lines break elsewhere in other versions of Python
+
+
+@pytest.mark.parametrize("study", [study for study, table in STUDIES.items() if table.get("alone", True)])
+def test_the_same_verbs_write_the_same_database(study: str, tmp_path: Path) -> None:
+    folder = copied(study, tmp_path, fresh=True)
+    with inside(folder):
+        for line in STUDIES[study]["written"]:
+            assert call(words_of(line, folder))[0] == 0, line
+    measured = frozenset({"created", "seconds"})
+    assert dump(folder / "study.db", but=measured) == dump(ROOT / study / "study.db", but=measured)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_database_is_opened_as_it_is(study: str, tmp_path: Path) -> None:
+    folder = copied(study, tmp_path)
+    with inside(folder):
+        assert call(["label", "status"])[0] == 0
+    assert [path.name for path in folder.glob("study.db*")] == ["study.db"]
+    now, before = dump(folder / "study.db"), dump(ROOT / study / "study.db")
+    assert now["alembic_version"] == [{"version_num": "0006"}]
+    assert now == before
+
+
+def test_the_console_script_is_the_root_command(capsys: pytest.CaptureFixture[str]) -> None:
+    (script,) = entry_points(group="console_scripts", name="oversight")
+    assert script.load() is main
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"oversight {version('oversight')}\n"
+
+
+def test_a_winner_that_was_exported_before_still_starts(tmp_path: Path) -> None:
+    exported = json.loads((ROOT / "search" / "expected" / "export.json").read_text(encoding="utf-8"))
+    program = tmp_path / "winner.py"
+    program.write_text("\n".join(exported["files"]["out/winner.py"]), encoding="utf-8")
+    done = subprocess.run([sys.executable, program, "--help"], check=True, capture_output=True, text=True)
+    assert "--endpoint" in done.stdout
+
+
+def test_nothing_is_expected_that_no_case_says() -> None:
+    known = {case.expected for case in CASES}
+    assert {path for study in STUDIES for path in (ROOT / study / "expected").iterdir()} == known
+    assert {path.stem for path in (ROOT / "help").iterdir()} == {
+        verb.replace(" ", "-") or "oversight" for verb in HELP
+    }
