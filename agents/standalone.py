@@ -13,23 +13,23 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agents.broker import Broker
-from agents.desk import Desk
-from agents.evaluate import prediction_of
-from agents.roles import Role
-from agents.sandbox import open_sandbox
+from agents.programs.prompt_format import Example, Shape
+from agents.programs.roles import Role
+from agents.runtime.broker import Broker
+from agents.runtime.evaluate import prediction_of
+from agents.runtime.host import Desk
 from agents.sandbox.base import read_outcomes
 from agents.sandbox.prelude import _answer_all
-from agents.shape import Example, Shape
-from harness.datasets import read_items
+from agents.sandbox.tiers import open_sandbox
+from harness.config.models import ModelSection
+from harness.datasets.item_files import read_items
 from harness.errors import OversightError
-from harness.llm.cost import Budget
-from harness.llm.models import make_model
-from harness.model_settings import ModelSection
-from harness.types import Item, Prediction
+from harness.llm.limits.budget import Budget
+from harness.llm.models.factory import make_model
+from harness.types.records import Item, Prediction
 
 if TYPE_CHECKING:
-    from harness.llm.model import Model
+    from harness.llm.models.requests import Model
 
 
 class Workflow:

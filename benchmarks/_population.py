@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import ndtri
 
-from agents import select
-from agents.labelled import FloatArray, IntArray, Labelled
-from agents.power import Kind, simulated_labels
-from agents.program import Program
-from agents.state import Proposal, View
+from agents.programs.program import Program
+from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+from agents.search.fitness.power import Kind, simulated_labels
+from agents.search.loop.context import Proposal, View
+from agents.search.policies import selection as select
 from harness.seeding import derive_seed
-from harness.types import Item, Prediction
+from harness.types.records import Item, Prediction
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05
 
@@ -64,7 +64,7 @@ class Task:
         return answers
 
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
-        """Answer as `agents.state.Evaluate` asks; one call per item."""
+        """Answer as `agents.search.loop.context.Evaluate` asks; one call per item."""
         self.calls += len(items)
         answers = self.answers(program, run)
         return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]
@@ -72,7 +72,7 @@ class Task:
     def labelled(self, rows: slice, kind: Kind, voters: Sequence[Program] = ()) -> Labelled:
         """One expert answer about each of these items.
 
-        The kinds are those of `agents.power.simulated_labels`.
+        The kinds are those of `agents.search.fitness.power.simulated_labels`.
         """
         rng = np.random.default_rng([self.seed, 2, rows.start or 0])
         votes = np.array([self.answers(p)[rows] for p in voters])

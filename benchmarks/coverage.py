@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate.component import Component, success_probability
-from harness.estimate.intervals import interval
-from harness.estimate.point import Point, point
+from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.estimators.point import Point, point
+from harness.estimate.intervals.methods import interval
 
 Floats = NDArray[np.float64]
 ACCURACIES = np.concatenate(

@@ -2,7 +2,7 @@
 
 For K options and accuracy A: one model (targeted), five models with accuracies around A (shared
 propensities, sequential resolution, sequential on Neyman-sampled items), and the difference of two.
-Savings are ratios of variance per question in a stylised population (`harness.estimate.stylised`);
+Savings are ratios of variance per question in a stylised population (`harness.estimate.planning.synthetic_population`);
 next to each stands the coverage of the 95 % interval in simulated studies. The last line is JSON.
 
     python benchmarks/label_efficiency.py [--quick]
@@ -19,14 +19,24 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from harness.estimate.allocation import (
+from harness.estimate.compare.paired import adjusted_difference
+from harness.estimate.core.binomial import clopper_pearson
+from harness.estimate.planning.sample_size import (
+    complementary_variance,
+    difference_variances,
+    targeted_variance,
+    uniform_variance,
+)
+from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.routed.doubly_robust import pseudo_outcomes
+from harness.estimate.routed.propensities import (
     disagreement,
     draw_options,
     neyman_rates,
     shared_propensities,
     vote_posterior,
 )
-from harness.estimate.asked import (
+from harness.estimate.routed.routed_sample import (
     FloatArray,
     IntArray,
     Routed,
@@ -34,17 +44,7 @@ from harness.estimate.asked import (
     difference_target,
     flat_posterior,
 )
-from harness.estimate.binomial import clopper_pearson
-from harness.estimate.compare import adjusted_difference
-from harness.estimate.outcomes import pseudo_outcomes
-from harness.estimate.plan import (
-    complementary_variance,
-    difference_variances,
-    targeted_variance,
-    uniform_variance,
-)
-from harness.estimate.resolve import expected_questions, questions_asked
-from harness.estimate.stylised import stylised_population
+from harness.estimate.routed.sequential_resolution import expected_questions, questions_asked
 
 OPTIONS = (4, 5, 10, 16)
 ACCURACIES = (0.2, 0.4, 0.6, 0.8, 0.95)

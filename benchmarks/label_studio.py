@@ -25,20 +25,20 @@ from typing import Any
 
 import httpx
 
-from harness.cli.common import study_items
-from harness.config import Study, read_study
-from harness.store.campaign import Campaign
+from harness.cli.study_arguments import study_items
+from harness.config.study import Study, read_study
+from harness.store.labelling import Campaign
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
-from protocols import label_studio_server
-from protocols.experts import read_roster
-from protocols.label_studio.connection import Connection
-from protocols.label_studio.desk import Desk
-from protocols.label_studio.page import verdict_page
-from protocols.label_studio.pull import OVERLAP
-from protocols.label_studio.transport import Transport
-from protocols.partitioned import Partitioned
-from protocols.plan import panel_of
+from protocols.collect.label_studio.campaign import Desk
+from protocols.collect.label_studio.labelling_page import verdict_page
+from protocols.collect.label_studio.pull import OVERLAP
+from protocols.collect.label_studio.server import own_server as label_studio_server
+from protocols.collect.label_studio.server.connection import Connection
+from protocols.collect.label_studio.server.transport import Transport
+from protocols.routing.partitioned import Partitioned
+from protocols.routing.roster import read_roster
+from protocols.routing.study_rule import panel_of
 
 CLASSES = ["neoplasms", "digestive", "nervous", "cardiovascular", "general"]
 PLAIN_TASKS = 40

@@ -17,10 +17,11 @@ import time
 from pathlib import Path
 
 import harness as h
-from harness.cli.summary import true_accuracy
-from harness.llm import local
-from protocols import Partitioned, SimulatedExperts
-from protocols.experts import one_expert_per_class
+from harness.analysis.study_report import true_accuracy
+from harness.llm.local import lifecycle as local
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing.partitioned import Partitioned
+from protocols.routing.roster import one_expert_per_class
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 SEED = 7

@@ -15,17 +15,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents.broker import Broker
-from agents.evaluate import evaluate
-from agents.library import NAMES, load
-from agents.program import Program
-from agents.roles import Role
-from agents.sandbox import Sandbox, open_sandbox, probe
-from agents.smoke import smoke
+from agents.programs.library import NAMES, load
+from agents.programs.program import Program
+from agents.programs.roles import Role
+from agents.runtime.broker import Broker
+from agents.runtime.dry_run import smoke
+from agents.runtime.evaluate import evaluate
+from agents.sandbox.base import Sandbox
+from agents.sandbox.tiers import open_sandbox, probe
 from harness.errors import ProgramRefused
-from harness.llm.cost import Budget
+from harness.llm.limits.budget import Budget
 from harness.store.repository import Repository
-from harness.types import Item, PredictionStatus
+from harness.types.records import Item, PredictionStatus
 from tests.agents.corpus import CORPUS
 from tests.agents.scripted import Scripted
 

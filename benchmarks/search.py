@@ -25,17 +25,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.archive import Archive
-from agents.finish import finish
-from agents.labelled import FloatArray, IntArray, Labelled
-from agents.loop import search
-from agents.power import Kind, simulated_labels
-from agents.program import Program
-from agents.scores import item_scores
-from agents.shrink import shrink
-from agents.state import Policy, Settings, State
+from agents.programs.program import Program
+from agents.search.archive.archive import Archive
+from agents.search.fitness.empirical_bayes import shrink
+from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+from agents.search.fitness.power import Kind, simulated_labels
+from agents.search.fitness.scores import item_scores
+from agents.search.loop.confirmation import finish
+from agents.search.loop.context import Policy, Settings, State
+from agents.search.loop.loop import search
 from benchmarks._population import FreshDraws, Steps, Task, spread
-from harness.estimate.stylised import stylised_population
+from harness.estimate.planning.synthetic_population import stylised_population
 
 OPTIONS = (4, 5, 10, 16)
 PROGRAMS, ITEMS, MEAN, SD = 30, 120, 0.6, 0.08

@@ -26,8 +26,8 @@ import numpy as np
 
 import harness as h
 from harness.cli.main import main as oversight
-from harness.llm import local
-from harness.report.search_contents import SearchReport
+from harness.llm.local import lifecycle as local
+from harness.report.search.findings import SearchReport
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 ITEMS, QUICK_ITEMS = 600, 240
@@ -144,10 +144,10 @@ def title(item: h.Item) -> str:
 
 def one(folder: Path, seed: int) -> dict[str, Any]:
     """Search with one seed, then open the key."""
-    from agents.overview import overview
-    from agents.session import prepare
-    from harness.cli.common import study_truth
-    from harness.config import read_study
+    from agents.search.search_report import overview
+    from agents.search.setup import prepare
+    from harness.cli.study_arguments import study_truth
+    from harness.config.study import read_study
     from harness.store.repository import Repository
 
     started = time.perf_counter()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import harness as h
-from harness.llm import local
+from harness.llm.local import lifecycle as local
 from harness.store.repository import Repository
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))

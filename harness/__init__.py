@@ -9,12 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.datasets import ItemMapping, read_items, read_key, read_preset
-    from harness.datasets.arrays import predictions_from_arrays
-    from harness.estimate import accuracies, accuracy, estimate_counts
+    from harness.datasets.classifier_arrays import predictions_from_arrays
+    from harness.datasets.item_files import ItemMapping, read_items
+    from harness.datasets.key_file import read_key
+    from harness.datasets.presets import read_preset
+    from harness.estimate.counts import estimate_counts
+    from harness.estimate.evaluation import accuracies, accuracy
     from harness.labels import decode
-    from harness.llm.run import run
-    from harness.types import (
+    from harness.llm.runner.run_models import run
+    from harness.types.records import (
         Answer,
         Counts,
         Estimate,
@@ -45,12 +48,12 @@ _HOME = {
     "accuracy": "harness.estimate",
     "decode": "harness.labels",
     "estimate_counts": "harness.estimate",
-    "predictions_from_arrays": "harness.datasets.arrays",
+    "predictions_from_arrays": "harness.datasets.classifier_arrays",
     "read_items": "harness.datasets",
     "read_key": "harness.datasets",
     "read_preset": "harness.datasets",
-    "run": "harness.llm.run",
-    **dict.fromkeys(_TYPES, "harness.types"),
+    "run": "harness.llm.runner.run_models",
+    **dict.fromkeys(_TYPES, "harness.types.records"),
 }
 
 __all__ = [

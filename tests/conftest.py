@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from harness.cli.main import main
-from harness.llm import local
-from harness.types import Item
+from harness.llm.local import lifecycle as local
+from harness.types.records import Item
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.llm.local import LocalServer
+from harness.llm.local.lifecycle import LocalServer
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ from harness.errors import SandboxError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.program import Program
+    from agents.programs.program import Program
     from agents.sandbox.base import Host, Limits, Payload
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"

@@ -15,7 +15,7 @@ from harness.errors import ProgramRefused
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.program import Program
+    from agents.programs.program import Program
 
 LONGEST = 50_000
 """Characters of a source."""

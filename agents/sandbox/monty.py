@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic_monty import AsyncMonty, AsyncMontySession
 
-    from agents.program import Program
+    from agents.programs.program import Program
     from agents.sandbox.base import Host, Limits, Payload
 
 _RUN = "await _answer_all(forward, _payloads, _host)"

@@ -6,7 +6,7 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.program import Program
+from agents.programs.program import Program
 from agents.sandbox.base import DEFAULT_LIMITS, Nobody
 from harness.errors import ConfigError, OversightError
 

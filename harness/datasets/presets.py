@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from harness.datasets.items import ItemMapping, fold, items_from_rows
+from harness.datasets.item_files import ItemMapping, fold, items_from_rows
 from harness.datasets.rows import Row, read_hub, read_rows
 from harness.errors import BadInput
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from harness.types import Item
+    from harness.types.records import Item
 
 Fields = dict[str, Any]
 

@@ -1,7 +1,33 @@
 """Accuracy and its uncertainty from expert labels: pure functions, arrays in, `Estimate` out."""
 
-from harness.estimate.accuracy import accuracies, accuracy
-from harness.estimate.allocation import (
+from harness.estimate.checks.check import Check
+from harness.estimate.checks.suite import checks
+from harness.estimate.compare.paired import Comparison, mcnemar, paired_difference, sign_test
+from harness.estimate.compare.ranking import Ranking, adjust, rank_models
+from harness.estimate.core.binomial_sample import Component
+from harness.estimate.counts import estimate_counts
+from harness.estimate.data.tallies import Tallies, Tally, tally, tally_arrays
+from harness.estimate.estimators.hui_walter import hui_walter_accuracy
+from harness.estimate.estimators.point import POINTS
+from harness.estimate.evaluation import accuracies, accuracy
+from harness.estimate.intervals.anytime import (
+    betting_sequence,
+    likelihood_sequence,
+    obrien_fleming_constant,
+    obrien_fleming_level,
+)
+from harness.estimate.intervals.methods import INTERVALS
+from harness.estimate.planning.sample_size import Plan, accuracy_variances, difference_variances, make_plan
+from harness.estimate.routed.annotator_error import (
+    GoldCounts,
+    corrected_accuracy,
+    corrected_mean,
+    immune_accuracy,
+)
+from harness.estimate.routed.crossfit import crossfitted_posterior
+from harness.estimate.routed.doubly_robust import pseudo_outcome_bounds, pseudo_outcomes
+from harness.estimate.routed.means import routed_accuracy, routed_mean, sampled_mean
+from harness.estimate.routed.propensities import (
     disagreement,
     draw_options,
     neyman_rates,
@@ -9,30 +35,9 @@ from harness.estimate.allocation import (
     targeted_propensities,
     vote_posterior,
 )
-from harness.estimate.anytime import (
-    betting_sequence,
-    likelihood_sequence,
-    obrien_fleming_constant,
-    obrien_fleming_level,
-)
-from harness.estimate.asked import Routed, accuracy_target, difference_target
-from harness.estimate.check import Check
-from harness.estimate.checks import checks
-from harness.estimate.compare import Comparison, mcnemar, paired_difference, sign_test
-from harness.estimate.component import Component
-from harness.estimate.counts import estimate_counts
-from harness.estimate.crossfit import crossfitted_posterior
-from harness.estimate.hui_walter import hui_walter_accuracy
-from harness.estimate.intervals import INTERVALS
-from harness.estimate.noise import GoldCounts, corrected_accuracy, corrected_mean, immune_accuracy
-from harness.estimate.outcomes import pseudo_outcome_bounds, pseudo_outcomes
-from harness.estimate.plan import Plan, accuracy_variances, difference_variances, make_plan
-from harness.estimate.point import POINTS
-from harness.estimate.ranking import Ranking, adjust, rank_models
-from harness.estimate.resolve import next_option, resolved_accuracy
-from harness.estimate.routed import routed_accuracy, routed_mean, sampled_mean
-from harness.estimate.stratified import Estimates, all_estimators, estimate_tallies
-from harness.estimate.tally import Tallies, Tally, tally, tally_arrays
+from harness.estimate.routed.routed_sample import Routed, accuracy_target, difference_target
+from harness.estimate.routed.sequential_resolution import next_option, resolved_accuracy
+from harness.estimate.strata.stratified import Estimates, all_estimators, estimate_tallies
 
 __all__ = [
     "INTERVALS",

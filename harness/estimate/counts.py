@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.estimate._validate import check_counts
-from harness.estimate.component import Component
-from harness.estimate.stratified import Estimates, all_estimators
-from harness.estimate.tally import Tallies, Tally
+from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.validation import check_counts
+from harness.estimate.data.tallies import Tallies, Tally
+from harness.estimate.strata.stratified import Estimates, all_estimators
 
 
 def estimate_counts(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from harness.rated import Assignment, Choice, Rating
-from harness.store.book import Book, Reply
+from harness.store.responses import Book, Reply
 from harness.store.tables import AssignmentRow, ItemRow, table_of
+from harness.types.panel import Assignment, Choice, Rating
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,17 +12,17 @@ import sqlalchemy as sa
 from sqlmodel import SQLModel, func, select
 
 from harness.errors import DataError, StoreError
-from harness.store.book import Book, Reply
+from harness.store.responses import Book, Reply
 from harness.store.runs import PORTION, batched, item_of, samples, store_predictions
 from harness.store.schema import open_engine
 from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow, table_of
-from harness.types import Answer, Item, Prediction, Question, Verdict
+from harness.types.records import Answer, Item, Prediction, Question, Verdict
 from harness.votes import voted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from harness.config import RunSpec
+    from harness.config.models import RunSpec
 
 
 class Repository:

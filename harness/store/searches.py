@@ -25,7 +25,7 @@ from harness.store.tables import (
     SearchRow,
     table_of,
 )
-from harness.types import Prediction, PredictionStatus
+from harness.types.records import Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from harness.store.repository import Repository
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredCandidate:
-    """A candidate as it is stored; fields as in `agents.archive.Candidate` and its program."""
+    """A candidate as it is stored; fields as in `agents.search.archive.archive.Candidate` and its program."""
 
     id: str
     slot: int

@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agents.broker import Broker
-from agents.evaluate import evaluate
-from agents.program import Program
-from agents.roles import Role
-from agents.sandbox import DEFAULT_LIMITS, Limits, open_sandbox
-from agents.shape import DEFAULT_SHAPE, Shape
-from harness.llm.cost import Budget
-from harness.types import Item, Prediction
+from agents.programs.program import Program
+from agents.programs.prompt_format import DEFAULT_SHAPE, Shape
+from agents.programs.roles import Role
+from agents.runtime.broker import Broker
+from agents.runtime.evaluate import evaluate
+from agents.sandbox.base import DEFAULT_LIMITS, Limits
+from agents.sandbox.tiers import open_sandbox
+from harness.llm.limits.budget import Budget
+from harness.types.records import Item, Prediction
 from tests.agents.scripted import Scripted
 
 ROLES = tuple(

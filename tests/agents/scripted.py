@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.llm.model import Reply, Request
+from harness.llm.models.requests import Reply, Request
 
 
 def obliging(request: Request) -> str:

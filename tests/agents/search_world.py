@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.archive import Archive, Journal, NoJournal
-from agents.power import Kind
-from agents.program import Program
-from agents.state import Settings, State
+from agents.programs.program import Program
+from agents.search.archive.archive import Archive, Journal, NoJournal
+from agents.search.fitness.power import Kind
+from agents.search.loop.context import Settings, State
 from benchmarks._population import Task
-from harness.types import Item, Prediction
+from harness.types.records import Item, Prediction
 
 
 @dataclass

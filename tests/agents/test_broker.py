@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from agents.broker import Broker
-from agents.library import load
-from agents.shape import Shape
+from agents.programs.library import load
+from agents.programs.prompt_format import Shape
+from agents.runtime.broker import Broker
 from harness.errors import BudgetSpent, ConfigError, FatalModelError, TransientModelError
-from harness.llm.cost import Budget, Price
-from harness.llm.model import Message, Reply, Request
+from harness.llm.limits.budget import Budget, Price
+from harness.llm.models.requests import Message, Reply, Request
 from harness.store.calls import read_calls
 from harness.store.repository import Repository
-from harness.types import PredictionStatus
+from harness.types.records import PredictionStatus
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
 

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from agents.broker import Broker
-from agents.desk import Desk
-from agents.program import Program
-from agents.sandbox import TIERS, Limits, Outcome, open_sandbox
+from agents.programs.program import Program
+from agents.programs.prompt_format import Shape
+from agents.runtime.broker import Broker
+from agents.runtime.host import Desk
+from agents.sandbox.base import Limits, Outcome
 from agents.sandbox.gate import check
-from agents.shape import Shape
+from agents.sandbox.tiers import TIERS, open_sandbox
 from harness.errors import OversightError, ProgramRefused
-from harness.llm.cost import Budget
+from harness.llm.limits.budget import Budget
 from harness.store.repository import Repository
-from harness.types import Answer, Item, Question, Verdict
+from harness.types.records import Answer, Item, Question, Verdict
 from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
 

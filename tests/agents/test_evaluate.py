@@ -8,14 +8,15 @@ import re
 
 import pytest
 
-from agents.library import load
-from agents.program import Program
-from agents.sandbox import Limits, open_sandbox
-from agents.shape import Shape
-from agents.smoke import smoke
+from agents.programs.library import load
+from agents.programs.program import Program
+from agents.programs.prompt_format import Shape
+from agents.runtime.dry_run import smoke
+from agents.sandbox.base import Limits
+from agents.sandbox.tiers import open_sandbox
 from harness.errors import ProgramRefused, SandboxError, StoreError
-from harness.llm.model import Request
-from harness.types import PredictionStatus
+from harness.llm.models.requests import Request
+from harness.types.records import PredictionStatus
 from tests.agents.helpers import ROLES, an_item, answer
 from tests.agents.scripted import Scripted
 

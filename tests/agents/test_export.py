@@ -7,16 +7,16 @@ from types import ModuleType
 
 import pytest
 
-from agents.broker import Broker
-from agents.evaluate import evaluate
-from agents.export import write_file
-from agents.library import NAMES, load
-from agents.program import Program
-from agents.roles import Role
-from agents.sandbox import open_sandbox
-from agents.shape import Example, Shape
-from harness.llm.cost import Budget
-from harness.types import Item, Prediction
+from agents.programs.library import NAMES, load
+from agents.programs.program import Program
+from agents.programs.prompt_format import Example, Shape
+from agents.programs.roles import Role
+from agents.runtime.broker import Broker
+from agents.runtime.evaluate import evaluate
+from agents.sandbox.tiers import open_sandbox
+from agents.search.winner_file import write_file
+from harness.llm.limits.budget import Budget
+from harness.types.records import Item, Prediction
 from tests.agents.scripted import Scripted
 
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from agents.program import Program
-from agents.roles import Role
-from agents.sandbox import TIERS, open_sandbox
-from agents.smoke import smoke
+from agents.programs.program import Program
+from agents.programs.roles import Role
+from agents.runtime.dry_run import smoke
+from agents.sandbox.tiers import TIERS, open_sandbox
 from harness.errors import OversightError, ProgramRefused
 from tests.agents.corpus import CORPUS
 from tests.agents.corpus.language import BEYOND_MONTY

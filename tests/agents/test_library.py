@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from agents.library import NAMES, load
+from agents.programs.library import NAMES, load
 from agents.sandbox.gate import check
 from harness.errors import ConfigError
-from harness.llm.model import Request
-from harness.types import PredictionStatus
+from harness.llm.models.requests import Request
+from harness.types.records import PredictionStatus
 from tests.agents.helpers import ROLES, an_item, answer
 from tests.agents.scripted import Scripted, obliging
 

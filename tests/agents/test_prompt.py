@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from agents.library import load
-from agents.shape import Example, Shape
-from harness.types import Item
+from agents.programs.library import load
+from agents.programs.prompt_format import Example, Shape
+from harness.types.records import Item
 from tests.agents.helpers import answer
 from tests.agents.scripted import Scripted
 

@@ -8,21 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents import select
-from agents.archive import Candidate
-from agents.finish import finish
-from agents.gate import minimum_detectable, paired
-from agents.labelled import Labelled
-from agents.loop import search
-from agents.power import Kind, power, simulated_labels
-from agents.race import race
-from agents.scores import item_scores
-from agents.shrink import shrink
-from agents.state import Settings
+from agents.search.archive.archive import Candidate
+from agents.search.fitness.empirical_bayes import shrink
+from agents.search.fitness.expert_labels import Labelled
+from agents.search.fitness.paired_test import minimum_detectable, paired
+from agents.search.fitness.power import Kind, power, simulated_labels
+from agents.search.fitness.scores import item_scores
+from agents.search.loop.confirmation import finish
+from agents.search.loop.context import Settings
+from agents.search.loop.loop import search
+from agents.search.loop.successive_halving import race
+from agents.search.policies import selection as select
 from benchmarks._population import FreshDraws, Steps
 from harness.errors import ConfigError
-from harness.estimate.plan import difference_variances
-from harness.estimate.stylised import stylised_population
+from harness.estimate.planning.sample_size import difference_variances
+from harness.estimate.planning.synthetic_population import stylised_population
 from tests.agents.search_world import World
 
 

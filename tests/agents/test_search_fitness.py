@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.archive import Archive, Candidate
-from agents.fitness import score
-from agents.gate import paired
-from agents.labelled import Labelled
-from agents.program import Program
-from agents.scores import ESTIMATORS, MISSING, UNREADABLE, item_scores
-from agents.shrink import shrink
+from agents.programs.program import Program
+from agents.search.archive.archive import Archive, Candidate
+from agents.search.fitness.empirical_bayes import shrink
+from agents.search.fitness.expert_labels import Labelled
+from agents.search.fitness.fitness import score
+from agents.search.fitness.paired_test import paired
+from agents.search.fitness.scores import ESTIMATORS, MISSING, UNREADABLE, item_scores
 from harness.errors import EstimateError
-from harness.estimate import accuracy
-from harness.estimate.complementary import complementary
-from harness.types import Item, Label, LabelKind, Prediction, PredictionStatus
+from harness.estimate.estimators.complementary import complementary
+from harness.estimate.evaluation import accuracy
+from harness.types.records import Item, Label, LabelKind, Prediction, PredictionStatus
 from tests.agents.search_world import World
 
 K = 5

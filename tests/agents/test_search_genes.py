@@ -7,11 +7,12 @@ import asyncio
 import numpy as np
 import pytest
 
-from agents import genes, library
-from agents.program import Program
-from agents.recombine import EDITS, Recombine, Wordings
-from agents.sandbox import open_sandbox
-from agents.smoke import smoke
+from agents.programs import library
+from agents.programs.program import Program
+from agents.runtime.dry_run import smoke
+from agents.sandbox.tiers import open_sandbox
+from agents.search.policies import mutations as genes
+from agents.search.policies.recombine import EDITS, Recombine, Wordings
 from tests.agents.helpers import ROLES
 
 COT = library.load("cot").source

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from agents import library
-from agents.archive import Archive, Candidate
-from agents.contamination import quoted
-from agents.finish import decide, finish
-from agents.journal import StoredJournal, load_archive
-from agents.loop import Ended, search
-from agents.program import Program
-from agents.recombine import Recombine, Wordings
-from agents.state import Proposal, Settings, State, View
+from agents.programs import library
+from agents.programs.program import Program
+from agents.search.archive.archive import Archive, Candidate
+from agents.search.archive.contamination import quoted
+from agents.search.archive.journal import StoredJournal, load_archive
+from agents.search.loop.confirmation import decide, finish
+from agents.search.loop.context import Proposal, Settings, State, View
+from agents.search.loop.loop import Ended, search
+from agents.search.policies.recombine import Recombine, Wordings
 from benchmarks._population import FreshDraws, Steps
 from harness.errors import BudgetSpent, ProgramRefused, StoreError, TransientModelError
 from harness.store.repository import Repository
 from harness.store.searches import SearchStore
-from harness.types import Item, Prediction, PredictionStatus
+from harness.types.records import Item, Prediction, PredictionStatus
 from tests.agents.search_world import World
 
 

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from agents import library
-from agents.adas import Adas
-from agents.aflow import AFlow
-from agents.broker import Broker
-from agents.labelled import Labelled
-from agents.loop import search
-from agents.meta import Ask, Optimiser, read_reply
-from agents.reflect import Reflect, doubt
-from agents.sandbox import open_sandbox
-from agents.smoke import smoke
-from agents.state import Policy, Settings
-from harness.config import ModelSection
-from harness.llm.cost import Budget
-from harness.llm.openai_model import OpenAIModel
-from harness.types import Item, Label, LabelKind
+from agents.programs import library
+from agents.runtime.broker import Broker
+from agents.runtime.dry_run import smoke
+from agents.sandbox.tiers import open_sandbox
+from agents.search.fitness.expert_labels import Labelled
+from agents.search.loop.context import Policy, Settings
+from agents.search.loop.loop import search
+from agents.search.policies.adas import Adas
+from agents.search.policies.aflow import AFlow
+from agents.search.policies.optimizer import Ask, Optimiser, read_reply
+from agents.search.policies.reflect import Reflect, doubt
+from harness.config.models import ModelSection
+from harness.llm.limits.budget import Budget
+from harness.llm.models.openai_model import OpenAIModel
+from harness.types.records import Item, Label, LabelKind
 from tests.agents.search_world import World
 from tests.agents.test_search_loop import Known
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai

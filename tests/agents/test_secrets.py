@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.broker import Broker
-from agents.evaluate import evaluate
-from agents.library import load
-from agents.sandbox import TIERS, open_sandbox
+from agents.programs.library import load
+from agents.runtime.broker import Broker
+from agents.runtime.evaluate import evaluate
+from agents.sandbox.tiers import TIERS, open_sandbox
 from harness.errors import OversightError
-from harness.llm.model import Request
-from harness.types import Item
+from harness.llm.models.requests import Request
+from harness.types.records import Item
 from tests.agents.helpers import FREE, ROLES
 from tests.agents.scripted import Scripted, obliging
 

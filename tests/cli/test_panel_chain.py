@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from harness import accuracy
 from harness.cli.main import main
-from harness.config import ModelSection
-from harness.datasets.ratings import read_ratings
+from harness.config.models import ModelSection
+from harness.datasets.rating_files import read_ratings
+from harness.estimate.evaluation import accuracy
 from harness.labels import decode
-from harness.llm.run import make_spec
-from harness.panel import certainty_strata, panel_of
+from harness.llm.runner.run_models import make_spec
+from harness.panel.ratings.certainty_strata import certainty_strata
+from harness.panel.ratings.panel import panel_of
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
-from harness.types import Prediction, PredictionStatus
+from harness.types.records import Prediction, PredictionStatus
 
 PEOPLE = ("ana", "bo", "cy", "di")
 N = 20

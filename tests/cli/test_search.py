@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from agents.journal import load_archive
+from agents.search.archive.journal import load_archive
 from harness.cli.main import main
 from harness.store.repository import Repository
 from harness.store.searches import SearchStore
-from protocols import SimulatedExperts
+from protocols.collect.simulated import SimulatedExperts
 from tests.cli.search_study import CLASSES, answer, lay_out, truth
 from tests.fakes.openai_server import Reply, fake_openai
 

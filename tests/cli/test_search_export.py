@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.journal import load_archive
+from agents.search.archive.journal import load_archive
 from harness.cli.main import main
 from harness.store.repository import Repository
 from harness.store.searches import SearchStore

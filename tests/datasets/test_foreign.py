@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.datasets import read_items
-from harness.datasets.arrays import predictions_from_arrays
-from harness.datasets.foreign import format_of, read_foreign
-from harness.datasets.inspect_log import _samples
+from harness.datasets.classifier_arrays import predictions_from_arrays
+from harness.datasets.item_files import read_items
+from harness.datasets.logs.formats import format_of, read_foreign
+from harness.datasets.logs.inspect_log import _samples
 from harness.errors import DataError
-from harness.llm.imports import to_predictions
-from harness.types import Item, PredictionStatus, Source
+from harness.llm.runner.imported import to_predictions
+from harness.types.records import Item, PredictionStatus, Source
 
 LOGS = Path(__file__).parent / "logs"
 DATA = Path(__file__).parents[2] / "data" / "questions.jsonl"

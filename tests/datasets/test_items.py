@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.datasets import read_items, read_key
+from harness.datasets.item_files import read_items
+from harness.datasets.key_file import read_key
 from harness.datasets.rows import read_hub
 from harness.errors import DataError
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.datasets import PRESETS, read_preset
-from harness.datasets.presets import EDINET_INDUSTRIES
+from harness.datasets.presets import EDINET_INDUSTRIES, PRESETS, read_preset
 from harness.errors import BadInput, DataError
 
 

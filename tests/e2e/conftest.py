@@ -17,11 +17,11 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.config import Study, read_study
-from harness.store.campaign import Campaign
+from harness.config.study import Study, read_study
+from harness.store.labelling import Campaign
 from harness.store.repository import Repository
-from protocols import label_studio_server
-from protocols.label_studio_server import LabelStudioServer
+from protocols.collect.label_studio.server import own_server as label_studio_server
+from protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
 CLASSES = ("red", "green", "blue")

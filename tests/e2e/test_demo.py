@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.llm import local
+from harness.llm.local import lifecycle as local
 from harness.store.repository import Repository
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from harness.errors import BadInput, ConfigError, LabelStudioError
-from harness.store.campaign import Campaign
+from harness.store.labelling import Campaign
 from harness.store.repository import Repository
-from protocols import label_studio_server
-from protocols.label_studio.desk import Desk
+from protocols.collect.label_studio.campaign import Desk
+from protocols.collect.label_studio.server import own_server as label_studio_server
 from tests.e2e.conftest import EXPERTS, Bench, kill_at, on
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 

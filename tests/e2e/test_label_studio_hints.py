@@ -16,9 +16,9 @@ import pytest
 
 from harness.errors import ConfigError
 from harness.store.repository import Repository
-from protocols import label_studio_server
-from protocols.label_studio.desk import Desk
-from protocols.label_studio.hints import PATH, Bell, hints
+from protocols.collect.label_studio.campaign import Desk
+from protocols.collect.label_studio.server import own_server as label_studio_server
+from protocols.collect.label_studio.server.webhooks import PATH, Bell, hints
 from tests.e2e.conftest import EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio

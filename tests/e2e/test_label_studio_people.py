@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.store.campaign import Campaign
+from harness.store.labelling import Campaign
 from harness.store.repository import Repository
 from tests.e2e.conftest import Bench, region
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli.common import study_items
-from harness.llm.run import make_spec
+from harness.cli.study_arguments import study_items
+from harness.llm.runner.run_models import make_spec
 from harness.store.repository import Repository
-from harness.types import Prediction
-from protocols.experts import read_roster
-from protocols.plan import plan_of
-from protocols.sequential import Sequential
+from harness.types.records import Prediction
+from protocols.routing.roster import read_roster
+from protocols.routing.sequential import Sequential
+from protocols.routing.study_rule import plan_of
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio

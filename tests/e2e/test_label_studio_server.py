@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from harness.errors import ConfigError
-from protocols import label_studio_server
-from protocols.label_studio.names import server_name
-from protocols.label_studio_install import home
+from protocols.collect.label_studio.names import server_name
+from protocols.collect.label_studio.server import own_server as label_studio_server
+from protocols.collect.label_studio.server.install import home
 from tests.e2e.conftest import client
 
 pytestmark = pytest.mark.label_studio

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.cli.main import main
-from harness.llm import local
+from harness.llm.local import lifecycle as local
 from harness.store.repository import Repository
 from tests.e2e.test_kill import CONCURRENCY, command, kill_when, lay_out
 from tests.fakes.openai_server import Reply, fake_openai

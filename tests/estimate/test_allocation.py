@@ -7,7 +7,8 @@ import pytest
 from scipy import optimize
 
 from harness.errors import EstimateError
-from harness.estimate.allocation import (
+from harness.estimate.routed.doubly_robust import item_variance
+from harness.estimate.routed.propensities import (
     disagreement,
     draw_options,
     neyman_rates,
@@ -16,8 +17,7 @@ from harness.estimate.allocation import (
     targeted_propensities,
     vote_posterior,
 )
-from harness.estimate.asked import accuracy_target
-from harness.estimate.outcomes import item_variance
+from harness.estimate.routed.routed_sample import accuracy_target
 
 
 def test_targeted_is_best_for_one_model_among_all_routings() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from harness.errors import EstimateError
-from harness.estimate.anytime import (
+from harness.estimate.intervals.anytime import (
     betting_sequence,
     likelihood_sequence,
     obrien_fleming_constant,

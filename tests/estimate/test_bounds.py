@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from harness.errors import EstimateError
-from harness.estimate import bounds
-from harness.estimate.component import Component, success_probability
-from harness.estimate.ivw import optimal_weight
+from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.estimators.ivw import optimal_weight
+from harness.estimate.intervals import deviation as bounds
 
 
 def test_hoeffding_of_an_ordinary_sample() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError
-from harness.estimate import accuracy
-from harness.estimate.by_confidence import confidence_strata
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from harness.estimate.data.confidence_strata import confidence_strata
+from harness.estimate.evaluation import accuracy
+from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
 
 K, N = 4, 2000
 

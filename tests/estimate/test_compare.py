@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.asked import Routed
-from harness.estimate.compare import (
+from harness.estimate.compare.paired import (
     TIE,
     adjusted_difference,
     mcnemar,
@@ -16,6 +15,7 @@ from harness.estimate.compare import (
     sign_p_value,
     sign_test,
 )
+from harness.estimate.routed.routed_sample import Routed
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:

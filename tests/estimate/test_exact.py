@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from harness.errors import EstimateError
-from harness.estimate.component import Component, success_probability
-from harness.estimate.exact import exact_interval, lattice_size
-from harness.estimate.likelihood import maximum_likelihood
+from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.estimators.likelihood import maximum_likelihood
+from harness.estimate.intervals.exact import exact_interval, lattice_size
 
 GRID = np.linspace(0.0005, 0.9995, 1000)
 

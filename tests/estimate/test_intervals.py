@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
 from harness.errors import EstimateError
-from harness.estimate import bounds, estimate_counts
-from harness.estimate.binomial import clopper_pearson, jeffreys, wilson
-from harness.estimate.combine import product, weighted_sum
-from harness.estimate.component import Component
-from harness.estimate.intervals import INTERVALS, interval
-from harness.estimate.inversion import likelihood_ratio_interval, score_interval
-from harness.estimate.likelihood import log_likelihood, maximum_likelihood
-from harness.estimate.point import point
+from harness.estimate.core.binomial import clopper_pearson, jeffreys, wilson
+from harness.estimate.core.binomial_sample import Component
+from harness.estimate.counts import estimate_counts
+from harness.estimate.estimators.likelihood import log_likelihood, maximum_likelihood
+from harness.estimate.estimators.point import point
+from harness.estimate.intervals import deviation as bounds
+from harness.estimate.intervals.methods import INTERVALS, interval
+from harness.estimate.intervals.mover import product, weighted_sum
+from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
 
 HITS, MISSES = Component(2, 120, 77), (Component(4, 360, 321),)
 

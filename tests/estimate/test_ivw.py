@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from harness.errors import EstimateError
-from harness.estimate.complementary import (
+from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.estimators.complementary import (
     complementary,
     complementary_variance,
     moment_weights,
     variance_ratio,
 )
-from harness.estimate.component import Component, success_probability
-from harness.estimate.ivw import (
+from harness.estimate.estimators.ivw import (
     ivw,
     minimal_se,
     mix_variance,
@@ -28,8 +28,8 @@ from harness.estimate.ivw import (
     safe_plugin_weight,
     variances_at,
 )
-from harness.estimate.ivw_split import cross_fitted, grid_weight, sample_split
-from harness.estimate.ordinary import ordinary_variance
+from harness.estimate.estimators.ivw_split import cross_fitted, grid_weight, sample_split
+from harness.estimate.estimators.ordinary import ordinary_variance
 
 
 @given(st.sampled_from([2, 3, 4, 10]), st.floats(0.02, 0.98), st.integers(1, 500), st.integers(1, 500))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import EstimateError
-from harness.estimate.complementary import complementary
-from harness.estimate.component import Component, effective_options, information
-from harness.estimate.likelihood import (
+from harness.estimate.core.binomial_sample import Component, effective_options, information
+from harness.estimate.estimators.complementary import complementary
+from harness.estimate.estimators.likelihood import (
     closed_form,
     expected_se,
     log_likelihood,

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.asked import Routed, accuracy_target
-from harness.estimate.binomial import clopper_pearson
-from harness.estimate.hui_walter import (
+from harness.estimate.core.binomial import clopper_pearson
+from harness.estimate.estimators.hui_walter import (
     cell_jacobian,
     cell_probabilities,
     hui_walter_accuracy,
     hui_walter_fit,
 )
-from harness.estimate.noise import (
+from harness.estimate.routed.annotator_error import (
     GoldCounts,
     corrected_accuracy,
     corrected_answers,
@@ -23,6 +22,7 @@ from harness.estimate.noise import (
     specificity_interval,
     youden,
 )
+from harness.estimate.routed.routed_sample import Routed, accuracy_target
 
 GOLD = GoldCounts(yes_on_true=90, n_true=100, no_on_false=190, n_false=200)
 

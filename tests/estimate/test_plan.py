@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.allocation import shared_propensities, vote_posterior
-from harness.estimate.asked import accuracy_target
-from harness.estimate.plan import (
+from harness.estimate.planning.sample_size import (
     accuracy_variances,
     complementary_variance,
     difference_variances,
@@ -21,7 +19,9 @@ from harness.estimate.plan import (
     targeted_variance,
     uniform_variance,
 )
-from harness.estimate.stylised import stylised_population
+from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.routed.propensities import shared_propensities, vote_posterior
+from harness.estimate.routed.routed_sample import accuracy_target
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_stand_in_population_has_the_given_accuracies_and_agreement() -> None:
 
 
 def test_planned_variance_is_the_simulated_one() -> None:
-    from harness.estimate.allocation import draw_options
-    from harness.estimate.asked import Routed
-    from harness.estimate.outcomes import pseudo_outcomes
+    from harness.estimate.routed.doubly_robust import pseudo_outcomes
+    from harness.estimate.routed.propensities import draw_options
+    from harness.estimate.routed.routed_sample import Routed
 
     rng = np.random.default_rng(1)
     K, A, n = 5, 0.7, 40_000

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from harness.errors import EstimateError
-from harness.estimate.compare import TIE, mcnemar
-from harness.estimate.ranking import adjust, bonferroni, holm, rank_models
+from harness.estimate.compare.paired import TIE, mcnemar
+from harness.estimate.compare.ranking import adjust, bonferroni, holm, rank_models
 
 
 def test_holm_and_bonferroni_by_hand() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import EstimateError
-from harness.estimate.binomial import clopper_pearson
-from harness.estimate.resolve import (
+from harness.estimate.core.binomial import clopper_pearson
+from harness.estimate.routed.sequential_resolution import (
     UNKNOWN,
     correctness,
     expected_questions,

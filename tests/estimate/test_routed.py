@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.asked import Routed, accuracy_target, difference_target, flat_posterior
-from harness.estimate.binomial import clopper_pearson
-from harness.estimate.crossfit import crossfitted_posterior
-from harness.estimate.outcomes import (
+from harness.estimate.core.binomial import clopper_pearson
+from harness.estimate.planning.sample_size import uniform_variance
+from harness.estimate.routed.crossfit import crossfitted_posterior
+from harness.estimate.routed.doubly_robust import (
     item_variance,
     optimal_constant,
     pseudo_outcome_bounds,
     pseudo_outcomes,
 )
-from harness.estimate.plan import uniform_variance
-from harness.estimate.routed import routed_accuracy, routed_mean, sampled_mean
+from harness.estimate.routed.means import routed_accuracy, routed_mean, sampled_mean
+from harness.estimate.routed.routed_sample import Routed, accuracy_target, difference_target, flat_posterior
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 

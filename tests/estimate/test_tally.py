@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate import tally, tally_arrays
-from harness.estimate.component import Component
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from harness.estimate.core.binomial_sample import Component
+from harness.estimate.data.tallies import tally, tally_arrays
+from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
 
 Ints = NDArray[np.int64]
 

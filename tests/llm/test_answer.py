@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.llm.answer import Unreadable, letters, parse_answer
+from harness.llm.answers.option_letters import letters
+from harness.llm.answers.parsing import Unreadable, parse_answer
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
 

@@ -13,7 +13,7 @@ import pytest
 import harness as h
 from harness.errors import FatalModelError, Fault
 from harness.store.repository import Repository
-from harness.types import Item, PredictionStatus
+from harness.types.records import Item, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 N = 120

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.llm.limit import LONGEST_PAUSE, Limiter
-from harness.llm.wire import retry_after
+from harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
+from harness.llm.models.chat_completions import retry_after
 
 
 class Clock:

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ConfigError, ModelError
-from harness.llm import local, local_weights
-from harness.llm.local_process import lives, until
-from harness.llm.local_state import State, read_state, write_state
+from harness.llm.local import lifecycle as local
+from harness.llm.local import weights as local_weights
+from harness.llm.local.state import State, read_state, write_state
+from harness.machine.process import lives, until
 
 FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
 

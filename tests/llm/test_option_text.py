@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.datasets import read_items, read_preset
-from harness.llm.answer import parse_answer
-from harness.types import Item
+from harness.datasets.item_files import read_items
+from harness.datasets.presets import read_preset
+from harness.llm.answers.parsing import parse_answer
+from harness.types.records import Item
 
 FORMS = ("{}", "### {}", "I think the answer is {}.")
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import ConfigError
-from harness.llm.prompt import DEFAULT_TEMPLATE, check_template, render
-from harness.types import Item
+from harness.llm.answers.prompt import DEFAULT_TEMPLATE, check_template, render
+from harness.types.records import Item
 
 ITEM = Item("a", "one two three $ {four}", ("x", "y", "z"), (2, 0, 1))
 

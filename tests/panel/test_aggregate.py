@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from harness.errors import ConfigError, EstimateError
-from harness.panel.aggregate import agreement_with, plurality, weighted_votes
-from harness.panel.dawid_skene import dawid_skene
-from harness.panel.ratings import panel_of_grid
+from harness.panel.ratings.aggregate import agreement_with, plurality, weighted_votes
+from harness.panel.ratings.dawid_skene import dawid_skene
+from harness.panel.ratings.panel import panel_of_grid
 from tests.panel.anaesthetists import ratings
 
 

@@ -8,18 +8,10 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError, NotIdentified
-from harness.panel import (
-    agreement,
-    category_alphas,
-    cohen_kappa,
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    pairwise,
-    panel_of_grid,
-)
-from harness.panel.kappa import pair_agreement
-from harness.panel.ratings import MISSING, IntArray, Panel
+from harness.panel.agreement.alpha import category_alphas, krippendorff_alpha
+from harness.panel.agreement.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
+from harness.panel.agreement.report_agreement import agreement
+from harness.panel.ratings.panel import MISSING, IntArray, Panel, panel_of_grid
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers, twelve
 # units, a dot where an observer gave nothing.

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError
-from harness.panel.direct import (
+from harness.estimate.core.tails import binomial_at_least
+from harness.panel.ratings.panel import IntArray, panel_of_grid
+from harness.panel.superhuman.decision import superhuman
+from harness.panel.superhuman.direct_comparison import (
     critical_wins,
     differing,
     direct_plan,
@@ -14,9 +17,6 @@ from harness.panel.direct import (
     disagreement_rate,
     draw_annotators,
 )
-from harness.panel.ratings import IntArray, panel_of_grid
-from harness.panel.superhuman import superhuman
-from harness.panel.tails import binomial_at_least
 
 
 def test_plan_of_the_published_setting() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError, NotIdentified
-from harness.panel.average_precision import average_precision
-from harness.panel.human_level import hlpi, hlpri
-from harness.panel.methodology import human_level_choices, human_level_tagging
-from harness.panel.paired import holm, paired_t, sign
+from harness.panel.human_level.methodology import human_level_choices, human_level_tagging
+from harness.panel.human_level.paired_tests import holm, paired_t, sign
+from harness.panel.human_level.precision import average_precision
+from harness.panel.human_level.standing import hlpi, hlpri
 
 # "Are machines better than humans in image tagging?", Table 1: positive images, α of 18 annotators, AP
 # of the two best systems.

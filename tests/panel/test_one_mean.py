@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import EstimateError
-from harness.panel.ceiling import pool_ceiling
-from harness.panel.one_mean import itself, one_mean_confidence, pool_tangent, root
-from harness.panel.ratings import panel_of_grid
-from harness.panel.superhuman import superhuman
+from harness.panel.ratings.panel import panel_of_grid
+from harness.panel.superhuman.betting_test import itself, one_mean_confidence, pool_tangent, root
+from harness.panel.superhuman.ceiling import pool_ceiling
+from harness.panel.superhuman.decision import superhuman
 
 
 @given(st.floats(0.02, 1), st.floats(0, 1))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError
-from harness.panel.certainty import bin_names, bins, certainty, left_out
-from harness.panel.clusters import difference, share
-from harness.panel.expected import expected_scores, probability_at_least
-from harness.panel.parity import one_vs_rest, parity, parity_by_class, parity_by_label
-from harness.panel.ratings import IntArray, Panel, panel_of_grid
+from harness.panel.parity.by_certainty import one_vs_rest, parity, parity_by_class, parity_by_label
+from harness.panel.parity.clusters import difference, share
+from harness.panel.parity.expected import expected_scores, probability_at_least
+from harness.panel.ratings.certainty import bin_names, bins, certainty, left_out
+from harness.panel.ratings.panel import IntArray, Panel, panel_of_grid
 
 
 def test_published_probabilities_of_eighty_percent() -> None:
@@ -155,7 +155,7 @@ def test_coverage_of_detection() -> None:
 def test_intervals_of_clusters() -> None:
     ones = np.ones(40)
     alone = share(np.array([1.0] * 30 + [0.0] * 10), ones)
-    from harness.estimate.binomial import wilson
+    from harness.estimate.core.binomial import wilson
 
     # Independent rows: Wilson's interval, but for n − 1 in the variance.
     assert (alone.low, alone.high) == pytest.approx(wilson(30, 40), abs=0.003)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from harness.cli.main import main
-from harness.datasets.ratings import read_choices, read_ratings
+from harness.datasets.rating_files import read_choices, read_ratings
 from harness.errors import DataError, EstimateError
-from harness.panel import panel_of, panel_of_grid
-from harness.rated import Rating
+from harness.panel.ratings.panel import panel_of, panel_of_grid
+from harness.types.panel import Rating
 
 GOOD = "item,annotator,label\ni1,ana,yes\ni1,bo,no\ni2,ana,yes\ni2,bo,\n"
 

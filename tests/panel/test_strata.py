@@ -9,15 +9,15 @@ import pytest
 
 import harness
 from harness.errors import EstimateError
-from harness.panel.ratings import panel_of_grid
-from harness.panel.strata import (
+from harness.panel.ratings.certainty_strata import (
     certainty_strata,
     describe_strata,
     neyman_allocation,
     noise_factor,
     stratified_se,
 )
-from harness.types import Label, LabelKind, Prediction
+from harness.panel.ratings.panel import panel_of_grid
+from harness.types.records import Label, LabelKind, Prediction
 
 
 def test_noise_costs_what_the_notes_say() -> None:

@@ -10,13 +10,19 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError
-from harness.panel.assumptions import check_assumptions
-from harness.panel.ceiling import ceilings, pool_agreement, pool_ceiling, shuffled, theoretical
-from harness.panel.certificate import Evidence, certify, lower_bound
-from harness.panel.growth import growth
-from harness.panel.margin import heuristic_score, optimal_score, published_score, sample_lower, sample_upper
-from harness.panel.ratings import IntArray, panel_of_grid
-from harness.panel.superhuman import items_needed, superhuman, superhuman_from_counts
+from harness.panel.ratings.panel import IntArray, panel_of_grid
+from harness.panel.superhuman.assumptions import check_assumptions
+from harness.panel.superhuman.bounds_by_panel_size import growth
+from harness.panel.superhuman.ceiling import ceilings, pool_agreement, pool_ceiling, shuffled, theoretical
+from harness.panel.superhuman.certificate import Evidence, certify, lower_bound
+from harness.panel.superhuman.decision import items_needed, superhuman, superhuman_from_counts
+from harness.panel.superhuman.margin import (
+    heuristic_score,
+    optimal_score,
+    published_score,
+    sample_lower,
+    sample_upper,
+)
 
 # "Humanly Certifying Superhuman Classifiers", Tables 2, 3 and 5: L, U(e), N, annotators, classes.
 BERT = (0.949, 0.939, 1821, 3, 2)

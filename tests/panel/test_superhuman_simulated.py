@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.panel.ceiling import empirical, pool_ceiling
-from harness.panel.certificate import Evidence, certify, lower_bound
-from harness.panel.margin import optimal_score
-from harness.panel.one_mean import one_mean_confidence, root
-from harness.panel.ratings import FloatArray, panel_of_grid
-from harness.panel.superhuman import superhuman, superhuman_from_counts
+from harness.panel.ratings.panel import FloatArray, panel_of_grid
+from harness.panel.superhuman.betting_test import one_mean_confidence, root
+from harness.panel.superhuman.ceiling import empirical, pool_ceiling
+from harness.panel.superhuman.certificate import Evidence, certify, lower_bound
+from harness.panel.superhuman.decision import superhuman, superhuman_from_counts
+from harness.panel.superhuman.margin import optimal_score
 
 
 @pytest.mark.statistical

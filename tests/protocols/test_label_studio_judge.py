@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.label_studio.judge import Annotation, Reason, judge, read_result
+from protocols.collect.label_studio.adjudication import Annotation, Reason, judge, read_result
 
 ANA, EVE = 5, 9
 OFFERED = ("yes", "no", "unsure")

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 
 from harness.errors import ConfigError, DataError
-from harness.store.campaign import QueuedTask
-from harness.types import Answer, Question, Verdict
-from protocols import label_studio_server
-from protocols.experts import Expert, Roster
-from protocols.label_studio.client import Client
-from protocols.label_studio.connection import Connection, connect
-from protocols.label_studio.hints import Bell, hints
-from protocols.label_studio.names import account_email, project_title, server_name, slug
-from protocols.label_studio.page import check_page, panel_page, same_page, verdict_page
-from protocols.label_studio.queue import new_queues, new_tasks
-from protocols.label_studio.watch import balanced
+from harness.store.labelling import QueuedTask
+from harness.types.records import Answer, Question, Verdict
+from protocols.collect.label_studio.labelling_page import check_page, panel_page, same_page, verdict_page
+from protocols.collect.label_studio.names import account_email, project_title, server_name, slug
+from protocols.collect.label_studio.queues import new_queues, new_tasks
+from protocols.collect.label_studio.server import own_server as label_studio_server
+from protocols.collect.label_studio.server.client import Client
+from protocols.collect.label_studio.server.connection import Connection, connect
+from protocols.collect.label_studio.server.webhooks import Bell, hints
+from protocols.collect.label_studio.watch import balanced
+from protocols.routing.roster import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
 
@@ -174,9 +174,9 @@ def test_balanced_takes_the_same_share_of_every_queue() -> None:
 @pytest.mark.statistical
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the balanced share does not."""
-    from harness.estimate.running import running_accuracy
+    from harness.estimate.strata.anytime_accuracy import running_accuracy
     from harness.labels import decode
-    from harness.types import Prediction
+    from harness.types.records import Prediction
 
     rng = np.random.default_rng(5)
     plain, fair, covered, runs = [], [], 0, 60
@@ -208,8 +208,8 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
 
 def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
     from harness.errors import EstimateError
-    from harness.estimate.running import running_accuracy
-    from harness.types import Label, LabelKind, Prediction, PredictionStatus
+    from harness.estimate.strata.anytime_accuracy import running_accuracy
+    from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
 
     labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]
     labels += [Label(f"b{j}", 0, LabelKind.ORDINARY, 4, 0.25) for j in range(40)]

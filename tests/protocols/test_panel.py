@@ -10,16 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.datasets.ratings import read_ratings
+from harness.datasets.rating_files import read_ratings
 from harness.errors import BadInput, DataError, EstimateError
-from harness.panel import krippendorff_alpha, panel_of
-from harness.rated import Assignment, Rating
-from harness.types import Answer, Item
-from protocols.direct import Direct
-from protocols.experts import Expert, Roster, one_expert_per_class
-from protocols.panel import BalancedPanel, RandomPanel
-from protocols.panel_files import export_assignments, read_panel, write_ratings
-from protocols.simulated import SimulatedExperts
+from harness.panel.agreement.alpha import krippendorff_alpha
+from harness.panel.ratings.panel import panel_of
+from harness.types.panel import Assignment, Rating
+from harness.types.records import Answer, Item
+from protocols.collect.panel_spreadsheet import export_assignments, read_panel, write_ratings
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing.direct_route import Direct
+from protocols.routing.panel_draw import BalancedPanel, RandomPanel
+from protocols.routing.roster import Expert, Roster, one_expert_per_class
 
 CLASSES = ("red", "green", "blue")
 PEOPLE = ("ana", "bo", "cy", "di", "ed", "flo", "gus")

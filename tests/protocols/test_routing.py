@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from harness.errors import BadInput, DataError
-from harness.types import Answer, Item, LabelKind, Verdict
-from protocols import Expert, Partitioned, Roster, SimulatedExperts, decode, read_roster
-from protocols.experts import one_expert_per_class
-from protocols.synthetic import complementary_labels, ordinary_labels, verified_labels
+from harness.labels import decode
+from harness.types.records import Answer, Item, LabelKind, Verdict
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing.label_synthesis import complementary_labels, ordinary_labels, verified_labels
+from protocols.routing.partitioned import Partitioned
+from protocols.routing.roster import Expert, Roster, one_expert_per_class, read_roster
 
 CLASSES = ("red", "green", "blue", "black")
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from harness.errors import BadInput, EstimateError
-from harness.estimate.compare import mcnemar
-from harness.estimate.resolve import resolved_accuracy
-from harness.estimate.routed import sampled_mean
-from harness.types import Answer, Item, Question, Verdict
-from protocols.base import RoutingProtocol
-from protocols.experts import one_expert_per_class
-from protocols.sequential import Sequential
-from protocols.simulated import SimulatedExperts
+from harness.estimate.compare.paired import mcnemar
+from harness.estimate.routed.means import sampled_mean
+from harness.estimate.routed.sequential_resolution import resolved_accuracy
+from harness.types.records import Answer, Item, Question, Verdict
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing.roster import one_expert_per_class
+from protocols.routing.rule import RoutingProtocol
+from protocols.routing.sequential import Sequential
 
 CLASSES = ("heart", "brain", "skin", "lung")
 ROSTER = one_expert_per_class(CLASSES)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from harness.errors import BadInput, NotIdentified
-from harness.estimate.asked import Routed
-from harness.estimate.routed import routed_accuracy
-from harness.types import Item, LabelKind
-from protocols.base import RoutingProtocol
-from protocols.experts import Expert, Roster, one_expert_per_class
-from protocols.simulated import SimulatedExperts
-from protocols.targeted import Targeted
+from harness.estimate.routed.means import routed_accuracy
+from harness.estimate.routed.routed_sample import Routed
+from harness.types.records import Item, LabelKind
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing.roster import Expert, Roster, one_expert_per_class
+from protocols.routing.rule import RoutingProtocol
+from protocols.routing.targeted import Targeted
 
 CLASSES = ("heart", "brain", "skin", "lung")
 ROSTER = one_expert_per_class(CLASSES)

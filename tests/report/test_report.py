@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.cli.summary import summarise, true_accuracy
-from harness.config import ModelSection, Study
+from harness.analysis.study_report import summarise, true_accuracy
+from harness.config.models import ModelSection
+from harness.config.study import Study
 from harness.errors import BadInput
-from harness.llm.run import make_spec
-from harness.report.contents import StudyReport
-from harness.report.html import render_html, write_html
-from harness.report.table import estimates_table
+from harness.llm.runner.run_models import make_spec
+from harness.report.study.contents import StudyReport
+from harness.report.study.page import render_html, write_html
+from harness.report.study.table import estimates_table
 from harness.store.repository import Repository
-from harness.types import Item, Prediction, PredictionStatus
-from protocols import Partitioned, SimulatedExperts
-from protocols.experts import one_expert_per_class
+from harness.types.records import Item, Prediction, PredictionStatus
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing.partitioned import Partitioned
+from protocols.routing.roster import one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 

@@ -10,11 +10,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate import checks, estimate_tallies, tally_arrays
-from harness.estimate.component import Component, success_probability
-from harness.estimate.ivw import mix, plugin_weight
-from harness.estimate.likelihood import closed_form, expected_se
-from harness.types import Estimate, Label, LabelKind, Prediction
+from harness.estimate.checks.suite import checks
+from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.data.tallies import tally_arrays
+from harness.estimate.estimators.ivw import mix, plugin_weight
+from harness.estimate.estimators.likelihood import closed_form, expected_se
+from harness.estimate.strata.stratified import estimate_tallies
+from harness.types.records import Estimate, Label, LabelKind, Prediction
 
 pytestmark = pytest.mark.statistical
 

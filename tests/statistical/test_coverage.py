@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate import bounds
-from harness.estimate.binomial import clopper_pearson
-from harness.estimate.combine import product
-from harness.estimate.component import Component, success_probability
-from harness.estimate.intervals import interval
-from harness.estimate.ivw import safe_plugin_weight
-from harness.estimate.point import point
+from harness.estimate.core.binomial import clopper_pearson
+from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.estimators.ivw import safe_plugin_weight
+from harness.estimate.estimators.point import point
+from harness.estimate.intervals import deviation as bounds
+from harness.estimate.intervals.methods import interval
+from harness.estimate.intervals.mover import product
 
 pytestmark = pytest.mark.statistical
 

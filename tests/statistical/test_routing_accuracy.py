@@ -6,14 +6,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.estimate.allocation import draw_options, neyman_rates, shared_propensities, vote_posterior
-from harness.estimate.asked import FloatArray, IntArray, Routed, accuracy_target
-from harness.estimate.likelihood import closed_form
-from harness.estimate.outcomes import pseudo_outcomes
-from harness.estimate.plan import uniform_variance
-from harness.estimate.resolve import expected_questions, resolved_accuracy
-from harness.estimate.routed import routed_accuracy, sampled_mean
-from harness.estimate.stylised import stylised_population
+from harness.estimate.estimators.likelihood import closed_form
+from harness.estimate.planning.sample_size import uniform_variance
+from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.routed.doubly_robust import pseudo_outcomes
+from harness.estimate.routed.means import routed_accuracy, sampled_mean
+from harness.estimate.routed.propensities import (
+    draw_options,
+    neyman_rates,
+    shared_propensities,
+    vote_posterior,
+)
+from harness.estimate.routed.routed_sample import FloatArray, IntArray, Routed, accuracy_target
+from harness.estimate.routed.sequential_resolution import expected_questions, resolved_accuracy
 
 pytestmark = pytest.mark.statistical
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.estimate.anytime import betting_sequence, likelihood_sequence, obrien_fleming_level
-from harness.estimate.asked import Routed, accuracy_target
-from harness.estimate.binomial import clopper_pearson
-from harness.estimate.outcomes import pseudo_outcome_bounds, pseudo_outcomes
+from harness.estimate.core.binomial import clopper_pearson
+from harness.estimate.intervals.anytime import betting_sequence, likelihood_sequence, obrien_fleming_level
+from harness.estimate.routed.doubly_robust import pseudo_outcome_bounds, pseudo_outcomes
+from harness.estimate.routed.routed_sample import Routed, accuracy_target
 
 pytestmark = pytest.mark.statistical
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.estimate.allocation import disagreement
-from harness.estimate.asked import FloatArray, Routed, difference_target
-from harness.estimate.compare import TIE, Comparison, mcnemar, paired_difference, sign_test
-from harness.estimate.ranking import rank_models
-from harness.estimate.stylised import stylised_population
+from harness.estimate.compare.paired import TIE, Comparison, mcnemar, paired_difference, sign_test
+from harness.estimate.compare.ranking import rank_models
+from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.routed.propensities import disagreement
+from harness.estimate.routed.routed_sample import FloatArray, Routed, difference_target
 
 pytestmark = pytest.mark.statistical
 K, QUESTIONS = 4, 300

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.estimate.asked import FloatArray, Routed, accuracy_target
-from harness.estimate.hui_walter import hui_walter_accuracy
-from harness.estimate.noise import GoldCounts, corrected_accuracy, immune_accuracy
-from harness.estimate.stylised import stylised_population
+from harness.estimate.estimators.hui_walter import hui_walter_accuracy
+from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.routed.annotator_error import GoldCounts, corrected_accuracy, immune_accuracy
+from harness.estimate.routed.routed_sample import FloatArray, Routed, accuracy_target
 
 pytestmark = pytest.mark.statistical
 

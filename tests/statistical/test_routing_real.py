@@ -8,11 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.estimate.allocation import draw_options, shared_propensities, vote_posterior
-from harness.estimate.asked import FloatArray, IntArray, Routed, accuracy_target, flat_posterior
-from harness.estimate.compare import mcnemar
-from harness.estimate.resolve import correctness, next_option, questions_asked, resolved_accuracy
-from harness.estimate.routed import routed_accuracy
+from harness.estimate.compare.paired import mcnemar
+from harness.estimate.routed.means import routed_accuracy
+from harness.estimate.routed.propensities import draw_options, shared_propensities, vote_posterior
+from harness.estimate.routed.routed_sample import (
+    FloatArray,
+    IntArray,
+    Routed,
+    accuracy_target,
+    flat_posterior,
+)
+from harness.estimate.routed.sequential_resolution import (
+    correctness,
+    next_option,
+    questions_asked,
+    resolved_accuracy,
+)
 
 Table = tuple[IntArray, IntArray, IntArray, list[str]]
 pytestmark = pytest.mark.statistical

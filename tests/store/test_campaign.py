@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import StoreError
-from harness.store.book import Reply
-from harness.store.campaign import SOURCE, Campaign, Pulled, Quarantined, Queue, QueuedTask, Revision
+from harness.store.labelling import SOURCE, Campaign, Pulled, Quarantined, Queue, QueuedTask, Revision
 from harness.store.repository import Repository
-from harness.types import Answer, Item, Verdict
+from harness.store.responses import Reply
+from harness.types.records import Answer, Item, Verdict
 from tests.store.test_repository import postgresql, questions, url
 
 __all__ = ["postgresql", "url"]  # fixtures

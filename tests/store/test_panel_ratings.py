@@ -8,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.rated import Assignment, Choice, Rating
 from harness.store import schema
-from harness.store.campaign import SOURCE, Campaign, Pulled, Queue, QueuedTask
+from harness.store.labelling import SOURCE, Campaign, Pulled, Queue, QueuedTask
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
-from harness.types import Answer, Item, Verdict
+from harness.types.panel import Assignment, Choice, Rating
+from harness.types.records import Answer, Item, Verdict
 from tests.store.test_repository import fill, postgresql, questions, url
 
 __all__ = ["postgresql", "url"]  # fixtures

@@ -12,12 +12,12 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
-from harness.config import ModelSection
+from harness.config.models import ModelSection
 from harness.errors import DataError, StoreError
-from harness.llm.run import make_spec
+from harness.llm.runner.run_models import make_spec
 from harness.store import schema, tables
 from harness.store.repository import Repository
-from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
+from harness.types.records import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
 

@@ -1,0 +1,20 @@
+"""What ``oversight doctor`` says about the sandbox: which tiers work on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agents.sandbox.tiers import probe
+from harness.cli.verbs.doctor import Finding
+
+
+def findings() -> list[Finding]:
+    """One finding per tier; only the default one must work."""
+    return [
+        Finding(
+            f"sandbox {tier.name!r}",
+            "ok" if tier.active else ("wrong" if tier.name == "monty" else "missing"),
+            tier.detail,
+        )
+        for tier in asyncio.run(probe())
+    ]

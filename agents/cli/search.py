@@ -1,0 +1,131 @@
+"""Search for a better workflow, with experts' yes/no answers as the only measure.
+
+example: oversight search start --dry-run
+         oversight search start --candidates 24
+         oversight search resume
+         oversight search show --page search.html
+         oversight search export winner.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.output import emit, note
+from harness.cli.study_arguments import add_study, study_of, study_truth
+from harness.errors import ConfigError
+from harness.store.repository import Repository
+
+if TYPE_CHECKING:
+    from agents.search.setup import Prepared
+    from harness.config.search import SearchSection
+    from harness.config.study import Study
+    from harness.report.search.findings import SearchReport
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the subverbs of ``oversight search``."""
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|resume|show|export")
+    start = verbs.add_parser("start", help="begin a search, or go on with the same one")
+    add_study(start)
+    start.add_argument("--policy", choices=("recombine", "reflect", "aflow", "adas"), help="who proposes")
+    start.add_argument("--candidates", type=int, help="number of proposals")
+    start.add_argument("--seed", type=int, help="of all draws (default: the study's)")
+    start.add_argument("--parity", choices=("raw", "transformed"), help="score and select as published")
+    start.add_argument("--tokens", type=int, help="stop before more tokens are used")
+    start.add_argument("--usd", type=float, help="stop before more dollars are spent")
+    start.add_argument("--dry-run", action="store_true", help="say what it costs and could see; ask nothing")
+    resume = verbs.add_parser("resume", help="go on with a search that was interrupted")
+    add_study(resume)
+    resume.add_argument("search", nargs="?", help="its id (default: the latest)")
+    resume.add_argument("--tokens", type=int, help="another cap on tokens")
+    resume.add_argument("--usd", type=float, help="another cap on dollars")
+    show = verbs.add_parser("show", help="lineage, front, winner; re-scored with the labels of now")
+    add_study(show)
+    show.add_argument("search", nargs="?", help="its id (default: the latest)")
+    show.add_argument("--page", metavar="FILE", help="write the page with lineage, differences and front")
+    show.add_argument("--open-key", metavar="FILE", help="show the truth on the test items by this key")
+    export = verbs.add_parser("export", help="write the winner as one importable Python file")
+    add_study(export)
+    export.add_argument("file", help="the .py file to write")
+    export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
+    for sub in (start, resume, show, export):
+        sub.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a subverb."""
+    from agents.search.setup import look, prepare, resume
+
+    study = study_of(args)
+    study = study.model_copy(update={"search": _section(args, study)})
+    with Repository(study.store_url) as store:
+        if args.verb == "show":
+            return _show(args, _report(study, store, look(study, store, args.search), args.open_key))
+        if args.verb == "export":
+            return _export(args, look(study, store, args.search))
+        if args.verb == "resume":
+            return _go(args, study, store, resume(study, store, args.search))
+        seed = study.study.seed if args.seed is None else args.seed
+        return _go(args, study, store, prepare(study, store, seed, study.search))
+
+
+def _section(args: argparse.Namespace, study: Study) -> SearchSection:
+    given = {n: getattr(args, n, None) for n in ("policy", "candidates", "parity", "tokens", "usd")}
+    return study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
+
+
+def _go(args: argparse.Namespace, study: Study, store: Repository, prepared: Prepared) -> int:
+    from agents.search.fitness.power import power
+    from agents.search.launch import estimate, go_on
+
+    for line in power(prepared.labels["select"]).lines():
+        note(line)
+    if getattr(args, "dry_run", False):
+        costs = asyncio.run(estimate(study, prepared))
+        emit(args, {"search": prepared.id, "costs": costs.as_dict()}, "\n".join(costs.lines()))
+        return 0
+    ended = asyncio.run(go_on(study, store, prepared, note))
+    note(f"{ended.proposals} proposals: {ended.reason}")
+    return _show(args, _report(study, store, prepared, None))
+
+
+def _export(args: argparse.Namespace, prepared: Prepared) -> int:
+    from pathlib import Path
+
+    from agents.search.winner_file import exported
+    from harness.report.study.page import write_whole
+
+    path = Path(args.file)
+    if path.suffix != ".py":
+        raise ConfigError(f"search export: the file must end in .py, is {args.file!r}")
+    write_whole(exported(prepared, path.name), path)
+    emit(args, {"search": prepared.id, "file": str(path)}, f"wrote {path}")
+    return 0
+
+
+def _report(study: Study, store: Repository, prepared: Prepared, key: str | None) -> SearchReport:
+    from agents.search.search_report import overview
+    from harness.store.searches import SearchStore
+
+    created = {s["id"]: s["created"] for s in SearchStore(store).searches()}[prepared.id]
+    truth = study_truth(study, key, store.items()) if key else None
+    return overview(study, store, prepared, created, truth)
+
+
+def _show(args: argparse.Namespace, report: SearchReport) -> int:
+    from harness.report.search.text import search_text
+
+    page: dict[str, Any] = {}
+    if getattr(args, "page", None):
+        from harness.report.search.html import write_search_html
+
+        page = {"page": str(write_search_html(report, args.page))}
+    emit(
+        args, {"search": report, **page}, search_text(report) + "".join(f"\nwrote {p}" for p in page.values())
+    )
+    return 0

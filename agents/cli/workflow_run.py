@@ -1,0 +1,77 @@
+"""``oversight run --workflow``: called by `harness.cli.verbs.run` by name, with its arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.programs.library import load
+from agents.programs.workflow_settings import read_setting
+from agents.runtime.workflow_model import Plan, rehearse, run_workflow
+from harness.analysis.costs import study_prices
+from harness.cli.study_arguments import study_items
+from harness.cli.verbs.run import lines, summary
+from harness.errors import ConfigError
+from harness.llm.limits.budget import Budget
+from harness.llm.runner.preparation import priced
+from harness.store.repository import Repository
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.config.study import Study
+    from harness.llm.limits.budget import Price
+
+
+def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
+    """Run a workflow with every model asked for; they share one budget.
+
+    Returns
+    -------
+    dict, str
+        By name of the run what came of it, and the same in words.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such workflow, model or sandbox tier, or the options do not go together.
+    ProgramRefused
+        If the workflow is refused; nothing is stored then, and nothing paid.
+    """
+    if args.dry_run or args.batch:
+        raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
+    if not study.models:
+        raise ConfigError("study.toml names no model; add a [models.NAME] section")
+    program, prices = load(args.workflow), study_prices(study)
+    items = study_items(study)
+    shape, roles = read_setting(study.folder, items)
+    names = dict.fromkeys(args.model or study.models)
+    plans = [Plan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
+    rehearse(plans[0], sorted({len(item.options) for item in items}))
+    targets = [priced(plan.target, prices) for plan in plans]
+    budgets = _budgets(args, [target.price for target in targets])
+    results: dict[str, Any] = {}
+    with Repository(study.store_url) as store:
+        ids = store.add_items(items)
+        for plan, target, budget in zip(plans, targets, budgets, strict=True):
+            asked, spent = run_workflow(
+                store, ids, plan, target, budget=budget, retry_failed=args.retry_errors
+            )
+            results[target.spec.name] = summary(store, target, asked) | {
+                "workflow": program.id,
+                "sandbox": plan.tier,
+                "calls_paid": spent.calls,
+                "calls_cached": spent.cached,
+            }
+    return results, "\n".join(_words(name, result) for name, result in results.items())
+
+
+def _budgets(args: argparse.Namespace, prices: list[Price | None]) -> list[Budget]:
+    first = Budget(args.budget_usd, args.budget_tokens, prices[0])
+    return [first, *(first.at(price) for price in prices[1:])]
+
+
+def _words(name: str, result: dict[str, Any]) -> str:
+    return (
+        f"{lines(name, result)}\n    {result['calls_paid']} calls paid for now, {result['calls_cached']} "
+        f"found in the cache; sandbox: {result['sandbox']}"
+    )

@@ -1,0 +1,31 @@
+"""The hand-made workflows, one a file; `load` gives any of them as a program."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from agents.programs.program import Program
+from harness.errors import ConfigError
+
+NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversity", "role-assignment")
+
+
+def load(name: str) -> Program:
+    """Read a workflow of the library, or a file of one's own if `name` ends in ``.py``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such workflow or file.
+    """
+    own = name.endswith(".py")
+    if not own and name not in NAMES:
+        raise ConfigError(f"there is no workflow {name!r}; there are: {', '.join(NAMES)}, or give a .py file")
+    path = Path(name) if own else Path(__file__).parent / f"{name.replace('-', '_')}.py"
+    try:
+        source = path.read_text(encoding="utf-8")
+        thought = ast.get_docstring(ast.parse(source)) or ""
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
+        raise ConfigError(f"the workflow {name} cannot be read: {error}") from None
+    return Program(path.stem if own else name, source, thought)

@@ -1,0 +1,237 @@
+"""The only way from a workflow to a model: cached, within the budget, retried, checked."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agents.runtime.call_cache import CallCache
+from agents.runtime.reply import missing
+from harness.errors import FatalModelError, ModelError, TransientModelError
+from harness.llm.limits.limiter import Limiter
+from harness.llm.limits.retry import ask_with_retries
+from harness.llm.limits.throttle import ask_within, hold
+from harness.llm.limits.tokens import TokenGuess
+from harness.llm.models.requests import Message, Reply
+from harness.store.calls import StoredCall
+
+if TYPE_CHECKING:
+    from harness.config.models import ModelSection
+    from harness.llm.limits.budget import Budget, Price
+    from harness.llm.models.requests import Model, Request
+    from harness.store.repository import Repository
+
+OUTPUT_CAP = 2048
+"""Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a broker has done since it was made: calls paid for, calls found in the cache, and so on."""
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    repaired: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Broker:
+    """Asks one model, and pays for no call twice.
+
+    Parameters
+    ----------
+    model
+        What answers.
+    name
+        Name of model and endpoint; part of every cache key.
+    budget
+        Holds back what a call may cost before it is sent; shared with the optimiser's calls. One in
+        dollars refuses a model without a price when it is made.
+    price
+        For the cost noted with each stored call; None notes that it is unknown.
+    store
+        Database whose table `call` is the cache; None keeps the cache in memory.
+    concurrency
+        Most calls under way at once.
+    tries
+        Tries per call.
+    limiter
+        Of the endpoint, in place of `concurrency`, where its rates are known or shared.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        name: str,
+        *,
+        budget: Budget,
+        price: Price | None = None,
+        store: Repository | None = None,
+        concurrency: int = 8,
+        tries: int = 5,
+        limiter: Limiter | None = None,
+    ) -> None:
+        self._model, self._name, self._budget, self._price = model, name, budget, price
+        self._cache = CallCache(store)
+        self._tries = tries
+        self._limiter = limiter or Limiter(concurrency)
+        # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
+        self._unstored = asyncio.Semaphore(self._limiter.concurrency)
+        self._guess = TokenGuess()
+        self._under_way: dict[str, asyncio.Task[Reply]] = {}
+        self._answered = False
+        self.spent = Spent()
+
+    @classmethod
+    def of(
+        cls, model: Model, settings: ModelSection, *, budget: Budget, price: Price | None, store: Repository
+    ) -> Broker:
+        """Make the broker of a model of study.toml, within the limits that stand there."""
+        return cls(
+            model,
+            f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}",
+            budget=budget,
+            price=price,
+            store=store,
+            tries=settings.tries,
+            limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
+        )
+
+    async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
+        """Answer a request from the cache, or ask the model.
+
+        Parameters
+        ----------
+        request
+            What to send; with a schema, a reply that lacks one of its required fields gets one
+            repair turn, and is returned as it is if that does not help.
+        path
+            Names the draw: item/replicate/call path/occurrence. The same request on another path
+            is another draw; the same on the same path is the same reply, whoever asks.
+        as_it_comes
+            Whether an empty or cut reply is a reply; else it is asked for again with twice the
+            room, and then an error.
+
+        Raises
+        ------
+        BudgetSpent
+            If the call could cost more than what is left.
+        TransientModelError
+            If it failed after all retries, or stayed empty or cut short: an error, no wrong answer.
+        FatalModelError
+            If the endpoint refuses in a way that no repetition mends.
+        """
+        if request.max_tokens is None:
+            request = replace(request, max_tokens=OUTPUT_CAP)
+        reply = await self._draw(request, path, as_it_comes=as_it_comes)
+        lacking = missing(reply.text, request.schema.get("required", ())) if request.schema else []
+        if not lacking:
+            return reply
+        self.spent.repaired += 1
+        wish = (
+            "That was not what was asked for: the JSON object is missing or lacks "
+            f"{json.dumps(lacking)}. Reply with the complete JSON object and nothing else.\n"
+        )
+        turns = (*request.messages, Message("assistant", reply.text), Message("user", wish))
+        second = await self._draw(replace(request, messages=turns), f"{path}/repair")
+        tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
+        return Reply(second.text, second.finish_reason, *tokens)
+
+    async def close(self) -> None:
+        """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    async def _draw(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
+        """One draw from the cache, from the same call under way, or from the model."""
+        text = request.text()
+        key = hashlib.sha256("\x1f".join((self._name, text, path)).encode()).hexdigest()
+        task = self._under_way.get(key)
+        if task is None:
+            task = asyncio.create_task(self._look_up(key, text, request, as_it_comes=as_it_comes))
+            self._under_way[key] = task
+            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        else:
+            self.spent.cached += 1
+        # Shielded: others may wait for the same call, and what is paid for is to be stored.
+        return await asyncio.shield(task)
+
+    async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> Reply:
+        stored = await self._cache.get(key)
+        if stored is not None:
+            self.spent.cached += 1
+            return Reply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
+        async with self._unstored:
+            started = time.perf_counter()
+            try:
+                reply = await self._pay(request, as_it_comes=as_it_comes)
+            except ModelError as error:
+                self.spent.failed += 1
+                await self._keep(key, text, Reply("", ""), started, str(error) or type(error).__name__)
+                raise
+            await self._keep(key, text, reply, started, "")
+        return reply
+
+    async def _pay(self, request: Request, *, as_it_comes: bool) -> Reply:
+        """Ask; a second time with twice the room if the answer is empty or cut short."""
+        reply = await self._send(request)
+        if as_it_comes or _whole(reply):
+            return reply
+        wider = replace(request, max_tokens=2 * (request.max_tokens or OUTPUT_CAP))
+        second = await self._send(wider)
+        if not _whole(second):
+            what = "cut off at" if second.text.strip() else "empty with"
+            reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
+            raise TransientModelError(f"the reply was {reason}")
+        tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
+        return Reply(second.text, second.finish_reason, *tokens)
+
+    async def _send(self, request: Request) -> Reply:
+        held = await hold(self._budget, self._guess, request)
+        try:
+            reply, _ = await ask_with_retries(self._try, request, self._tries)
+        except FatalModelError as error:
+            if not self._answered:
+                raise
+            # An endpoint that has answered before refuses this request, not us.
+            raise TransientModelError(str(error)) from error
+        else:
+            self._answered = True
+            self.spent.calls += 1
+            self.spent.input_tokens += reply.input_tokens
+            self.spent.output_tokens += reply.output_tokens
+            self._budget.settle(held, reply.input_tokens, reply.output_tokens)
+            return reply
+        finally:
+            self._budget.release(held)
+
+    async def _try(self, request: Request) -> Reply:
+        return await ask_within(self._limiter, self._guess, self._model, request)
+
+    async def _keep(self, key: str, request: str, reply: Reply, started: float, error: str) -> None:
+        price = self._price
+        usd = None if price is None else price.dollars(reply.input_tokens, reply.output_tokens)
+        await self._cache.add(
+            StoredCall(
+                key,
+                request,
+                reply.text,
+                reply.finish_reason,
+                reply.input_tokens,
+                reply.output_tokens,
+                usd,
+                (time.perf_counter() - started) * 1000,
+                error,
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+        )
+
+
+def _whole(reply: Reply) -> bool:
+    return bool(reply.text.strip()) and reply.finish_reason != "length"

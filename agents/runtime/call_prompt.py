@@ -1,0 +1,124 @@
+"""A program's call becomes the request that is sent; letters and formats are made from the item's K."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from harness.llm.answers.option_letters import letters
+from harness.llm.models.requests import Message, Request
+
+if TYPE_CHECKING:
+    from agents.programs.call import Call, Shown
+    from agents.programs.prompt_format import Example, Shape
+    from harness.types.records import Item
+
+NOBODY = "You are a helpful assistant."
+
+
+def answers(item: Item, shape: Shape) -> tuple[str, ...]:
+    """What a field that holds an answer may say, in display order."""
+    return letters(len(item.options)) if shape.answer == "letter" else item.shown_options
+
+
+def is_answer(field: str) -> bool:
+    """Whether a field is to hold one of the options: its name says so."""
+    return "answer" in field.lower()
+
+
+def make_request(call: Call, item: Item, shape: Shape) -> Request:
+    """Word a call for one item.
+
+    The system message carries role and format, then come the study's examples as earlier turns (if
+    an answer is asked for), then the inputs and the instruction. So calls that differ only in the
+    item share their beginning, which endpoints cache. Every message ends with a line break, since
+    base models are served with templates that only join them.
+    """
+    turns = [Message("system", _system(call, item, shape))]
+    if any(is_answer(field) for field in call.fields):
+        for example in shape.examples[: call.examples]:
+            turns += _turns(example, call, item, shape)
+    blocks = [_block(shown, call, item, shape) for shown in call.inputs]
+    turns.append(
+        Message("user", "\n\n".join([*blocks, *([call.instruction] * bool(call.instruction))]) + "\n")
+    )
+    return Request(
+        tuple(turns),
+        temperature=call.temperature,
+        max_tokens=shape.max_tokens,
+        schema=_schema(call, item, shape),
+    )
+
+
+def _system(call: Call, item: Item, shape: Shape) -> str:
+    lines = [f'- "{field}": {_describe(field, call, item, shape)}' for field in call.fields]
+    return "\n".join(
+        [
+            call.role or NOBODY,
+            "Reply with one JSON object with exactly these fields, in this order:",
+            *lines,
+            "",
+        ]
+    )
+
+
+def _describe(field: str, call: Call, item: Item, shape: Shape) -> str:
+    if field in call.choices:
+        return "only one of: " + ", ".join(call.choices[field])
+    if not is_answer(field):
+        return f"your {field.replace('_', ' ')}"
+    what = "the letter of the option you choose, one of" if shape.answer == "letter" else "one of"
+    return f"only {what}: " + ", ".join(answers(item, shape))
+
+
+def _schema(call: Call, item: Item, shape: Shape) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for field in call.fields:
+        allowed = call.choices.get(field) or (answers(item, shape) if is_answer(field) else None)
+        properties[field] = {"type": "string"}
+        if allowed:
+            properties[field]["enum"] = list(allowed)
+        elif shape.field_chars is not None:
+            properties[field]["maxLength"] = shape.field_chars
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(call.fields),
+        "additionalProperties": False,
+    }
+
+
+def _block(shown: Shown | None, call: Call, item: Item, shape: Shape) -> str:
+    if shown is not None:
+        turn = f", round {shown.turn + 1}" if shown.turn >= 0 else ""
+        yourself = " (yourself)" if shown.author == call.name else ""
+        author = f", by {shown.author}{yourself}" if shown.author else ""
+        return f"### {shown.field}{turn}{author}\n{shown.content}"
+    question = _question(item.text, shape)
+    if shape.answer == "option":  # the format names the options already
+        return question
+    names = letters(len(item.options))
+    return "\n".join([question, *(f"({n}) {o}" for n, o in zip(names, item.shown_options, strict=True))])
+
+
+def cut(text: str, shape: Shape) -> str:
+    """Return as much of an item's text as is shown."""
+    words = text.split()
+    too_long = shape.max_words is not None and len(words) > shape.max_words
+    return " ".join(words[: shape.max_words]) if too_long else text
+
+
+def _question(text: str, shape: Shape) -> str:
+    return f"### Question\n{cut(text, shape)}"
+
+
+def _turns(example: Example, call: Call, item: Item, shape: Shape) -> list[Message]:
+    """Show an example as a turn that went well; none if the item does not have its answer."""
+    if example.answer not in item.options:
+        return []
+    answer = answers(item, shape)[item.shown_options.index(example.answer)]
+    reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
+    return [
+        Message("user", _question(example.text, shape) + "\n"),
+        Message("assistant", json.dumps(reply, ensure_ascii=False) + "\n"),
+    ]

@@ -1,0 +1,90 @@
+"""A free run of a program against a model that only plays along, before any call is paid for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from agents.programs.prompt_format import DEFAULT_SHAPE, Shape
+from agents.runtime.broker import Broker
+from agents.runtime.evaluate import evaluate
+from harness.errors import ProgramRefused
+from harness.llm.limits.budget import FREE, Budget
+from harness.llm.models.requests import Reply
+from harness.types.records import Item, PredictionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agents.programs.program import Program
+    from agents.programs.roles import Role
+    from agents.sandbox.base import Sandbox
+    from harness.llm.models.requests import Request
+
+SIZES = (2, 4, 11)
+"""Numbers of options that a program must cope with, if the study has no numbers of its own."""
+
+
+async def smoke(
+    program: Program,
+    *,
+    sandbox: Sandbox,
+    roles: Sequence[Role],
+    shape: Shape = DEFAULT_SHAPE,
+    sizes: Iterable[int] = SIZES,
+) -> int:
+    """Run a program on made-up items of several sizes, with replies that are always in order.
+
+    Returns
+    -------
+    int
+        Most calls that it made for one item: what an item will cost at least.
+
+    Raises
+    ------
+    ProgramRefused
+        If the gate refuses it, or it fails, or does not return an option that the model named.
+    """
+    most = 0
+    shape = replace(shape, style="json")  # whose schema tells the model what to play along with
+    for size in sizes:
+        for pick in (0, -1):  # a critic who is content, and one who never is
+            model = _Obliging(pick)
+            broker = Broker(model, "smoke", budget=Budget(None, None, FREE))
+            (prediction,) = await evaluate(
+                program, [_item(size)], broker=broker, roles=roles, sandbox=sandbox, shape=shape
+            )
+            most = max(most, model.calls)
+            if prediction.status is not PredictionStatus.OK:
+                said = f" from {prediction.raw[:100]!r}" if prediction.raw else ""
+                raise ProgramRefused(
+                    f"workflow {program.name!r} names no option of {size} in the smoke run: "
+                    f"{prediction.reason}{said}"
+                )
+    return most
+
+
+def _item(size: int) -> Item:
+    options = tuple(f"option {chr(97 + j) * 3}" for j in range(size))
+    return Item("smoke", "Which one is it?", options, tuple(reversed(range(size))))
+
+
+class _Obliging:
+    """Fills in every field that is asked for: of choices the first or the last, else some words."""
+
+    def __init__(self, pick: int) -> None:
+        self.calls = 0
+        self._pick = pick
+
+    async def ask(self, request: Request) -> Reply:
+        self.calls += 1
+        properties: dict[str, Any] = (request.schema or {}).get("properties", {})
+        fields = {
+            name: spec["enum"][self._pick] if "enum" in spec else "Some words."
+            for name, spec in properties.items()
+        }
+        return Reply(json.dumps(fields), "stop", 1, 1)
+
+    async def close(self) -> None:
+        """Nothing to free."""

@@ -1,0 +1,157 @@
+"""The host's side of a sandbox: tasks go in without anything secret, calls come out and are answered."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agents.programs.call import BadCall, read_call
+from agents.runtime.call_prompt import answers, make_request
+from agents.runtime.line_prompt import line_request, read_line
+from agents.runtime.reply import read_fields
+from harness.errors import TransientModelError
+from harness.llm.answers.option_letters import letters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.programs.prompt_format import Shape
+    from agents.programs.roles import Role
+    from agents.runtime.broker import Broker
+    from agents.sandbox.base import Payload, Sandbox
+    from harness.llm.answers.option_letters import Asked
+    from harness.llm.models.requests import Reply, Request
+    from harness.types.records import Item
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one item's run has used so far."""
+
+    started: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0
+    calls: int = 0
+    seen: Counter[Any] = field(default_factory=Counter)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    failed: str = ""
+
+
+class Desk:
+    """Answers the calls that a program makes for some items; a `Host` of `agents.sandbox`.
+
+    Parameters
+    ----------
+    items
+        What is answered; of each the program sees text, options and letters only.
+    broker
+        The way to the model.
+    roles, shape
+        The study's data for prompts.
+    replicate
+        Number of the repetition; another one draws other replies.
+    sandbox
+        Where code that a model wrote is run.
+
+    Attributes
+    ----------
+    fatal
+        What ended everything, if something did; a program cannot catch it.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        broker: Broker,
+        roles: Sequence[Role],
+        shape: Shape,
+        replicate: int,
+        sandbox: Sandbox,
+    ) -> None:
+        self.items, self.replicate = items, replicate
+        self.tallies = [Tally() for _ in items]
+        self.fatal: Exception | None = None
+        self._broker, self._roles, self._shape, self._sandbox = broker, roles, shape, sandbox
+
+    @property
+    def asked(self) -> Asked:
+        """What an answer is to say."""
+        return self._shape.answer
+
+    def payloads(self) -> list[Payload]:
+        """What the program sees of each item."""
+        return [
+            {
+                "text": item.text,
+                "options": list(item.shown_options),
+                "letters": list(letters(len(item.options))),
+                "answers": list(answers(item, self._shape)),
+                "roles": [[role.name, role.text] for role in self._roles],
+                "code_allowed": self._shape.code,
+            }
+            for item in self.items
+        ]
+
+    def begin(self, index: int) -> None:
+        """Start an item afresh, so that a repeated run makes the same draws and counts once."""
+        self.tallies[index] = Tally()
+
+    async def ask(self, index: int, call: Payload) -> Payload:
+        """Answer one call; what it raises, the program sees, with nothing of the host in it."""
+        if type(index) is not int or not 0 <= index < len(self.items) or not isinstance(call, dict):
+            raise RuntimeError("no such task or call")
+        tally = self.tallies[index]
+        tally.calls += 1
+        limits = self._sandbox.limits
+        if self.fatal is not None or tally.calls > limits.calls:
+            raise RuntimeError(f"more than {limits.calls} calls" if self.fatal is None else "stopped")
+        try:
+            if call.get("kind") == "code":
+                return await self._run(call)
+            return await self._ask(index, call)
+        except BadCall as error:
+            raise RuntimeError(str(error)) from None
+        except TransientModelError as error:
+            tally.failed = str(error)
+            raise RuntimeError("the call failed") from None
+        except Exception as error:  # noqa: BLE001  `evaluate` raises it
+            # The budget, the endpoint, the database or a fault of ours: never the program's doing.
+            self.fatal = error
+            raise RuntimeError("stopped") from None
+        finally:
+            tally.seconds = time.perf_counter() - tally.started
+
+    async def _ask(self, index: int, payload: Any) -> Payload:
+        call = read_call(payload, self._sandbox.limits.characters)
+        item = self.items[index]
+        if self._shape.style == "json":
+            reply = await self._draw(make_request(call, item, self._shape), index)
+            return dict(read_fields(reply.text, call.fields))
+        written: dict[str, str] = {}
+        for name in call.fields:
+            reply = await self._draw(line_request(call, item, self._shape, written), index)
+            written[name] = read_line(reply.text)
+        return dict(written)
+
+    async def _draw(self, request: Request, index: int) -> Reply:
+        tally, same = self.tallies[index], (request.messages, request.temperature)
+        occurrence = tally.seen[same]
+        tally.seen[same] += 1
+        # The request itself is the call path: identical ones are told apart by their order alone, so
+        # that programs that begin alike share their first replies.
+        path = f"{self.items[index].id}/{self.replicate}/{occurrence}"
+        # A line that is empty or ends at the cap is all that the model had to say in it.
+        reply = await self._broker.ask(request, path, as_it_comes=self._shape.style == "lines")
+        tally.input_tokens += reply.input_tokens
+        tally.output_tokens += reply.output_tokens
+        return reply
+
+    async def _run(self, call: Any) -> Payload:
+        code = call.get("code")
+        if not self._shape.code:
+            raise BadCall("running code is not allowed in this study")
+        if not isinstance(code, str):
+            raise BadCall("code: must be a text")
+        return {"output": await self._sandbox.run_code(code)}

@@ -1,0 +1,183 @@
+"""A workflow as a model: ``oversight run --workflow``; its predictions are stored like any run's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from agents.runtime.broker import Broker
+from agents.runtime.dry_run import smoke
+from agents.runtime.evaluate import evaluate
+from agents.sandbox.base import DEFAULT_LIMITS
+from agents.sandbox.tiers import open_sandbox
+from harness.errors import first_of
+from harness.llm.models.factory import make_model
+from harness.llm.runner.preparation import Target
+from harness.llm.runner.progress_bar import Progress
+from harness.llm.runner.run_models import make_spec
+from harness.store.runs import items_by_id, left_to_ask, store_predictions, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from agents.programs.program import Program
+    from agents.programs.prompt_format import Shape
+    from agents.programs.roles import Role
+    from agents.runtime.broker import Spent
+    from agents.sandbox.base import Limits
+    from harness.config.models import ModelSection
+    from harness.llm.limits.budget import Budget
+    from harness.store.repository import Repository
+    from harness.types.records import Item, Prediction
+
+_AHEAD = 3
+"""Portions of items under way at once: while one waits for its last answers, others keep calls going."""
+_PORTION = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A workflow with all that decides its answers.
+
+    Attributes
+    ----------
+    program, roles, shape
+        What is run, and the study's data for it.
+    tier
+        The sandbox it runs in.
+    model, settings
+        Name in study.toml and settings of the model that answers its calls.
+    """
+
+    program: Program
+    roles: Sequence[Role]
+    shape: Shape
+    tier: str
+    model: str
+    settings: ModelSection
+
+    @property
+    def target(self) -> Target:
+        """The run's target; the `template` of its specification is the workflow with its setting."""
+        workflow = {
+            "source": self.program.source,
+            "roles": [asdict(role) for role in self.roles],
+            "shape": asdict(self.shape),
+            "sandbox": self.tier,
+        }
+        text = json.dumps(workflow, sort_keys=True, ensure_ascii=False)
+        return Target(
+            make_spec(f"{self.model}/{self.program.name}", self.settings, text, None), self.settings
+        )
+
+
+def rehearse(plan: Plan, sizes: Iterable[int]) -> None:
+    """Try a plan's workflow for free, on made-up items with so many options.
+
+    Raises
+    ------
+    ProgramRefused
+        If the gate refuses it, or it names no option.
+    ConfigError, SandboxError
+        If there is no such tier, or it does not work here.
+    """
+
+    async def run() -> None:
+        async with open_sandbox(plan.tier) as sandbox:
+            await smoke(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)
+
+    asyncio.run(run())
+
+
+def run_workflow(
+    store: Repository,
+    ids: Sequence[str],
+    plan: Plan,
+    target: Target,
+    *,
+    budget: Budget,
+    limits: Limits = DEFAULT_LIMITS,
+    retry_failed: bool = False,
+) -> tuple[int, Spent]:
+    """Answer the stored items that have no stored answer; return how many, and what was spent on it.
+
+    Interrupted, it goes on where it was: answers are stored by the portion, and calls one by one.
+
+    Parameters
+    ----------
+    store
+        The study's database.
+    ids
+        The items, which must be in it.
+    plan, target
+        What to run, and the plan's target with its price.
+    budget
+        Of the target's price; what the run used before is counted.
+    limits
+        What the program may use.
+    retry_failed
+        Whether to answer again where calls failed.
+
+    Raises
+    ------
+    BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
+        As `agents.runtime.evaluate.evaluate` and the model do.
+    """
+    sandbox = open_sandbox(plan.tier, limits)
+    settings, spec = plan.settings, target.spec
+    model = make_model(settings)
+    store.add_run(spec)
+    budget.charge_before(usage(store, spec.id))
+    left = [i for some in left_to_ask(store, spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some]
+    found = items_by_id(store, left)
+    broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
+
+    async def some(portion: Sequence[Item]) -> list[Prediction]:
+        return await evaluate(
+            plan.program, portion, broker=broker, roles=plan.roles, sandbox=sandbox, shape=plan.shape
+        )
+
+    async def answer() -> None:
+        try:
+            await model.check()
+            async with sandbox:
+                await _in_portions([found[i] for i in left], settings.concurrency, some, write)
+        finally:
+            await broker.close()
+            await model.close()
+
+    with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
+
+        def write(batch: Sequence[Prediction]) -> None:
+            rows = [(spec.id, prediction) for prediction in batch]
+            store_predictions(store, rows)
+            progress.wrote(rows)
+
+        if left:
+            asyncio.run(answer())
+    return len(left), broker.spent
+
+
+async def _in_portions(
+    items: Sequence[Item],
+    concurrency: int,
+    answer: Callable[[Sequence[Item]], Awaitable[list[Prediction]]],
+    write: Callable[[Sequence[Prediction]], None],
+) -> None:
+    """Answer and write items portion by portion, several portions under way at once."""
+    size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
+    portions = iter([items[start : start + size] for start in range(0, len(items), size)])
+
+    async def work() -> None:
+        for portion in portions:
+            write(await answer(portion))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_AHEAD):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise first_of(errors) from None

@@ -1,0 +1,132 @@
+"""What a noisy archive really says of each candidate: empirical-Bayes shrinkage of paired scores.
+
+A search reports the largest of many noisy numbers, which is too high. Candidates are taken as draws
+from one population, A_j ~ N(μ, τ²), their estimates as A_j plus noise of variance v/n_j. Given τ the
+posterior mean is μ + B(Â_j − μ), B = τ²/(τ² + v/n_j), which is right on average for whichever
+candidate is looked at, also for the largest (Robbins 1956; Efron & Morris 1973, JASA 68). A few
+dozen candidates tell τ badly, and a plugged-in τ̂ shrinks the luckiest searches least; so τ is
+averaged over its posterior under a half-normal prior (Gelman 2006, Bayesian Anal. 1).
+
+All values are paired on the same items, so what all find hard does not count. v is pooled over the
+candidates: few refutations make a candidate's own variance small exactly where it was lucky.
+Candidates in families break the one assumption, exchangeability: two far clusters bias the winner by
+a few points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import EstimateError
+
+if TYPE_CHECKING:
+    from agents.search.fitness.expert_labels import FloatArray
+
+PRIOR_SPREAD = 0.1
+"""Scale of the half-normal prior of τ: programs for one task rarely differ by more than 20 points."""
+_GRID = np.linspace(0.0, 4.0, 81)
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The archive's posterior, one entry per candidate; NaN where a candidate has no score.
+
+    Attributes
+    ----------
+    value
+        Â_j, made comparable: what the candidate scored beyond the reference on its own items, plus the
+        reference's level. For a candidate that answered all items, its plain mean.
+    se_relative
+        Standard error of Â_j relative to the archive, paired.
+    mean, sd
+        Posterior mean and standard deviation of A_j, the archive's level taken as known.
+    level_se
+        Standard error of that level, which all values share.
+    spread
+        Posterior mean of τ, the standard deviation of the candidates' true accuracies.
+    """
+
+    value: FloatArray
+    se_relative: FloatArray
+    mean: FloatArray
+    sd: FloatArray
+    level_se: float
+    spread: float
+
+
+def shrink(scores: FloatArray, unit: float = 1.0) -> Shrunk:
+    """Shrink the candidates' scores towards their common mean.
+
+    Parameters
+    ----------
+    scores
+        Shape (M, n) of `agents.search.fitness.scores.item_scores`; NaN where there is none. Candidates may have
+        answered different items: those that answered nearly all are what the others are held against.
+    unit
+        How large one point of accuracy is on the scores' scale: 1, or 1/(K − 1) for raw q.
+
+    Raises
+    ------
+    EstimateError
+        If nothing is scored, or no candidate answered nearly all items that any did.
+    """
+    scored = ~np.isnan(scores)
+    used = scored.any(axis=0)
+    if not used.any():
+        raise EstimateError("fitness: no candidate has an answer to a labelled item")
+    scores, scored = scores[:, used], scored[:, used]
+    counts = scored.sum(axis=1)
+    complete = counts >= 0.9 * used.sum()  # a few failed calls do not disqualify
+    if not complete.any():
+        raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
+    reference = _column_means(scores, complete)
+    gaps = np.where(scored, scores - reference, 0.0)
+    level = float(np.nanmean(reference))
+    value = np.full(len(scores), np.nan)
+    has = counts > 0
+    value[has] = level + gaps[has].sum(axis=1) / counts[has]
+    centred = np.where(scored[has], gaps[has] - (value[has] - level)[:, None], 0.0)
+    n = int(used.sum())
+    least = least_variance(n)
+    v = max(least, float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
+    se = np.full(len(scores), np.nan)
+    se[has] = np.sqrt(v / counts[has])
+    mean, sd, spread = np.full(len(scores), np.nan), np.full(len(scores), np.nan), 0.0
+    mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
+    level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
+    return Shrunk(value, se, mean, sd, level_se, spread)
+
+
+def least_variance(n: int) -> float:
+    """p(1 − p) at p = 1/(n + 2), a score's variance at least: n items alike do not prove that all are."""
+    return (n + 1) / (n + 2) ** 2
+
+
+def _column_means(scores: FloatArray, rows: FloatArray) -> FloatArray:
+    """Mean of each item over the reference; over everybody where the reference has no score."""
+    chosen = np.where(rows[:, None], scores, np.nan)
+    empty = np.isnan(chosen).all(axis=0)
+    chosen[:, empty] = scores[:, empty]
+    means: FloatArray = np.nanmean(chosen, axis=0)
+    return means
+
+
+def _posterior(value: FloatArray, variance: FloatArray, scale: float) -> tuple[FloatArray, FloatArray, float]:
+    """Mean and standard deviation of every A_j, and E τ, averaged over τ's posterior on a grid."""
+    tau2 = (scale * _GRID[:, None]) ** 2
+    weight = 1 / np.maximum(tau2 + variance, 1e-18)
+    total = weight.sum(axis=1)
+    mu = (weight * value).sum(axis=1) / total
+    log = 0.5 * np.log(weight).sum(axis=1) - 0.5 * np.log(total) - 0.5 * _GRID**2
+    log -= 0.5 * (weight * (value - mu[:, None]) ** 2).sum(axis=1)
+    p = np.exp(log - log.max())
+    p /= p.sum()
+    keep = tau2 * weight
+    means = mu[:, None] + keep * (value - mu[:, None])
+    mean = p @ means
+    within = keep * variance + (1 - keep) ** 2 / total[:, None]
+    sd = np.sqrt(p @ (within + (means - mean) ** 2))
+    return mean, sd, float(p @ (scale * _GRID))

@@ -1,0 +1,222 @@
+"""How good every candidate is, from stored answers and the labels of the moment: a pure function.
+
+Nothing here is stored. A `Board` is the archive seen through one set of labels; another set gives
+another board of the same answers, without one call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.search.fitness.empirical_bayes import Shrunk, shrink
+from agents.search.fitness.paired_test import Paired, paired
+from agents.search.fitness.scores import UNREADABLE, item_scores
+from harness.errors import EstimateError
+from harness.types.records import PredictionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.search.archive.archive import Archive
+    from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+    from harness.types.records import Item, Prediction
+
+_DRAWS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """One candidate's standing.
+
+    Attributes
+    ----------
+    estimator, n_items, n_ordinary, n_complementary
+        What the numbers rest on: the candidate's scored items, by what experts said of them.
+    q_raw
+        Share of refused options that the candidate avoided; None without a no. Never a correct rate.
+    value
+        Estimated accuracy, unclipped (for ``raw``, q): the number as measured.
+    se, se_relative
+        Its standard error, items being the units; and relative to the archive, paired.
+    mean, sd, low, high
+        Posterior of the accuracy after shrinkage, and its central 95 %: the number to rank by.
+    p_best
+        Posterior probability of being the best of the archive.
+    parent
+        The child against its (first) parent on the same items; None for those without.
+    tokens
+        Tokens per item, in and out.
+    invalid_rate, error_rate
+        Shares of answers that named no option (scored 0), and of failed ones (left out).
+    """
+
+    estimator: str
+    n_items: int
+    n_ordinary: int
+    n_complementary: int
+    q_raw: float | None
+    value: float
+    se: float
+    se_relative: float
+    mean: float
+    sd: float
+    low: float
+    high: float
+    p_best: float
+    parent: Paired | None
+    tokens: float
+    invalid_rate: float
+    error_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The archive through one set of labels.
+
+    Attributes
+    ----------
+    ids
+        Candidates with at least one scored answer, in archive order.
+    scores
+        Per-item scores, shape (M, n).
+    shrunk
+        Their posterior.
+    fitness
+        By id.
+    """
+
+    ids: tuple[str, ...]
+    scores: FloatArray
+    shrunk: Shrunk
+    fitness: dict[str, Fitness]
+
+    def ranked(self) -> list[str]:
+        """Best first by posterior mean; ties by fewer tokens, then id."""
+        return sorted(self.ids, key=lambda c: (rounded(-self.fitness[c].mean), self.fitness[c].tokens, c))
+
+    def compare(self, first: str, second: str) -> Paired:
+        """One candidate against another on the items both answered."""
+        rows = (self.ids.index(first), self.ids.index(second))
+        return paired(self.scores[rows[0]], self.scores[rows[1]], self.shrunk.spread)
+
+
+def rounded(value: float) -> float:
+    """Without the last digits, where equal candidates differ by the order of sums alone."""
+    return round(value, 9)
+
+
+def score(
+    archive: Archive,
+    items: Sequence[Item],
+    labelled: Labelled,
+    *,
+    estimator: str = "ml",
+    replicates: int = 1,
+    ids: Sequence[str] | None = None,
+) -> Board:
+    """Score an archive on labelled items.
+
+    Parameters
+    ----------
+    items, labelled
+        The items and what experts said of them, in the same order.
+    estimator
+        See `agents.search.fitness.scores`.
+    replicates
+        How often every candidate was asked; an item's score is the mean over them, and the item stays
+        the unit: repeated runs of one item are not independent.
+    ids
+        Only these candidates; all if None.
+
+    Raises
+    ------
+    EstimateError
+        If nothing is scored, or labels and estimator do not fit.
+    """
+    runs = range(replicates)
+    names = [c for c in (ids or archive.candidates) if any((c, r) in archive.answers for r in runs)]
+    if not names:
+        raise EstimateError("fitness: no candidate has an answer yet")
+    stacks = [archive.matrix(names, items, r) for r in runs]
+    scores = _mean_over_runs([item_scores(y, labelled, estimator) for y in stacks])
+    kept = np.flatnonzero(~np.isnan(scores).all(axis=1))
+    names, scores = [names[j] for j in kept], scores[kept]
+    unit = 1.0
+    if estimator == "raw":
+        unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
+    shrunk = shrink(scores, unit)
+    best = _p_best(shrunk)
+    known = {name: j for j, name in enumerate(names)}
+    fitness = {}
+    for j, name in enumerate(names):
+        parents = archive.candidates[name].parents
+        against = known.get(parents[0]) if parents else None
+        compared = None if against is None else paired(scores[j], scores[against], shrunk.spread)
+        fitness[name] = Fitness(
+            estimator=estimator,
+            **_labels_used(scores[j], stacks[0][kept[j]], labelled),
+            **_estimate(scores[j], shrunk, j),
+            p_best=float(best[j]),
+            parent=compared,
+            **_counts(archive.predictions(name, items)),
+        )
+    return Board(tuple(names), scores, shrunk, fitness)
+
+
+def _mean_over_runs(runs: list[FloatArray]) -> FloatArray:
+    if len(runs) == 1:
+        return runs[0]
+    stack = np.stack(runs)
+    counts = (~np.isnan(stack)).sum(axis=0)
+    total = np.nansum(stack, axis=0)
+    mean: FloatArray = np.divide(total, counts, out=np.full(total.shape, np.nan), where=counts > 0)
+    return mean
+
+
+def _p_best(shrunk: Shrunk) -> FloatArray:
+    """Share of draws from the posterior in which each candidate is the best."""
+    draws = np.random.default_rng(0).standard_normal((_DRAWS, len(shrunk.mean)))
+    winner = (shrunk.mean + shrunk.sd * draws).argmax(axis=1)
+    share: FloatArray = np.bincount(winner, minlength=len(shrunk.mean)) / _DRAWS
+    return share
+
+
+def _estimate(scores: FloatArray, shrunk: Shrunk, j: int) -> dict[str, Any]:
+    n = int((~np.isnan(scores)).sum())
+    mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
+    half = 1.96 * float(np.hypot(sd, shrunk.level_se))
+    return {
+        "value": float(np.nanmean(scores)),
+        "se": float(np.nanstd(scores, ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
+        "se_relative": float(shrunk.se_relative[j]),
+        "mean": mean,
+        "sd": sd,
+        "low": mean - half,
+        "high": mean + half,
+    }
+
+
+def _labels_used(scores: FloatArray, y: IntArray, labelled: Labelled) -> dict[str, Any]:
+    scored = ~np.isnan(scores)
+    ordinary = labelled.truth >= 0
+    refused = labelled.refused & (~ordinary & (y >= UNREADABLE))[:, None]
+    hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
+    asked = int(refused.any(axis=1).sum())
+    return {
+        "n_items": int(scored.sum()),
+        "n_ordinary": int((scored & ordinary).sum()),
+        "n_complementary": int((scored & ~ordinary).sum()),
+        "q_raw": 1 - float(hit.sum()) / asked if asked else None,
+    }
+
+
+def _counts(predictions: Sequence[Prediction]) -> dict[str, Any]:
+    n = max(1, len(predictions))
+    return {
+        "tokens": sum(p.input_tokens + p.output_tokens for p in predictions) / n,
+        "invalid_rate": sum(p.status.no_option for p in predictions) / n,
+        "error_rate": sum(p.status is PredictionStatus.FAILED for p in predictions) / n,
+    }

@@ -1,0 +1,158 @@
+"""What a search can see before it starts: the smallest difference its labels show, and what would help.
+
+Two programs of accuracy .6 are simulated as language models err (`harness.estimate.planning.synthetic_population`), labelled
+as the items at hand are, and scored as the search scores; the spread of their difference per item is
+what counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+from agents.search.fitness.paired_test import items_for, minimum_detectable
+from agents.search.fitness.scores import item_scores
+from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.routed.propensities import draw_options
+
+SIMULATED = 8000
+GUESS = 0.6
+
+Kind = Literal["complementary", "natural", "routed", "ordinary"]
+NAMES: dict[Kind, str] = {
+    "complementary": "no-answers alone",
+    "natural": "yes/no answers about a random option",
+    "routed": "yes/no answers about options the programs choose",
+    "ordinary": "checked answers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What can be seen.
+
+    Attributes
+    ----------
+    n, answers, K
+        Labelled selection items, experts' answers about them, and their numbers of options, as text.
+    kind
+        How they are labelled.
+    detectable
+        Smallest difference that is found four times in five.
+    alternatives
+        Label kind → smallest difference with as many items.
+    needed
+        Difference → items of the present kind that would show it.
+    """
+
+    n: int
+    answers: int
+    K: str
+    kind: Kind
+    detectable: float
+    alternatives: dict[str, float]
+    needed: dict[float, int]
+
+    def lines(self) -> list[str]:
+        """In words, for whoever is about to spend money."""
+        more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
+        items = "" if self.answers == self.n else f" about {self.n} items"
+        other = "; ".join(f"{name}: {100 * d:.0f} points" for name, d in self.alternatives.items())
+        return [
+            f"with {self.answers} questions{items} at K = {self.K} ({NAMES[self.kind]}) you cannot see "
+            f"differences under {100 * self.detectable:.0f} points between two workflows",
+            f"items of this kind needed: {more}",
+            f"with as many items, one question each, of another kind: {other}",
+        ]
+
+
+def power(labelled: Labelled) -> Power:
+    """Tell what the labels of the selection items can show."""
+    answered = labelled.answered
+    options = Counter(labelled.n_options[answered].tolist())
+    n = options.total()
+    kind: Kind = "natural" if labelled.n_ordinary else "complementary"
+    if labelled.routed.any():
+        kind = "routed"
+    elif labelled.n_complementary == 0:
+        kind = "ordinary"
+    answers = int((labelled.refused.sum(axis=1) + (labelled.truth >= 0))[answered].sum())
+    spreads = {k: _per_item_sd(options, k, max(1, round(answers / n)) if k == kind else 1) for k in NAMES}
+    return Power(
+        n=n,
+        answers=answers,
+        K="/".join(str(k) for k in sorted(options)),
+        kind=kind,
+        detectable=minimum_detectable(spreads[kind] / np.sqrt(n)),
+        alternatives={
+            NAMES[k]: minimum_detectable(sd / np.sqrt(n)) for k, sd in spreads.items() if k != kind
+        },
+        needed={d: items_for(spreads[kind], d) for d in (0.1, 0.05)},
+    )
+
+
+def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
+    """Standard deviation of the difference of two programs' scores on one item."""
+    shares = {K: max(200, round(SIMULATED * count / options.total())) for K, count in options.items()}
+    gaps = [_gaps(K, kind, n, m) for K, n in shares.items()]
+    return float(np.concatenate(gaps).std())
+
+
+def _gaps(K: int, kind: Kind, n: int, m: int) -> FloatArray:
+    rng = np.random.default_rng([K, n])
+    truth, predicted = stylised_population(n, K, [GUESS, GUESS], rng)
+    labelled = simulated_labels(truth, predicted.T, K, kind, rng)
+    if m > 1 and kind in ("natural", "complementary"):
+        labelled = _several(labelled, truth, min(m, K - 1), rng)
+    scores = item_scores(predicted.T, labelled, "ml")
+    gaps: FloatArray = scores[0] - scores[1]
+    return gaps
+
+
+def _several(labelled: Labelled, truth: IntArray, m: int, rng: np.random.Generator) -> Labelled:
+    """The same with m different options asked about per item, drawn uniformly."""
+    n, K = labelled.refused.shape
+    order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
+    if labelled.n_ordinary == 0:  # the true option is never asked about
+        order = order[order != truth[:, None]].reshape(n, K - 1)
+    asked = np.zeros((n, K), np.bool_)
+    asked[np.arange(n)[:, None], order[:, :m]] = True
+    true = np.arange(K) == truth[:, None]
+    known = np.where((asked & true).any(axis=1), truth, -1)
+    return replace(labelled, truth=known, refused=asked & ~true)
+
+
+def simulated_labels(
+    truth: IntArray, votes: IntArray, K: int, kind: Kind, rng: np.random.Generator
+) -> Labelled:
+    """One error-free expert answer per item of a simulated population.
+
+    Parameters
+    ----------
+    truth, votes
+        Shapes (n,) and (M, n).
+    kind
+        ``complementary``: about a uniform wrong option, so always no; ``natural``: about a uniform
+        option; ``routed``: about an option drawn by .8 of the vote share and .2 uniformly;
+        ``ordinary``: about the true one.
+    """
+    n = len(truth)
+    pi: FloatArray = np.zeros((n, K))
+    asked: IntArray
+    if kind == "complementary":
+        asked = (truth + 1 + rng.integers(K - 1, size=n)) % K
+    elif kind == "routed":
+        pi = 0.8 * np.stack([(votes == k).mean(axis=0) for k in range(K)], axis=1) + 0.2 / K
+        asked = draw_options(pi, rng)
+    else:
+        asked = truth if kind == "ordinary" else rng.integers(K, size=n)
+    yes = asked == truth
+    refused = np.zeros((n, K), np.bool_)
+    refused[np.flatnonzero(~yes), asked[~yes]] = True
+    known = np.where(yes, truth, -1)
+    ids = tuple(str(i) for i in range(n))
+    return Labelled(ids, np.full(n, K), known, refused, pi, np.full(n, kind == "routed"))

@@ -1,0 +1,185 @@
+"""Answers and expert labels become per-item scores on the accuracy scale, many candidates at once.
+
+Candidates are ranked by means of these scores, compared by means of their differences, item by item,
+and told apart by the spread of those differences. So every estimator is written as one: a score per
+item whose mean over the items *is* the estimate.
+
+==============  ======================================================================================
+``ml``          Â_ML plus the item's influence on it, u_i(Â)·n/I(Â), u_i the item's part of the
+                likelihood's slope: the mean is Â_ML, the spread its standard error
+``transformed`` yes: 1{ŷ = y}; m refused options: 1 − (K − 1)/m · 1{ŷ refused}. The published transform
+                (K − 1)q − (K − 2), item by item
+``ivw``         the same, weighted by the plug-in weight of Eq. 7 of the two samples
+``raw``         refused options only: 1{ŷ not refused}, which is not on the accuracy scale
+==============  ======================================================================================
+
+An unreadable answer scores 0 (in ``raw`` (K − 2)/(K − 1), the same point of its scale): comparing
+texts, ŷ ≠ ȳ, would pay for saying nothing. A failed or missing one scores NaN and is left out. Items
+whose option was drawn with other than uniform propensities score by the doubly robust outcome of
+`harness.estimate.routed.doubly_robust`. Items of different K are separate samples, weighted by their number.
+Sources: "Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
+the delta method, u_i from (★) in `harness.estimate.estimators.likelihood`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.estimate.core.binomial_sample import Component
+from harness.estimate.estimators.ivw import plugin_weight, varies
+from harness.estimate.estimators.likelihood import maximum_likelihood
+from harness.estimate.routed.crossfit import crossfitted_posterior
+from harness.estimate.routed.doubly_robust import pseudo_outcomes
+from harness.estimate.routed.routed_sample import Routed, accuracy_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+
+MISSING = -2
+"""No answer: a failed call, or an item that the candidate was not asked about."""
+UNREADABLE = -1
+ONE_EACH_WAY = Component(2, 2, 1)
+"""Two imaginary checked answers, one right, one wrong: where the influence is taken. At the estimate
+itself a candidate without a single hit would seem known almost without error."""
+
+
+def item_scores(answers: IntArray, labelled: Labelled, estimator: str = "ml") -> FloatArray:
+    """Score every candidate on every item, shape (M, n); NaN where there is nothing to score.
+
+    Parameters
+    ----------
+    answers
+        Shape (M, n): the option answered, from 0, `UNREADABLE` or `MISSING`.
+    labelled
+        What experts said about the n items.
+    estimator
+        A name of `ESTIMATORS`.
+
+    Raises
+    ------
+    EstimateError
+        If the estimator is unknown, or an answer is not one of the item's options.
+    NotIdentified
+        If routed answers cannot score a candidate (see `harness.estimate.routed.doubly_robust`).
+    """
+    if estimator not in ESTIMATORS:
+        raise EstimateError(f"fitness must be one of {', '.join(ESTIMATORS)}, is {estimator!r}")
+    bad = np.argwhere((answers < MISSING) | (answers >= labelled.n_options))
+    if bad.size:
+        j, i = (int(x) for x in bad[0])
+        raise EstimateError(
+            f"answers[{j}]: option must lie in 0..{labelled.n_options[i] - 1} for item "
+            f"{labelled.items[i]!r}, is {answers[j, i]}"
+        )
+    scores = np.full(answers.shape, np.nan)
+    uniform = labelled.answered & ~labelled.routed
+    for K in np.unique(labelled.n_options[uniform]):
+        columns = np.flatnonzero(uniform & (labelled.n_options == K))
+        scores[:, columns] = _stratum(answers[:, columns], labelled, columns, int(K), estimator)
+    if labelled.routed.any():
+        columns = np.flatnonzero(labelled.routed)
+        scores[:, columns] = _routed(answers[:, columns], labelled, columns, estimator)
+    return scores
+
+
+def _stratum(y: IntArray, labelled: Labelled, columns: IntArray, K: int, estimator: str) -> FloatArray:
+    """Scores on items of one K whose options were drawn uniformly."""
+    refused = labelled.refused[columns]
+    settled = labelled.truth[columns] >= 0
+    m = refused.sum(axis=1)
+    readable = y >= 0
+    hit = settled & (y == labelled.truth[columns])
+    wrong = readable & np.where(settled, ~hit, refused[np.arange(len(columns)), np.maximum(y, 0)])
+    effective = np.where(settled, 2.0, 1.0 + (K - 1) / np.maximum(m, 1))
+    scores = ESTIMATORS[estimator](readable, readable & ~wrong, effective)
+    nothing = (K - 2) / (K - 1) if estimator == "raw" else 0.0
+    silent = np.where(settled & (estimator == "raw"), np.nan, nothing)
+    scores = np.where(y == UNREADABLE, silent, scores)
+    result: FloatArray = np.where(y == MISSING, np.nan, scores)
+    return result
+
+
+def _likelihood(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+    """Â_ML of every candidate's readable answers plus each item's influence on it."""
+    groups = np.unique(effective)
+    n = np.stack([(readable & (effective == g)).sum(axis=1) for g in groups], axis=1)
+    S = np.stack([(avoided & (effective == g)).sum(axis=1) for g in groups], axis=1)
+    total = np.maximum(n.sum(axis=1), 1)
+    A, at = np.zeros(len(readable)), np.full((len(readable), 1), 0.5)
+    for j in np.flatnonzero(n.sum(axis=1)):
+        counts = zip(groups.tolist(), n[j].tolist(), S[j].tolist(), strict=True)
+        parts = tuple(Component(g, m, hits) for g, m, hits in counts)
+        A[j] = maximum_likelihood(parts)
+        at[j] = maximum_likelihood((*parts, ONE_EACH_WAY))
+    slope = np.where(avoided, 1 / (at + effective - 2), -1 / (1 - at))
+    slope = np.where(readable, slope, 0.0)
+    information = (n / ((at + groups - 2) * (1 - at))).sum(axis=1, keepdims=True)
+    centred = slope - slope.sum(axis=1, keepdims=True) / total[:, None]
+    scale = np.divide(total[:, None], information, out=np.zeros_like(at), where=information > 0)
+    scores: FloatArray = A[:, None] + centred * scale
+    return scores
+
+
+def _transformed(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+    scores: FloatArray = np.where(avoided, 1.0, 2.0 - effective) * readable
+    return scores
+
+
+def _raw(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+    scores: FloatArray = np.where(effective > 2, avoided & readable, np.nan)
+    return scores
+
+
+def _weighted(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+    """The transform with every candidate's own plug-in weight on its two samples."""
+    plain = _transformed(readable, avoided, effective)
+    ordinary = effective == 2
+    n_o, n_c = (readable & ordinary).sum(axis=1), (readable & ~ordinary).sum(axis=1)
+    S_o, S_c = (avoided & ordinary).sum(axis=1), (avoided & ~ordinary).sum(axis=1)
+    K = float(effective.max())
+    weight = np.ones_like(plain)
+    for j in np.flatnonzero((n_o > 0) & (n_c > 0)):
+        w = _plugin(K, int(S_o[j]), int(n_o[j]), int(S_c[j]), int(n_c[j]))
+        n = n_o[j] + n_c[j]
+        weight[j] = np.where(ordinary, w * n / n_o[j], (1 - w) * n / n_c[j])
+    scores: FloatArray = plain * weight
+    return scores
+
+
+def _plugin(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
+    """Eq. 7 as published: a sample that does not vary takes all the weight; ½ if neither does."""
+    if varies(S_o, n_o) or varies(S_c, n_c):
+        return plugin_weight(K, S_o, n_o, S_c, n_c)
+    return 0.5
+
+
+def _routed(y: IntArray, labelled: Labelled, columns: IntArray, estimator: str) -> FloatArray:
+    """Doubly robust outcomes; the votes of the candidates that answered all items make the posterior."""
+    if estimator == "raw":
+        raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
+    data = labelled.routed_data(columns)
+    complete = (y != MISSING).all(axis=1)
+    if complete.any():
+        data = _with_posterior(data, y[complete])
+    width = data.propensities.shape[1]
+    rows = [pseudo_outcomes(accuracy_target(np.maximum(row, UNREADABLE), width), data) for row in y]
+    scores: FloatArray = np.where(y == MISSING, np.nan, np.array(rows))
+    return scores
+
+
+def _with_posterior(data: Routed, votes: IntArray) -> Routed:
+    return replace(data, posterior=crossfitted_posterior(votes.T, data))
+
+
+ESTIMATORS: dict[str, Callable[[IntArray, IntArray, FloatArray], FloatArray]] = {
+    "ml": _likelihood,
+    "transformed": _transformed,
+    "ivw": _weighted,
+    "raw": _raw,
+}

@@ -1,0 +1,48 @@
+"""Meta Agent Search: a model writes whole new workflows from the archive of those before.
+
+After "Automated Design of Agentic Systems" (Hu, Lu & Clune 2025, ICLR): per proposal one call for an
+idea, one to reflect on it beside the last member of the archive, one against a list of usual
+mistakes; up to so many repairs of a program that does not run. Unlike the original, a repair is run
+before anything is scored, the archive in the prompt is bounded, and its numbers carry their noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agents.search.loop.context import Proposal, View
+from agents.search.policies.feedback import archive_text
+from agents.search.policies.optimizer import Conversation, Optimiser, ReplyRefused, render
+from agents.search.policies.repair import mended, proposal_of
+
+_FIELDS = ("thought", "name", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class Adas:
+    """The proposer."""
+
+    optimiser: Optimiser
+    name: str = "adas"
+
+    async def propose(self, view: View) -> Proposal:
+        """Idea, reflection, check: three calls; a later one that fails leaves the earlier program."""
+        talk = Conversation.begin(self.optimiser, self.name, view.slot)
+        told = {"task": self.optimiser.task, "guide": self.optimiser.guide, "archive": archive_text(view)}
+        try:
+            found = await talk.ask(render("adas", **told), _FIELDS)
+        except ReplyRefused as error:
+            return Proposal(None, self.name, refused=str(error), log=tuple(talk.log), tokens=talk.tokens)
+        last = view.candidate(view.board.ids[-1])
+        meant = last.note or last.program.thought
+        previous = f" The last workflow before it was {last.program.name!r}: {meant}"
+        for prompt in (render("adas_reflect", previous=previous), render("adas_check")):
+            try:
+                found = await talk.ask(prompt, _FIELDS)
+            except ReplyRefused as error:
+                talk.log.append(f"kept the program as it was: {error}")
+        return proposal_of(found, self.name, (), found["thought"], talk)
+
+    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> Proposal | None:
+        """Ask for the program mended."""
+        return await mended(self.optimiser, self.name, view, proposal, reason, attempt)

@@ -1,0 +1,187 @@
+"""Talking with the model that writes programs: tolerant of how it replies, strict about what counts.
+
+A reply is wanted as one JSON object with named texts. What comes is read generously: thoughts, fences
+and prose around it, keys in any order and surplus ones, raw line breaks in strings, tagged sections,
+code in a fence. What is not there is never guessed: a cut or incomplete reply gets one turn to be
+mended, and then the proposal is refused, with the reason. Nothing of a reply is ever executed here.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from harness.errors import ModelError
+from harness.llm.models.requests import Message, Reply, Request
+
+Ask = Callable[[Request, str], Awaitable[Reply]]
+"""`agents.runtime.broker.Broker.ask`: the optimiser's calls are cached and paid like all others."""
+
+LONGEST = 60_000
+"""Characters of a program beyond which it is not one."""
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
+
+
+class ReplyRefused(ModelError):
+    """The optimiser's reply could not be used, even after a turn to mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimiser:
+    """The model that writes programs, and what it is told about the task.
+
+    Attributes
+    ----------
+    ask
+        How it is reached.
+    task
+        What the items are like, with one example; never an answer.
+    guide
+        What a workflow may use, and what the sandbox forbids.
+    temperature, max_tokens
+        Of its calls.
+    """
+
+    ask: Ask
+    task: str
+    guide: str
+    temperature: float | None = 0.8
+    max_tokens: int | None = 4096
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A conversation with the optimiser about one proposal.
+
+    Attributes
+    ----------
+    path
+        Names the draws: a proposal resumed after a kill finds its replies in the cache.
+    log
+        What had to be mended.
+    """
+
+    optimiser: Optimiser
+    path: str
+    messages: list[Message] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    tokens: int = 0
+    _turns: int = 0
+
+    @classmethod
+    def begin(cls, optimiser: Optimiser, *path: object) -> Conversation:
+        """Open one with the system message; `path` names the proposal."""
+        name = "/".join(("meta", *map(str, path)))
+        return cls(optimiser, name, [Message("system", render("system"))])
+
+    async def ask(self, prompt: str, fields: Sequence[str]) -> dict[str, str]:
+        """Ask for an object with these fields, all of them non-empty texts.
+
+        Raises
+        ------
+        ReplyRefused
+            If the reply lacks one after its turn to be mended.
+        ModelError
+            If there was no reply.
+        """
+        self.messages.append(Message("user", prompt))
+        found, lacking = read_reply(await self._turn(), fields)
+        if lacking:
+            self.log.append(f"mended a reply without {', '.join(lacking)}")
+            self.messages.append(
+                Message("user", render("mend", fields=_listed(fields), lacking=_listed(lacking)))
+            )
+            again, lacking = read_reply(await self._turn(), fields)
+            found = {**found, **again}
+            lacking = [name for name in fields if name not in found]
+        if lacking:
+            raise ReplyRefused(f"the reply has no usable {', '.join(lacking)}")
+        return found
+
+    async def _turn(self) -> str:
+        request = Request(
+            tuple(self.messages),
+            temperature=self.optimiser.temperature,
+            max_tokens=self.optimiser.max_tokens,
+        )
+        reply = await self.optimiser.ask(request, f"{self.path}/{self._turns}")
+        self._turns += 1
+        self.tokens += reply.input_tokens + reply.output_tokens
+        self.messages.append(Message("assistant", reply.text))
+        return reply.text if reply.finish_reason != "length" else ""
+
+
+def render(template: str, **fields: object) -> str:
+    """Fill in one of the prompts of ``agents/prompts``."""
+    text = (files("agents") / "prompts" / f"{template}.txt").read_text(encoding="utf-8")
+    return Template(text).substitute({name: str(value) for name, value in fields.items()}).strip()
+
+
+def read_reply(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Find the wanted fields in a reply: those found, and the names of those that are not.
+
+    A field called ``code`` must be Python that parses and defines ``forward``.
+    """
+    text = _THOUGHT.sub("", text).strip()
+    found = {name: value for name, value in _sections(text, fields).items() if value}
+    for candidate in _objects(text):
+        found |= {n: v for n in fields if isinstance(v := candidate.get(n), str) and (v := v.strip())}
+    if "code" in fields:
+        code = _code(found.pop("code", "")) or _fenced(text)
+        found |= {"code": code} if code else {}
+    return found, [name for name in fields if name not in found]
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    """JSON objects in a text: the whole, the content of fences, and what stands between outer braces."""
+    pieces = [text, *_FENCE.findall(text)]
+    if "{" in text and "}" in text:
+        pieces.append(text[text.index("{") : text.rindex("}") + 1])
+    found = []
+    for piece in pieces:
+        try:
+            value = json.loads(piece, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def _sections(text: str, fields: Sequence[str]) -> dict[str, str]:
+    """Texts in ``<field>…</field>``."""
+    return {
+        name: match[1].strip()
+        for name in fields
+        if (match := re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL | re.IGNORECASE))
+    }
+
+
+def _code(text: str) -> str:
+    """A program's text without the fence round it; empty if it is none."""
+    fenced = _FENCE.search(text)
+    source = (fenced[1] if fenced else text).strip("\n")
+    if not source or len(source) > LONGEST:
+        return ""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
+        return ""
+    names = {s.name for s in tree.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return source + "\n" if "forward" in names else ""
+
+
+def _fenced(text: str) -> str:
+    """The last fence in a text that holds a program."""
+    return next((code for block in reversed(_FENCE.findall(text)) if (code := _code(block))), "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

@@ -1,0 +1,25 @@
+"""Drawing a parent from the board, by the default rule or, in parity mode, by the published one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from agents.search.policies import selection as select
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.search.archive.archive import Candidate
+    from agents.search.loop.context import View
+
+
+def draw_parent(view: View, ids: Sequence[str]) -> Candidate:
+    """Draw one of these candidates with the probabilities of `agents.search.policies.selection`."""
+    found = [view.board.fitness[c] for c in ids]
+    if view.state.settings.parity:
+        p = select.published_probabilities(np.array([f.value for f in found]))
+    else:
+        p = select.probabilities(np.array([f.mean for f in found]), np.array([f.se_relative for f in found]))
+    return view.candidate(ids[select.choose(p, view.rng)])

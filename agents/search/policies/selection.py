@@ -1,0 +1,47 @@
+"""Which candidate the next one is made from.
+
+Two rules, one shape: p_i = λ/n + (1 − λ) softmax_i(α z_i), λ = 0.3: mostly the good ones, never only
+them. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) takes z in percentage points with
+α = 0.2, which is steep or flat by the scale and the noise of the score: on raw q at K = 16 nearly
+uniform, on the transform nearly greedy. The default takes z in standard errors with α = 0.9, which is
+the published steepness at the noise of about 120 ordinary labels, whatever the scale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.search.fitness.expert_labels import FloatArray
+
+UNIFORM = 0.3
+STEEPNESS_PER_POINT = 0.2
+STEEPNESS_PER_SE = 0.9
+
+
+def published_probabilities(scores: FloatArray) -> FloatArray:
+    """Selection by AFlow's formula; `scores` are shares in [0, 1], one per candidate.
+
+    Examples
+    --------
+    >>> published_probabilities(np.array([0.698, 0.124])).round(2).tolist()
+    [0.85, 0.15]
+    """
+    return _mixed(STEEPNESS_PER_POINT * 100 * scores)
+
+
+def probabilities(mean: FloatArray, se: FloatArray) -> FloatArray:
+    """Scale-free selection from posterior means and paired standard errors, one per candidate."""
+    typical = float(np.mean(se))
+    z = (mean - mean.max()) / typical if typical > 0 else np.where(mean == mean.max(), 0.0, -np.inf)
+    return _mixed(STEEPNESS_PER_SE * z)
+
+
+def choose(p: FloatArray, rng: np.random.Generator) -> int:
+    """Draw one index; by the cumulated probabilities, so that equal p give equal draws."""
+    return min(int(np.searchsorted(np.cumsum(p), rng.random(), side="right")), len(p) - 1)
+
+
+def _mixed(exponent: FloatArray) -> FloatArray:
+    soft = np.exp(exponent - exponent.max())
+    p: FloatArray = UNIFORM / len(soft) + (1 - UNIFORM) * soft / soft.sum()
+    return p

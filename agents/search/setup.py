@@ -1,0 +1,294 @@
+"""A study's search, opened: items split, programs loaded, the model reached, the archive at hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from agents.programs import library
+from agents.programs.prompt_format import Example, Shape
+from agents.programs.roles import Role
+from agents.programs.workflow_settings import read_setting
+from agents.runtime.dry_run import smoke
+from agents.sandbox.tiers import open_sandbox
+from agents.search.archive.archive import Archive
+from agents.search.archive.contamination import quoted
+from agents.search.archive.journal import load_archive
+from agents.search.fitness.expert_labels import Labelled
+from agents.search.loop.context import Settings, State
+from harness.config.search import SearchSection
+from harness.errors import BadInput, ConfigError
+from harness.labels import decode
+from harness.seeding import derive_seed
+from harness.store.searches import SearchStore
+from harness.types.records import LabelKind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from agents.programs.program import Program
+    from agents.runtime.broker import Broker
+    from agents.sandbox.base import Sandbox
+    from harness.config.study import Study
+    from harness.store.repository import Repository
+    from harness.types.records import Item, Label, Prediction
+
+SPLITS = ("feedback", "select", "confirm", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A search before or after anything was asked; nothing here costs.
+
+    Attributes
+    ----------
+    id
+        First 12 hexadecimal digits of the hash of all that decides how it goes.
+    section, seed
+        Its settings.
+    programs
+        The library it starts from; the first is the start.
+    roles, shape
+        The study's, see `agents.programs.workflow_settings`.
+    archive, labels
+        What is known; labels are those of the moment.
+    """
+
+    id: str
+    section: SearchSection
+    seed: int
+    programs: tuple[Program, ...]
+    roles: tuple[Role, ...]
+    shape: Shape
+    archive: Archive
+    labels: Mapping[str, Labelled]
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the loop."""
+        s = self.section
+        return Settings(
+            seed=self.seed,
+            candidates=s.candidates,
+            in_flight=s.in_flight,
+            rungs=tuple(s.rungs),
+            keep=tuple(s.keep),
+            estimator=s.fitness,
+            parity=s.parity,
+            replicates=s.replicates,
+            finalists=s.finalists,
+            patience=s.patience,
+        )
+
+
+def prepare(study: Study, store: Repository, seed: int, section: SearchSection) -> Prepared:
+    """Set up a search of a study, or find it: the same settings are the same search.
+
+    Caps on tokens and dollars are no part of a search's identity: one that ran out goes on with others.
+
+    Raises
+    ------
+    BadInput
+        If there are too few labelled items for the splits.
+    ConfigError
+        If a setting, a model or a workflow does not exist.
+    """
+    programs = load_programs(section)
+    items = store.items()
+    shape, roles = read_setting(study.folder, items)
+    spec: dict[str, Any] = {
+        "section": section.model_dump(exclude={"usd", "tokens"}),
+        "seed": seed,
+        "model": study.model(model_name(study, section.model)).model_dump(),
+        "programs": [p.id for p in programs],
+        "roles": [asdict(role) for role in roles],
+        "shape": asdict(shape),
+    }
+    search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
+    searches = SearchStore(store)
+    if search not in {s["id"] for s in searches.searches()}:
+        labels = decode(store.answers())
+        splits = draw_splits(items, labels, section.split, seed, section.rungs)
+        feedback = Labelled.of(splits["feedback"], labels)
+        shown = solved(splits["feedback"], feedback, section.examples, shape.max_words)
+        known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
+        searches.create(search, known, {name: [item.id for item in part] for name, part in splits.items()})
+    return replace(look(study, store, search), section=section, programs=programs)
+
+
+def look(study: Study, store: Repository, search: str | None) -> Prepared:
+    """Open a search that is there, the one named or the latest, to be looked at.
+
+    Raises
+    ------
+    BadInput
+        If there is none, or not this one.
+    """
+    known = {s["id"]: s["spec"] for s in SearchStore(store).searches()}
+    if not known:
+        raise BadInput("this study has no search yet; begin with: oversight search start")
+    name = search or list(known)[-1]
+    if name not in known:
+        raise BadInput(f"there is no search {name!r}; there are: {', '.join(known)}")
+    spec = known[name]
+    caps = {"usd": study.search.usd, "tokens": study.search.tokens}
+    archive = load_archive(store, name)
+    labels = decode(store.answers())
+    started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
+    section = SearchSection.model_validate({**spec["section"], **caps})
+    return Prepared(
+        id=name,
+        section=section,
+        seed=spec["seed"],
+        programs=started or load_programs(section),
+        roles=tuple(Role(**role) for role in spec["roles"]),
+        shape=Shape(**{**spec["shape"], "examples": tuple(Example(**shown) for shown in spec["shown"])}),
+        archive=archive,
+        labels={split: Labelled.of(part, labels) for split, part in archive.splits.items()},
+    )
+
+
+def resume(study: Study, store: Repository, search: str | None) -> Prepared:
+    """Open a search to go on with it.
+
+    Raises
+    ------
+    ConfigError
+        If models, workflows, roles or wording are not what they were.
+    """
+    found = look(study, store, search)
+    prepared = prepare(study, store, found.seed, found.section)
+    if prepared.id != found.id:
+        raise ConfigError(
+            f"search {found.id} ran with other settings of its model, other workflows or another "
+            "workflow.toml than there are now; begin another one with: oversight search start"
+        )
+    return prepared
+
+
+def load_programs(section: SearchSection) -> tuple[Program, ...]:
+    """Load the start and the rest of the library; equal programs count once."""
+    names = dict.fromkeys((section.start, *(section.library or library.NAMES)))
+    return tuple({p.id: p for p in map(library.load, names)}.values())
+
+
+def model_name(study: Study, name: str) -> str:
+    """Name of the model that answers: as given, else the first of study.toml."""
+    if not study.models:
+        raise ConfigError("study.toml names no model; add a [models.NAME] section")
+    return name or next(iter(study.models))
+
+
+def draw_splits(
+    items: Sequence[Item],
+    labels: Sequence[Label],
+    shares: Mapping[Any, float],
+    seed: int,
+    rungs: Sequence[int],
+) -> dict[str, tuple[Item, ...]]:
+    """Draw which labelled items a search learns from, selects on, confirms on and is tested on.
+
+    Raises
+    ------
+    ConfigError
+        If the shares are not positive numbers that sum to 1 at most.
+    BadInput
+        If fewer items than the first rung has would be left to select on.
+    """
+    least, most = rungs[0], rungs[-1]
+    if any(share < 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
+        raise ConfigError(f"search: split must be shares of at most 1 together, is {dict(shares)}")
+    answered = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED}
+    pool = sorted((i for i in items if i.id in answered), key=lambda i: derive_seed(seed, "split", i.id))
+    splits: dict[str, tuple[Item, ...]] = {}
+    taken = 0
+    for name in SPLITS:
+        count = min(round(shares.get(name, 0.0) * len(pool)), most if name == "select" else len(pool))
+        splits[name] = tuple(pool[taken : taken + count])
+        taken += count
+    if len(splits["select"]) < least:
+        raise BadInput(
+            f"search: {len(pool)} items have an expert's answer, which leaves {len(splits['select'])} to "
+            f"select on; the first rung needs {least}: collect more answers, or lower rungs"
+        )
+    return splits
+
+
+def solved(
+    items: Sequence[Item], labelled: Labelled, most: int, max_words: int | None
+) -> tuple[Example, ...]:
+    """Examples from items that an expert said yes to: one of each answer first, then a second…."""
+    by_answer: dict[str, list[Example]] = {}
+    for item, option in zip(items, labelled.truth, strict=True):
+        if option >= 0:
+            text = " ".join(item.text.split()[:max_words])
+            by_answer.setdefault(item.options[option], []).append(Example(text, item.options[option]))
+    ordered: list[Example] = []
+    while any(by_answer.values()):
+        ordered += [found.pop(0) for found in by_answer.values() if found]
+    return tuple(ordered[:most])
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A search with an open sandbox for its programs."""
+
+    prepared: Prepared
+    sandbox: Sandbox
+
+    def state(self, broker: Broker, progress: Callable[[str], None]) -> State:
+        """Make the loop's state: answers come from the broker's model, through the sandbox."""
+        from agents.runtime.evaluate import evaluate
+
+        async def answer(program: Program, items: Sequence[Item], replicate: int) -> list[Prediction]:
+            return await evaluate(
+                program,
+                items,
+                broker=broker,
+                roles=self.prepared.roles,
+                replicate=replicate,
+                sandbox=self.sandbox,
+                shape=self.prepared.shape,
+            )
+
+        prepared = self.prepared
+        return State(
+            archive=prepared.archive,
+            settings=prepared.settings,
+            labels=prepared.labels,
+            start=prepared.programs[0].id,
+            evaluate=answer,
+            check=self.check,
+            progress=progress,
+        )
+
+    async def check(self, program: Program) -> str:
+        """Why a program cannot be used: it quotes items it is judged on.
+
+        Raises
+        ------
+        ProgramRefused
+            If the gate or a free run refuses it.
+        """
+        splits = self.prepared.archive.splits
+        judged = [item for name, part in splits.items() if name != "feedback" for item in part]
+        reason = quoted(program.source, judged)
+        if reason:
+            return reason
+        await self.try_out(program)
+        return ""
+
+    async def try_out(self, program: Program) -> int:
+        """Run a program for free, and return its calls per item; what is shown is no matter here."""
+        shape = replace(self.prepared.shape, style="json", examples=())
+        return await smoke(program, sandbox=self.sandbox, roles=self.prepared.roles, shape=shape)
+
+
+@asynccontextmanager
+async def open_bench(prepared: Prepared) -> AsyncIterator[Bench]:
+    """Open the sandbox of a search."""
+    async with open_sandbox(prepared.section.tier) as sandbox:
+        yield Bench(prepared, sandbox)

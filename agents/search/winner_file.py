@@ -1,0 +1,116 @@
+"""The winner of a search as one importable file that needs nothing of the search."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import asdict
+from pprint import pformat
+from typing import TYPE_CHECKING
+
+from agents import operators, workflow
+from agents.sandbox.shim import STAND_INS, strip_own
+from harness.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.programs.program import Program
+    from agents.programs.prompt_format import Shape
+    from agents.programs.roles import Role
+    from agents.search.setup import Prepared
+
+_FILE = '''\
+"""{title}
+
+{thought}
+
+From a shell, for a file with {columns}:
+
+    python {name} questions.csv --model NAME --endpoint URL
+
+From Python: ``await WORKFLOW.answer(items, model)``; see `agents.standalone.Workflow`.
+"""
+
+{imports}
+
+{source}
+
+WORKFLOW = Workflow(forward, {setting})
+
+if __name__ == "__main__":
+    WORKFLOW.main()
+'''
+_WIDTH = 100
+
+
+def exported(prepared: Prepared, name: str) -> str:
+    """Write the winner of a search as the text of a file of this name.
+
+    Raises
+    ------
+    BadInput
+        If the search has no winner yet.
+    """
+    noted = prepared.archive.events.get("winner")
+    if noted is None:
+        raise BadInput(f"search {prepared.id} has no winner yet; go on with: oversight search resume")
+    program = prepared.archive.candidates[str(noted["candidate"])].program
+    items = [item for part in prepared.archive.splits.values() for item in part]
+    shared = {item.options for item in items}
+    title = f"The workflow {program.name}, which search {prepared.id} found best."
+    options = shared.pop() if len(shared) == 1 else ()
+    return write_file(program, prepared.shape, prepared.roles, options, title=title, name=name)
+
+
+def write_file(
+    program: Program,
+    shape: Shape,
+    roles: Sequence[Role],
+    options: Sequence[str],
+    *,
+    title: str,
+    name: str,
+) -> str:
+    """Write a workflow with the wording, roles and examples of its study; `options` as in `Workflow`."""
+    tree = strip_own(ast.parse(program.source))
+    setting = {
+        "options": tuple(options),
+        "shape": asdict(shape),
+        "roles": [asdict(role) for role in roles],
+    }
+    return _FILE.format(
+        title=title,
+        thought=_quotable(program.thought) or "Its author gave no reason.",
+        columns="the columns id and text" if options else "the columns id, text and options",
+        name=name,
+        imports=_imports(tree),
+        source=_source(tree),
+        setting=pformat(setting, width=_WIDTH, sort_dicts=False),
+    )
+
+
+def _imports(tree: ast.Module) -> str:
+    """Import what stands in front of every program in the sandbox, as far as this one uses it."""
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    there = {alias.name for s in tree.body if isinstance(s, ast.Import) for alias in s.names}
+    lines = [f"import {module}" for module in sorted(({"asyncio", *STAND_INS} & used) - there)]
+    for module in (operators, workflow):
+        own = {
+            name
+            for name, value in vars(module).items()
+            if getattr(value, "__module__", "") == module.__name__
+        }
+        if names := sorted(own & used):
+            lines.append(f"from {module.__name__} import {', '.join(names)}")
+    return "\n".join([*lines, "from agents.standalone import Workflow"])
+
+
+def _source(tree: ast.Module) -> str:
+    """The program without its docstring, which the file's own takes up."""
+    if ast.get_docstring(tree) is not None:
+        tree.body = tree.body[1:]
+    return ast.unparse(tree)
+
+
+def _quotable(text: str) -> str:
+    return text.strip().replace("\\", "\\\\").replace('"""', "'''")

@@ -1,0 +1,47 @@
+"""What stored runs cost, and what a right answer costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.config.models import LOCAL_ENDPOINT
+from harness.llm.limits.budget import FREE, PriceTable, dollars, price_of, read_prices
+from harness.report.study.contents import ESTIMATOR_NAMES
+from harness.store.runs import usage
+from harness.types.records import PredictionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harness.config.study import Study
+    from harness.store.repository import Repository
+    from harness.types.records import Estimate, Prediction
+
+
+def study_prices(study: Study) -> PriceTable:
+    """Read the price table of a study; an empty one if it has none."""
+    path, named = study.price_file
+    return read_prices(path, required=named)
+
+
+def run_cost(store: Repository, run: Mapping[str, Any], prices: PriceTable) -> float | None:
+    """Return what a run cost in dollars; None if its model's price is unknown."""
+    endpoint = str(run["spec"]["endpoint"])
+    free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
+    price = FREE if free else price_of(run["spec"]["model"], prices)
+    return None if price is None else dollars(price, usage(store, run["id"]))
+
+
+def cost_per_correct(
+    usd: float | None, predictions: Sequence[Prediction], estimates: Mapping[str, Estimate]
+) -> tuple[float, float, float | None] | None:
+    """Dollars per right answer with the ends of its interval, by the estimate that is quoted first.
+
+    The upper end is None where the accuracy may be zero; the whole is None where nothing was paid.
+    """
+    first = next((estimates[name] for name in ESTIMATOR_NAMES if name in estimates), None)
+    answered = sum(p.status is not PredictionStatus.FAILED for p in predictions)
+    if not usd or first is None or not answered or first.clipped == 0:
+        return None
+    each = usd / answered
+    return each / first.clipped, each / first.high, each / first.low if first.low > 0 else None

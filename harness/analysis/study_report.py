@@ -1,0 +1,263 @@
+"""From what a study has stored to what a table or a page shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.costs import cost_per_correct, run_cost, study_prices
+from harness.analysis.estimates import Options, estimate_model, headline
+from harness.datasets.rating_files import read_ratings
+from harness.errors import BadInput, EstimateError
+from harness.estimate.checks.suite import checks
+from harness.estimate.data.confidence_strata import confidence_strata
+from harness.labels import decode
+from harness.panel.ratings.certainty_strata import certainty_strata
+from harness.panel.ratings.panel import panel_of
+from harness.report.study.contents import (
+    ESTIMATOR_NAMES,
+    ExpertReport,
+    ModelReport,
+    RefutedPrediction,
+    StudyReport,
+)
+from harness.types.records import PredictionStatus, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from harness.config.study import Study
+    from harness.store.repository import Repository
+    from harness.types.records import Answer, Estimate, Item, Label, Prediction, Question
+
+CONFIDENCE = "confidence"
+"""As a column of strata: the model's own confidence, unless the items have a column of that name."""
+
+_CURVE_POINTS = 24
+_EXAMPLES = 12
+_PACKAGES = ("oversight", "numpy", "scipy", "openai", "sqlmodel")
+
+
+def summarise(
+    store: Repository,
+    study: Study,
+    *,
+    runs: Sequence[str] | None = None,
+    truth: Mapping[str, int] | None = None,
+    options: Options | None = None,
+    curve: bool = False,
+) -> StudyReport:
+    """Estimate every stored run of a study.
+
+    Parameters
+    ----------
+    runs
+        Names of models; None takes the newest run of each.
+    truth
+        The opened key, to show the true accuracy beside each estimate.
+    options
+        How to estimate; None takes the study's settings.
+    curve
+        Whether to estimate also at earlier numbers of answers.
+
+    Raises
+    ------
+    BadInput
+        If there are no answers or no predictions yet.
+    """
+    if study.experts.is_panel:
+        raise BadInput("this study is a panel; see: oversight agree, certify and parity --help")
+    items, questions, answers = store.items(), store.questions(), store.answers()
+    if not answers:
+        raise BadInput("there are no answers yet; see: oversight label --help")
+    chosen = newest_runs(store.runs(), runs)
+    data = _Collected(
+        items,
+        answers,
+        protocols=frozenset(q.protocol for q in questions),
+        asked=frozenset(q.item_id for q in questions),
+        strata=_strata(items, study),
+        by_confidence=_by_confidence(items, study),
+        options=options or Options(study.estimate.interval, study.estimate.level),
+    )
+    costs = [run_cost(store, run, study_prices(study)) for run in chosen]
+    models = tuple(
+        _model(run, store.predictions(run["id"]), data, truth, usd, curve=curve)
+        for run, usd in zip(chosen, costs, strict=True)
+    )
+    return StudyReport(
+        name=study.study.name,
+        seed=study.study.seed,
+        protocol=", ".join(sorted(data.protocols)),
+        n_items=len(items),
+        n_questions=len(questions),
+        n_answers=len(answers),
+        options=dict(sorted(Counter(len(item.options) for item in items).items())),
+        models=models,
+        experts=_experts(questions, answers),
+        assumptions=_assumptions(models),
+        versions={name: version(name) for name in _PACKAGES},
+        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """What all models of a study share."""
+
+    items: Sequence[Item]
+    answers: Sequence[Answer]
+    protocols: frozenset[str]
+    asked: frozenset[str]
+    strata: dict[str, str] | None
+    by_confidence: bool
+    options: Options
+
+
+def newest_runs(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list[dict[str, Any]]:
+    """The newest run of every model, or of those named.
+
+    Raises
+    ------
+    BadInput
+        If a model was not run, or none was.
+    """
+    newest = {run["name"]: run for run in runs}
+    if not newest:
+        raise BadInput("no model was run yet; see: oversight run --help")
+    for name in names or ():
+        if name not in newest:
+            raise BadInput(f"the model {name!r} was not run; there are: {', '.join(newest)}")
+    return [newest[name] for name in names or newest]
+
+
+def _model(
+    run: dict[str, Any],
+    predictions: Sequence[Prediction],
+    data: _Collected,
+    truth: Mapping[str, int] | None,
+    usd: float | None,
+    *,
+    curve: bool,
+) -> ModelReport:
+    predicted = {p.item_id for p in predictions}  # a run that is under way has fewer items
+    labels = decode(a for a in data.answers if a.question.item_id in predicted)
+    if data.by_confidence:
+        data = replace(data, strata=confidence_strata(predictions, len(labels)))
+    how = (data.protocols, data.asked, data.strata, data.options)
+    estimates, undefined = estimate_model(predictions, labels, *how)
+    refuted = _refuted(predictions, data.items, data.answers)
+    return ModelReport(
+        name=run["name"],
+        run_id=run["id"],
+        spec=run["spec"],
+        created=run["created"],
+        predictions=len(predictions),
+        estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
+        undefined=undefined,
+        curve=_curve(predictions, labels, data) if curve else (),
+        checks=checks(predictions, labels, strata=data.strata) if data.protocols == {"partitioned"} else (),
+        unreadable=_reasons(p for p in predictions if p.status.no_option),
+        failed=_reasons(p for p in predictions if p.status is PredictionStatus.FAILED),
+        refuted=tuple(refuted[:_EXAMPLES]),
+        refuted_total=len(refuted),
+        input_tokens=sum(p.input_tokens for p in predictions),
+        output_tokens=sum(p.output_tokens for p in predictions),
+        usd=usd,
+        usd_per_correct=cost_per_correct(usd, predictions, estimates),
+        truth=None if truth is None else true_accuracy(predictions, truth),
+    )
+
+
+def _by_confidence(items: Sequence[Item], study: Study) -> bool:
+    return study.estimate.strata == CONFIDENCE and CONFIDENCE not in items[0].meta
+
+
+def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
+    column = study.estimate.strata
+    if study.estimate.panel is not None:
+        path = study.path(study.estimate.panel)
+        certain = certainty_strata(panel_of(read_ratings(path)))
+        if not certain.keys() & {item.id for item in items}:
+            raise BadInput(f"{path}: rates none of the study's items; the column item must hold their ids")
+        return {item.id: certain.get(item.id, "no vote") for item in items}
+    if column is None or _by_confidence(items, study):
+        return None
+    missing = [item.id for item in items if column not in item.meta]
+    if missing:
+        raise BadInput(
+            f"estimate.strata: the item {missing[0]!r} has no column {column!r}; name it in [items] meta"
+        )
+    return {item.id: item.meta[column] for item in items}
+
+
+def _curve(
+    predictions: Sequence[Prediction], labels: Sequence[Label], data: _Collected
+) -> tuple[tuple[int, Estimate], ...]:
+    """Estimates from the first so many labels; the earliest may be undefined and are left out."""
+    points = []
+    for j in range(1, _CURVE_POINTS + 1):
+        n = round(len(labels) * j / _CURVE_POINTS)
+        try:
+            estimate = headline(
+                predictions, labels[:n], data.protocols, data.asked, data.strata, data.options
+            )
+        except EstimateError:
+            continue
+        points.append((n, estimate))
+    return tuple(points)
+
+
+def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float:
+    """Share of right answers by the key; unreadable ones are wrong, failed ones left out."""
+    scored = [p.option == truth[p.item_id] for p in predictions if p.status != PredictionStatus.FAILED]
+    return sum(scored) / len(scored)
+
+
+def _reasons(predictions: Iterable[Prediction]) -> dict[str, int]:
+    return dict(Counter(p.kind for p in predictions).most_common())
+
+
+def _refuted(
+    predictions: Sequence[Prediction], items: Sequence[Item], answers: Sequence[Answer]
+) -> list[RefutedPrediction]:
+    by_id = {item.id: item for item in items}
+    predicted = {p.item_id: p.option for p in predictions if p.option is not None}
+    found = []
+    for answer in answers:
+        question, item = answer.question, by_id[answer.question.item_id]
+        option = predicted.get(item.id)
+        hit = option == question.option
+        if option is None or (answer.verdict, hit) not in ((Verdict.NO, True), (Verdict.YES, False)):
+            continue
+        said = f"{'not ' if hit else ''}{item.options[question.option]}"
+        text = item.text if len(item.text) <= 300 else item.text[:300] + "…"
+        found.append(RefutedPrediction(item.id, text, item.options[option], answer.expert, said))
+    order = {item.id: j for j, item in enumerate(items)}
+    return sorted(found, key=lambda r: order[r.item_id])
+
+
+def _experts(questions: Sequence[Question], answers: Sequence[Answer]) -> tuple[ExpertReport, ...]:
+    said = Counter((a.expert, a.verdict) for a in answers)
+    reports = []
+    for expert in sorted({q.expert for q in questions}):
+        asked = [q for q in questions if q.expert == expert]
+        reports.append(
+            ExpertReport(
+                name=expert,
+                asked=len(asked),
+                yes=said[expert, Verdict.YES],
+                no=said[expert, Verdict.NO],
+                abstained=said[expert, Verdict.UNSURE] + said[expert, Verdict.SKIP],
+                expected_yes_rate=sum(1 / q.n_options for q in asked) / len(asked),
+            )
+        )
+    return tuple(reports)
+
+
+def _assumptions(models: Sequence[ModelReport]) -> tuple[str, ...]:
+    lines = dict.fromkeys(line for m in models for e in m.estimates.values() for line in e.assumptions)
+    return tuple(lines)

@@ -1,0 +1,106 @@
+"""How well annotators agree: Krippendorff's alpha with its interval, kappas, AC1, classes, people.
+
+examples: oversight agree ratings.csv
+          oversight agree                                (the ratings of the study here)
+          oversight agree ratings.csv --level ordinal --classes low,medium,high --svg alpha.svg
+          oversight agree ratings.jsonl --level interval --pairs --json
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.output import emit
+from harness.cli.panel_arguments import add_panel, interval, number, panel_from, plain, save_picture
+from harness.errors import BadInput
+from harness.panel.agreement.coincidence import LEVELS
+from harness.panel.agreement.kappa import pairwise
+from harness.panel.agreement.report_agreement import RELIABLE, agreement
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Group
+
+    from harness.panel.agreement.report_agreement import AgreementReport
+    from harness.panel.ratings.panel import FloatArray, Panel
+
+HELP = "how well annotators agree: alpha, kappas, per class and per person"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight agree``."""
+    add_panel(parser)
+    parser.add_argument("--level", choices=LEVELS, default="nominal", help="of measurement, default nominal")
+    parser.add_argument("--bootstrap", type=int, default=1000, help="resamples of items, default 1000")
+    parser.add_argument("--pairs", action="store_true", help="add Cohen's kappa of every two annotators")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compute, print, draw."""
+    panel = panel_from(args)
+    report = agreement(
+        panel,
+        args.level,
+        values=_values(args, panel),
+        bootstrap=args.bootstrap,
+        seed=args.seed,
+        confidence=args.confidence,
+    )
+    payload = plain(report)
+    if args.pairs:
+        payload["pairs"] = plain(pairwise(panel))
+
+    def draw() -> str:
+        from harness.report.panel.pictures import alphas_svg
+
+        return alphas_svg(report.categories, RELIABLE)
+
+    payload["svg"] = save_picture(args.svg, draw)
+    emit(args, payload, _text(report, payload))
+    return 0
+
+
+def _values(args: argparse.Namespace, panel: Panel) -> FloatArray | None:
+    if args.level not in ("interval", "ratio"):
+        return None
+    import numpy as np
+
+    try:
+        return np.array([float(c) for c in panel.classes], dtype=np.float64)
+    except ValueError as error:
+        raise BadInput(f"--level {args.level}: labels must be numbers; {error}") from None
+
+
+def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
+    from rich.console import Group
+    from rich.table import Table
+
+    head = f"{report.items} items, {report.annotators} annotators, {report.ratings} ratings"
+    table = Table("coefficient", "value", "interval")
+    a = report.alpha
+    ends = "" if a is None else interval(a.low, a.high)
+    table.add_row(f"Krippendorff's α, {report.level}", number(a.value if a else None), ends)
+    for name, value in (
+        ("Fleiss' κ", report.fleiss),
+        ("Gwet's AC1", report.ac1),
+        ("Cohen's κ, mean of pairs", report.mean_cohen),
+        ("agreeing pairs", report.observed),
+    ):
+        table.add_row(name, number(value), "")
+    classes = Table("class", "α against the rest")
+    for name, value in report.categories.items():
+        classes.add_row(name, number(value) + (" *" if name in report.unreliable else ""))
+    people = Table("annotator", "ratings", "agrees with others", "median κ")
+    for person in report.people[:20]:
+        people.add_row(
+            person.name, str(person.ratings), number(person.agreement), number(person.median_kappa)
+        )
+    notes = [f"{name}: {reason}" for name, reason in report.undefined.items()]
+    if report.unreliable:
+        notes.append(f"* below {RELIABLE}: by Krippendorff's rule of thumb not reliable")
+    if len(report.people) > 20:
+        notes.append(f"{len(report.people) - 20} more annotators with --json")
+    if payload["svg"]:
+        notes.append(f"wrote {payload['svg']}")
+    return Group(head, table, classes, people, *notes)

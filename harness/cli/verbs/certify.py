@@ -1,0 +1,203 @@
+"""Certify that a model beats the average annotator, without a truth.
+
+examples: oversight certify ratings.csv --model predictions.csv
+          oversight certify --model large               (ratings and predictions of the study here)
+          oversight certify ratings.csv --model predictions.csv --oracle some.csv --svg bounds.svg
+          oversight certify --counts '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.output import emit
+from harness.cli.panel_arguments import (
+    add_panel,
+    choices,
+    model_choices,
+    number,
+    panel_from,
+    plain,
+    save_picture,
+)
+from harness.errors import BadInput
+from harness.panel.superhuman.bounds_by_panel_size import growth
+from harness.panel.superhuman.decision import AGGREGATES, TESTS, superhuman, superhuman_from_counts
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Group
+
+    from harness.panel.ratings.panel import IntArray, Panel
+    from harness.panel.superhuman.verdict import Superhuman
+
+HELP = "certify that a model beats the average annotator, without a truth"
+
+_NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
+_OPTIONAL = {"disagreement": float}
+_CEILINGS = {
+    "U_e": "U(e), pairs of annotators, as published",
+    "U_t": "U(t), all pairs, as published",
+    "U_star": "U*, annotators from a pool",
+    "U_panel": "U(p), these annotators, nothing assumed",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight certify``."""
+    add_panel(parser)
+    parser.add_argument("--model", help="a file with item, label, or the name of a model that the study ran")
+    parser.add_argument("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
+    parser.add_argument("--aggregate", choices=AGGREGATES, default="plurality", help="default: plurality")
+    parser.add_argument(
+        "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
+    )
+    parser.add_argument(
+        "--test",
+        choices=TESTS,
+        default="split",
+        help="split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)",
+    )
+    parser.add_argument("--weights", help='with "weighted": a JSON object, annotator to weight')
+    parser.add_argument("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Certify and print; not certified is an answer, not an error."""
+    found, points = _from_counts(args) if args.counts else _from_panel(args)
+    payload = plain(found) | {"verdict": found.verdict, "growth": points}
+    if found.check is not None:
+        payload["check"] |= {
+            "first_holds": found.check.first_holds,
+            "second_holds": found.check.second_holds,
+        }
+
+    def draw() -> str:
+        from harness.report.panel.pictures import bounds_svg
+
+        check = found.check
+        return bounds_svg(points, None if check is None else (check.human_accuracy, check.model_accuracy))
+
+    payload["svg"] = save_picture(args.svg, draw) if points else None
+    emit(args, payload, _text(found, payload))
+    return 0
+
+
+def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
+    if args.ratings or args.model or args.svg or args.test != "split":
+        raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
+    try:
+        counts = json.loads(args.counts)
+    except ValueError as error:
+        raise BadInput(f"--counts: not JSON: {error}") from None
+    known = _NEEDED | _OPTIONAL
+    if not isinstance(counts, dict) or set(counts) - set(known) or set(_NEEDED) - set(counts):
+        raise BadInput(
+            f"--counts: give a JSON object with {', '.join(_NEEDED)} (and {', '.join(_OPTIONAL)} if known)"
+        )
+    for name, value in counts.items():
+        whole = known[name] is int
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            raise BadInput(f"--counts: {name} must be a {'whole ' if whole else ''}number, is {value!r}")
+    return superhuman_from_counts(**counts, level=args.confidence), []
+
+
+def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
+    if not args.model:
+        raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
+    panel = panel_from(args)
+    predicted = model_choices(args, panel)
+    oracle = choices(args, panel, args.oracle, "oracle", partial=True) if args.oracle else None
+    found = superhuman(
+        panel,
+        predicted,
+        aggregate=args.aggregate,
+        weights=_weights(args),
+        oracle=oracle,
+        pool=args.pool or None,
+        test=args.test,
+        seed=args.seed,
+        level=args.confidence,
+    )
+    return found, _growth(args, panel, predicted)
+
+
+def _growth(args: argparse.Namespace, panel: Panel, predicted: IntArray) -> list[dict[str, Any]]:
+    return [plain(point) for point in growth(panel, predicted, seed=args.seed)] if args.svg else []
+
+
+def _weights(args: argparse.Namespace) -> dict[str, float] | None:
+    if args.aggregate != "weighted":
+        return None
+    try:
+        weights = json.loads(args.weights or "")
+    except ValueError as error:
+        raise BadInput(f"--weights: not JSON: {error}") from None
+    if not isinstance(weights, dict) or not all(
+        isinstance(w, int | float) and not isinstance(w, bool) for w in weights.values()
+    ):
+        raise BadInput("--weights: give a JSON object, annotator to number")
+    return weights
+
+
+def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
+    from rich.console import Group
+    from rich.table import Table
+
+    people = str(found.annotators) if found.annotators else "varying"
+    head = (
+        f"model = aggregate on {found.L:.4f} of {found.N} items, at least {found.L_low:.4f} at "
+        f"{found.level:.0%} · annotators per item: {people}"
+    )
+    table = Table(
+        "the average annotator is at most",
+        "bound",
+        f"at {found.level:.0%}",
+        "confidence that the model is above",
+    )
+    for name, c in found.against.items():
+        holds = name in found.holds
+        mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
+        table.add_row(_CEILINGS[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
+    scores = Table("published score against U(e)", "S")
+    for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
+        scores.add_row(label, number(value, 4))
+    notes = [f"verdict: {found.verdict}", *found.flags]
+    if found.direct:
+        notes.append(
+            "the direct route: ask experts where the model and a random annotator differ "
+            f"({found.disagreement:.1%} of items); for 80 % power, if of these the model is right in"
+        )
+        notes += [
+            f"  {p.win_share:.0%}: {p.questions} questions, {p.screened} items screened" for p in found.direct
+        ]
+    elif not found.certified and found.disagreement is None:
+        notes.append(
+            'add "disagreement", how often the model differs from a random annotator, for the cost of the '
+            "direct route"
+        )
+    if found.check is not None:
+        notes += _check_lines(found)
+    if payload["svg"]:
+        notes.append(f"wrote {payload['svg']}")
+    return Group(head, table, scores, *notes)
+
+
+def _check_lines(found: Superhuman) -> list[str]:
+    c = found.check
+    if c is None:
+        return []
+    return [
+        f"by the oracle ({c.oracle_items} items): average annotator {c.human_accuracy:.4f}, "
+        f"model {c.model_accuracy:.4f}, aggregate {c.aggregate_accuracy:.4f}",
+        f"  assumption 1: P(right | another right) {number(c.right_given_right)} ≥ P(right) "
+        f"{number(c.right)}: {_said(c.first_holds)}",
+        f"  assumption 2: where the aggregate errs ({c.wrong_items:.1f} items) the model is right "
+        f"{number(c.model_right)} ≥ repeats the error {number(c.model_repeats)}: {_said(c.second_holds)}",
+    ]
+
+
+def _said(holds: bool | None) -> str:  # noqa: FBT001  three-valued, not a switch
+    return "cannot be seen" if holds is None else "holds" if holds else "FAILS"

@@ -1,0 +1,153 @@
+"""Accuracy of every model from the experts' yes and no answers, with its interval.
+
+examples: oversight estimate
+          oversight estimate --model small --open-key key.csv
+          oversight estimate --counts '{"K": 4, "S_o": 77, "n_o": 120, "S_c": 321, "n_c": 360}'
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.output import emit
+from harness.cli.study_arguments import add_study, study_of, study_truth
+from harness.errors import BadInput
+from harness.store.repository import Repository
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from harness.analysis.estimates import Options
+    from harness.config.study import Study
+    from harness.types.records import Estimate
+
+_COUNTS = ("K", "S_o", "n_o", "S_c", "n_c")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight estimate``."""
+    add_study(parser)
+    add = parser.add_argument
+    add("--model", action="append", help="name of a model that was run; may be repeated")
+    add("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
+    add("--counts", help="estimate from counts alone: a JSON object with K, S_o, n_o, S_c, n_c")
+    add("--interval", help="kind of interval (default: the study's, exact)")
+    add("--level", type=float, help="confidence level (default: the study's, 0.95)")
+    add(
+        "--strata",
+        metavar="COLUMN",
+        help="estimate by this column of the items, or by the model's confidence, and weight the strata",
+    )
+    add("--panel", metavar="FILE", help="strata by how certain a panel's vote is, from its ratings")
+    add("--published", action="store_true", help="use the paper's own conventions")
+    add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
+    add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
+    add("--gold", help="correct for experts' errors: JSON with yes_on_true, n_true, no_on_false, n_false")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Estimate and print."""
+    return _from_counts(args) if args.counts else _from_study(args)
+
+
+def _from_study(args: argparse.Namespace) -> int:
+    from harness.analysis.study_report import summarise
+    from harness.report.study.table import estimates_table
+
+    study = study_of(args)
+    if args.strata and args.panel:
+        raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
+    if args.strata or args.panel:
+        file = None if args.panel is None else str(Path(args.panel).absolute())
+        section = study.estimate.model_copy(update={"strata": args.strata, "panel": file})
+        study = study.model_copy(update={"estimate": section})
+    with Repository(study.store_url) as store:
+        truth = study_truth(study, args.open_key, store.items()) if args.open_key else None
+        report = summarise(store, study, runs=args.model, truth=truth, options=_options(args, study))
+    payload = {
+        "study": report.name,
+        "protocol": report.protocol,
+        "models": {
+            model.name: {
+                "run": model.run_id,
+                "estimates": {name: plain(e) for name, e in model.estimates.items()},
+                "undefined": model.undefined,
+                "checks": [asdict(check) for check in model.checks],
+                "truth": model.truth,
+                "usd": model.usd,
+                "usd_per_correct": model.usd_per_correct,
+            }
+            for model in report.models
+        },
+    }
+    emit(args, payload, estimates_table(report))
+    return 0
+
+
+def _options(args: argparse.Namespace, study: Study) -> Options:
+    from harness.analysis.estimates import Options
+    from harness.estimate.routed.annotator_error import GoldCounts
+
+    look, looks = 0, 0
+    if args.look:
+        parts = args.look.split("/")
+        if len(parts) != 2 or not all(part.isdigit() for part in parts):
+            raise BadInput(f"--look: give J/L, such as 2/5, not {args.look!r}")
+        look, looks = int(parts[0]), int(parts[1])
+    names = ("yes_on_true", "n_true", "no_on_false", "n_false")
+    return Options(
+        interval=args.interval or (None if args.published else study.estimate.interval),
+        level=args.level or study.estimate.level,
+        published=args.published,
+        look=look,
+        looks=looks,
+        anytime=args.anytime,
+        gold=GoldCounts(**_whole_numbers("--gold", args.gold, names)) if args.gold else None,
+    )
+
+
+def plain(estimate: Estimate) -> dict[str, Any]:
+    """Turn an estimate into what JSON can hold, with `estimate` for its value."""
+    fields = asdict(estimate)
+    return {"estimate": fields.pop("value"), **fields}
+
+
+def _from_counts(args: argparse.Namespace) -> int:
+    from rich.table import Table
+
+    from harness.estimate.counts import estimate_counts
+    from harness.report.study.contents import ESTIMATOR_NAMES
+    from harness.report.study.table import percent
+
+    estimates = estimate_counts(
+        **_whole_numbers("--counts", args.counts, _COUNTS),
+        level=args.level or 0.95,
+        interval=args.interval,
+        published=args.published,
+    )
+    table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=f"From counts, {args.counts}")
+    for name, e in estimates.items():
+        se = "" if e.se is None else percent(e.se)
+        interval = f"{percent(e.low)} – {percent(e.high)}"
+        table.add_row(
+            ESTIMATOR_NAMES.get(name, name), percent(e.value), se, interval, f"{e.interval} {e.level:.0%}"
+        )
+    emit(args, {name: plain(e) for name, e in estimates.items()}, table)
+    return 0
+
+
+def _whole_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:
+    try:
+        counts = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"{option}: not JSON: {error}") from None
+    if not isinstance(counts, dict) or set(counts) != set(names):
+        raise BadInput(f"{option}: give a JSON object with exactly {', '.join(names)}")
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise BadInput(f"{option}: {name} must be a whole number, is {value!r}")
+    return counts

@@ -1,0 +1,178 @@
+"""Human and model against a vote, by how certain the vote is.
+
+examples: oversight parity ratings.csv --model predictions.csv
+          oversight parity ratings.csv --model predictions.csv --positive 1 --svg parity.svg
+          oversight parity ratings.csv --model p.csv --humans ana,bo --voters cy,di,ed
+          oversight parity ratings.csv --model p.csv --reference experts.csv   (human-level indices)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.output import emit
+from harness.cli.panel_arguments import (
+    add_panel,
+    choices,
+    model_choices,
+    number,
+    panel_from,
+    plain,
+    save_picture,
+)
+from harness.errors import BadInput
+from harness.panel.human_level.methodology import human_level_choices
+from harness.panel.parity.by_certainty import Parity, ParityBin, parity
+from harness.panel.ratings.certainty import EDGES
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rich.console import Group
+
+    from harness.panel.human_level.standing import HumanLevel
+    from harness.panel.parity.clusters import Share
+    from harness.panel.parity.detection import Scores
+    from harness.panel.ratings.panel import IntArray, Panel
+
+HELP = "human and model against a vote, by how certain the vote is"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight parity``."""
+    add_panel(parser)
+    parser.add_argument(
+        "--model", required=True, help="a file with item, label, or the name of a model that the study ran"
+    )
+    parser.add_argument("--humans", help="annotators that are judged, by commas (default: all)")
+    parser.add_argument("--voters", help="annotators whose votes are the truth, by commas (default: all)")
+    parser.add_argument("--circular", action="store_true", help="leave a rater's vote in, as published")
+    parser.add_argument("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
+    parser.add_argument("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
+    parser.add_argument("--bootstrap", type=int, default=1000, help="resamples of items, default 1000")
+    parser.add_argument("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print, draw."""
+    panel = panel_from(args)
+    predicted = model_choices(args, panel)
+    found = parity(
+        panel,
+        predicted,
+        humans=_names(args.humans),
+        voters=_names(args.voters),
+        circular=args.circular,
+        edges=_edges(args.edges),
+        positive=args.positive,
+        level=args.confidence,
+        bootstrap=args.bootstrap,
+        seed=args.seed,
+    )
+    level = _human_level(args, panel, predicted, found) if args.reference else None
+
+    def draw() -> str:
+        from harness.report.panel.pictures import parity_svg
+
+        return parity_svg(found)
+
+    svg = save_picture(args.svg, draw)
+    payload = plain(found) | {"human_level": None if level is None else plain(level), "svg": svg}
+    emit(args, payload, _text(found, level, payload))
+    return 0
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _edges(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(edge) for edge in text.split(",") if edge.strip())
+    except ValueError as error:
+        raise BadInput(f"--edges: numbers by commas; {error}") from None
+
+
+def _human_level(args: argparse.Namespace, panel: Panel, predicted: IntArray, found: Parity) -> HumanLevel:
+    reference = choices(args, panel, args.reference, "reference", partial=True)
+    grid = panel.grid()
+    people = {n: grid[:, j] for n, j in zip(found.humans, panel.positions(found.humans), strict=True)}
+    return human_level_choices(people, reference, {"model": predicted})
+
+
+def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> Group:
+    from rich.console import Group
+    from rich.table import Table
+
+    head = (
+        f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · per cent, "
+        f"intervals {found.level:.0%}"
+    )
+    columns = ("vote", "items", "expected", "P(≥80 %)", "human", "model", "human − model", "p")
+    table = Table(*columns)
+    for b in (*found.bins, found.overall):
+        table.add_row(*_row(b))
+    notes = []
+    if found.stratify:
+        notes.append(
+            "human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)"
+        )
+    if any(b.flags for b in found.bins):
+        notes.append("* fewer than 30 items: 80 % can be chance")
+    tables = [table, *_detection(found)]
+    if level is not None:
+        notes += _level_lines(level)
+    if payload["svg"]:
+        notes.append(f"wrote {payload['svg']}")
+    return Group(head, *tables, *notes)
+
+
+def _row(b: ParityBin) -> list[str]:
+    return [
+        b.name + (" *" if b.flags else ""),
+        str(b.items),
+        f"{100 * b.p_d:.1f}",
+        f"{b.at_least_80:.2g}",
+        _cell(b.human),
+        _cell(b.model),
+        _cell(b.delta, "+"),
+        f"{b.p_value:.2g}",
+    ]
+
+
+def _three(s: Scores) -> str:
+    parts = (s.precision, s.recall, s.f1)
+    return " / ".join("–" if x is None else f"{100 * x.value:.1f}" for x in parts)
+
+
+def _cell(s: Share, sign: str = "") -> str:
+    value, low, high = 100 * s.value, 100 * s.low, 100 * s.high
+    return f"{value:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
+
+
+def _detection(found: Parity) -> list[Any]:
+    from rich.table import Table
+
+    rows = [(b, b.detection) for b in (*found.bins, found.overall) if b.detection is not None]
+    if not rows:
+        return []
+    table = Table(
+        "vote", "positive", "expected F1", "human P / R / F1", "model P / R / F1", "F1: human − model"
+    )
+    for b, d in rows:
+        both = [_three(d.human), _three(d.model)]
+        gap = "–" if d.delta_f1 is None else _cell(d.delta_f1, "+")
+        table.add_row(b.name, f"{100 * d.positive:.1f}", f"{100 * d.expected.f1:.1f}", *both, gap)
+    return [table]
+
+
+def _level_lines(level: HumanLevel) -> list[str]:
+    (s,) = level.standings
+    ranking = ", ".join(f"{name} {score:.3f}" for name, _, score in level.ranking[:12])
+    return [
+        f"against the reference, by {level.measure}: {ranking}",
+        f"HLPI {number(s.hlpi)} · HLPRI {s.hlpri:.3g}: better than {s.better_than}, "
+        f"on a par with {s.on_par}, worse than {s.worse_than} "
+        f"({level.test}, {level.significance:.0%}, {level.correction})",
+        *level.flags,
+    ]

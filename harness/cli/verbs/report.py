@@ -1,0 +1,37 @@
+"""Write the study's report as one HTML page that needs no network.
+
+example: oversight report --out report.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.cli.output import emit
+from harness.cli.study_arguments import add_study, study_of, study_truth
+from harness.store.repository import Repository
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight report``."""
+    add_study(parser)
+    parser.add_argument("--out", default="report.html", help="default: %(default)s")
+    parser.add_argument("--model", action="append", help="name of a model that was run; may be repeated")
+    parser.add_argument("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page and name it."""
+    from harness.analysis.study_report import summarise
+    from harness.report.study.page import write_html
+
+    study = study_of(args)
+    with Repository(study.store_url) as store:
+        truth = study_truth(study, args.open_key, store.items()) if args.open_key else None
+        report = summarise(store, study, runs=args.model, truth=truth, curve=True)
+    path = write_html(report, args.out)
+    emit(args, {"report": str(path), "models": [m.name for m in report.models]}, f"wrote {path}")
+    return 0

@@ -1,0 +1,237 @@
+"""study.toml and the environment become one frozen, checked `Study`.
+
+Secrets are only ever read from environment variables, at the moment of use, by `api_key`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from harness.config.models import (
+    LOCAL_ENDPOINT,
+    EndpointSection,
+    ModelSection,
+    RunSpec,
+    Section,
+    api_key,
+    resolved,
+)
+from harness.config.search import SearchSection
+from harness.errors import ConfigError, DataError
+
+__all__ = ["LOCAL_ENDPOINT", "EndpointSection", "ModelSection", "RunSpec", "Study", "api_key", "read_study"]
+
+STUDY_FILE = "study.toml"
+
+
+class StudySection(Section):
+    """What the study is called, its seed, and where its database lies."""
+
+    name: str = Field(min_length=1)
+    seed: int = 0
+    store: str = "study.db"
+
+
+class ItemsSection(Section):
+    """Where the items come from; see `harness.datasets.ItemMapping` for the columns."""
+
+    file: str | None = None
+    preset: str | None = None
+    hub: str | None = None
+    hub_config: str | None = None
+    split: str = "test"
+    limit: int | None = Field(default=None, ge=1)
+    id: str = "id"
+    text: str = "text"
+    classes: list[str] = Field(default_factory=list)
+    options: str | list[str] = "options"
+    meta: list[str] = Field(default_factory=list)
+    shuffle: bool = True
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ItemsSection:
+        if not (self.file or self.preset or self.hub):
+            raise ValueError("give a file, a preset or a hub data set")
+        if len(self.classes) == 1:
+            raise ValueError("classes: a study needs at least 2 classes, this one has 1")
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError("classes: a class is there twice")
+        return self
+
+
+class ExpertsSection(Section):
+    """The roster file and the rule that routes items to experts.
+
+    `models` names the models whose predictions the rules other than ``"partitioned"`` look at;
+    empty means all that were run. `epsilon` is the uniform share of ``"targeted"`` for several.
+    With ``"panel"`` (balanced blocks) and ``"panel-random"``, `annotators_per_item` of those who judge
+    any class choose among all options of each item.
+    """
+
+    roster: str = "experts.toml"
+    protocol: Literal["partitioned", "targeted", "disagreement", "sequential", "panel", "panel-random"] = (
+        "partitioned"
+    )
+    options_per_item: int = Field(default=1, ge=1)
+    annotators_per_item: int = Field(default=3, ge=2)
+    models: list[str] = Field(default_factory=list)
+    epsilon: float = Field(default=0.1, ge=0, le=1)
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether several annotators choose among all options, and nobody is asked yes or no."""
+        return self.protocol.startswith("panel")
+
+
+class PromptSection(Section):
+    """How an item is put to a model: a template file, or the built-in one; a system prompt's file."""
+
+    template: str | None = None
+    system: str | None = None
+    max_words: int | None = Field(default=None, ge=1)
+
+
+class PricesSection(Section):
+    """Where the table of prices lies; see `harness.llm.limits.budget`. Without it, ``prices.toml`` is looked for."""
+
+    file: str | None = None
+
+
+class LabelStudioSection(Section):
+    """Labelling with Label Studio; URL and token come from the environment, never from here.
+
+    `page` is a file with a labelling page of one's own; `isolated` says that every expert has a
+    server of their own on this machine (``oversight label-studio start --isolated``).
+    """
+
+    instructions: str = ""
+    descriptions: dict[str, str] = Field(default_factory=dict)
+    page: str | None = None
+    isolated: bool = False
+
+
+class EstimateSection(Section):
+    """Confidence level and kind of interval.
+
+    Strata are a column of the items (`strata`), or how certain a panel's vote on them is (`panel`, a file
+    of ratings); not both.
+    """
+
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    interval: str = "exact"
+    strata: str | None = None
+    panel: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_strata(self) -> EstimateSection:
+        if self.strata and self.panel:
+            raise ValueError("strata are a column or a panel's certainty, not both")
+        return self
+
+
+class Study(Section):
+    """A whole study.toml."""
+
+    study: StudySection
+    items: ItemsSection
+    experts: ExpertsSection = ExpertsSection()
+    prompt: PromptSection = PromptSection()
+    endpoints: dict[str, EndpointSection] = Field(default_factory=dict)
+    models: dict[str, ModelSection] = Field(default_factory=dict)
+    prices: PricesSection = PricesSection()
+    label_studio: LabelStudioSection = LabelStudioSection()
+    search: SearchSection = SearchSection()
+    estimate: EstimateSection = EstimateSection()
+    folder: str = Field(default=".", exclude=True)
+
+    def path(self, name: str) -> Path:
+        """Path of a file that study.toml names, relative to its folder."""
+        return Path(self.folder) / name
+
+    @property
+    def store_url(self) -> str:
+        """SQLAlchemy URL of the database; a plain path means SQLite."""
+        store = self.study.store
+        return store if "://" in store else f"sqlite:///{self.path(store)}"
+
+    @property
+    def price_file(self) -> tuple[Path, bool]:
+        """Path of the price table, and whether study.toml names it, so that it must be there."""
+        named = self.prices.file
+        return self.path(named or "prices.toml"), named is not None
+
+    def model(self, name: str) -> ModelSection:
+        """Settings of a model, with those of the endpoint it names filled in.
+
+        Raises
+        ------
+        ConfigError
+            If study.toml has no such model.
+        """
+        if name not in self.models:
+            known = ", ".join(self.models) or "none"
+            raise ConfigError(f"{STUDY_FILE} [models]: there is no model {name!r}; there are: {known}")
+        return resolved(self.models[name], self.endpoints)
+
+
+def read_study(path: str | Path = STUDY_FILE) -> Study:
+    """Read a study file.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and key of the first thing wrong: no such file, malformed TOML, an
+        unknown key, a wrong type, a value out of range.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError("there is no such study file; make one with: oversight init", file=path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from None
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) if found else None
+        raise DataError(f"not valid TOML: {error}", file=path, line=line) from None
+    table.pop("folder", None)
+    try:
+        return Study.model_validate({**table, "folder": str(path.parent)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = [str(k) for k in first["loc"] if k != "folder"]
+        raise DataError(_reason(first), file=path, line=_line(text, keys), field=".".join(keys)) from None
+
+
+def _reason(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return "unknown key; see the commented file that `oversight init` writes"
+    if error["type"] == "missing":
+        return "is missing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    shown = "" if isinstance(error["input"], dict) else f", is {error['input']!r}"
+    return message[0].lower() + message[1:] + shown
+
+
+def _line(text: str, keys: list[str]) -> int | None:
+    """Line of the key in the file, or of its section, so that an editor can jump there."""
+    best, section = None, ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        stripped = raw.strip()
+        header = re.match(r"\[+\s*([^\]]+?)\s*\]+", stripped)
+        if header:
+            section = header[1].replace('"', "")
+            if ".".join(keys).startswith(section):
+                best = number
+        elif "=" in stripped:
+            key = ".".join(filter(None, (section, stripped.split("=", 1)[0].strip().strip('"'))))
+            if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
+                return number
+    return best

@@ -1,0 +1,101 @@
+"""Predictions of a classifier in arrays, as scikit-learn gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.errors import DataError
+from harness.types.records import Prediction, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.types.records import Item
+
+
+def predictions_from_arrays(
+    items: Sequence[Item],
+    predicted: Any = None,
+    *,
+    probabilities: Any = None,
+    classes: Sequence[str] | None = None,
+) -> list[Prediction]:
+    """Turn ``predict(X)`` or ``predict_proba(X)`` into predictions.
+
+    Parameters
+    ----------
+    items
+        In the order of the rows.
+    predicted
+        Shape (N,): labels, being members of `classes`, options' texts, or places in `classes` (in the
+        first item's options without).
+    probabilities
+        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Alone, the largest decides; with
+        `predicted`, it only gives the confidence.
+    classes
+        Such as ``model.classes_``; the options of the first item if None.
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit, a label is no option of its item or could be one and the place of another,
+        or a row is no distribution.
+
+    Examples
+    --------
+    >>> from harness.types.records import Item
+    >>> items = [Item("a", "…", ("x", "y"), (0, 1))]
+    >>> predictions_from_arrays(items, probabilities=[[0.2, 0.8]])[0].confidence
+    0.8
+    """
+    if predicted is None and probabilities is None:
+        raise DataError("give predicted, probabilities or both")
+    known = list(classes if classes is not None else items[0].options if items else ())
+    names = [str(c) for c in known]
+    table = None if probabilities is None else _distribution(probabilities, len(items), len(names))
+    if predicted is None:
+        assert table is not None  # noqa: S101  for the type checker
+        labels = [names[j] for j in table.argmax(axis=1)]
+    else:
+        labels = _names(np.asarray(predicted).tolist(), known)
+        if len(labels) != len(items):
+            raise DataError(f"{len(labels)} predictions for {len(items)} items", field="predicted")
+    found = []
+    for row, (item, name) in enumerate(zip(items, labels, strict=True)):
+        if name not in item.options:
+            raise DataError(f"row {row}: {name!r} is no option of {item.id!r}", field="predicted")
+        sure = None
+        if table is not None:
+            if name not in names:
+                raise DataError(f"row {row}: {name!r} is not among the classes", field="predicted")
+            sure = float(table[row, names.index(name)])
+        found.append(Prediction(item.id, item.options.index(name), confidence=sure, source=Source.IMPORT))
+    return found
+
+
+def _names(labels: list[Any], known: list[Any]) -> list[str]:
+    """Labels as options' texts; numbers that are no classes themselves are places among them."""
+    names = [str(c) for c in known]
+    places = all(type(x) is int and 0 <= x < len(names) for x in labels)
+    if not places or all(x in known for x in labels):
+        return [str(x) for x in labels]
+    for row, x in enumerate(labels):
+        if str(x) in names and names[x] != str(x):
+            raise DataError(
+                f"row {row}: {x} is a class and the place of {names[x]!r}; give the labels as texts",
+                field="predicted",
+            )
+    return [names[x] for x in labels]
+
+
+def _distribution(probabilities: Any, n: int, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    table = np.asarray(probabilities, dtype=np.float64)
+    if table.shape != (n, k):
+        raise DataError(f"must have shape ({n}, {k}), has {table.shape}", field="probabilities")
+    bad = np.flatnonzero(~(np.isfinite(table).all(axis=1) & (table >= 0).all(axis=1)))
+    off = np.flatnonzero(~np.isclose(table.sum(axis=1), 1.0, atol=1e-3)) if not bad.size else bad
+    if off.size:
+        raise DataError(f"row {off[0]} is no distribution: {table[off[0]].tolist()}", field="probabilities")
+    return table

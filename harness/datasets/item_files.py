@@ -1,0 +1,169 @@
+"""Rows to items, by a mapping of columns."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.datasets.rows import Row, read_rows
+from harness.errors import DataError
+from harness.seeding import derive_seed
+from harness.types.records import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_MISSING = (None, "")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMapping:
+    """Which column holds what.
+
+    Attributes
+    ----------
+    text
+        Column with the text of the item.
+    id
+        Column with a unique id; if the file has no such column and the name is the default, the
+        id is a hash of text and options, so that it does not depend on the order of rows.
+    classes
+        Fixed classes: the options of every item, each a domain with its expert.
+    options
+        Without fixed classes: one column that holds a list of options, or several columns that
+        hold one option each (empty ones are left out, so that K may vary).
+    meta
+        Columns kept with the item, for stratified estimates.
+    shuffle
+        Whether the options are shown in a random order, drawn per item and stored with it.
+    seed
+        Of the shuffle.
+    """
+
+    text: str = "text"
+    id: str = "id"
+    classes: tuple[str, ...] = ()
+    options: str | tuple[str, ...] = "options"
+    meta: tuple[str, ...] = ()
+    shuffle: bool = True
+    seed: int = 0
+
+
+def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: Any) -> list[Item]:
+    """Read items from a CSV, JSON Lines or Parquet file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mapping
+        Which column holds what; or give the fields of `ItemMapping` as keywords.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field of the first bad row: a missing column, an empty text, a
+        duplicate id, fewer than two options, an option twice.
+
+    Examples
+    --------
+    >>> items = read_items("data/questions.jsonl", meta=("subject",))
+    >>> len(items)
+    120
+    """
+    return items_from_rows(read_rows(path), mapping or ItemMapping(**columns), str(path))
+
+
+def items_from_rows(rows: Iterable[Row], mapping: ItemMapping, source: str) -> list[Item]:
+    """Turn rows into items; see `read_items`."""
+    return list(iterate_items(rows, mapping, source))
+
+
+def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[Item]:
+    """Turn rows into items one by one; see `read_items`."""
+    seen: dict[str, int] = {}
+    for row in rows:
+        item = _item(row, mapping)
+        if item.id in seen:
+            hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
+            raise row.error(mapping.id, f"the id {item.id!r} was used in line {seen[item.id]}{hint}")
+        seen[item.id] = row.line
+        yield item
+    if not seen:
+        raise DataError("there are no items in it", file=source)
+
+
+def fold(option: str) -> str:
+    """Text by which two options count as the same: letter case and white space aside."""
+    return " ".join(option.casefold().split())
+
+
+def _item(row: Row, mapping: ItemMapping) -> Item:
+    text = _string(row, mapping.text)
+    options = _options(row, mapping)
+    if mapping.id in row.fields or mapping.id != "id":
+        item_id = _string(row, mapping.id)
+    else:
+        digest = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()
+        item_id = digest[:12]
+    order = tuple(range(len(options)))
+    if mapping.shuffle:
+        rng = np.random.default_rng(derive_seed(mapping.seed, "shuffle", item_id))
+        order = tuple(int(j) for j in rng.permutation(len(options)))
+    meta = {name: str(_value(row, name)) for name in mapping.meta}
+    return Item(item_id, text, options, order, meta)
+
+
+def _value(row: Row, column: str) -> Any:
+    if column not in row.fields:
+        known = ", ".join(list(row.fields)[:12])
+        raise row.error(column, f"there is no such column; there are: {known}")
+    return row.fields[column]
+
+
+def _string(row: Row, column: str) -> str:
+    value = _value(row, column)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise row.error(column, f"must be text, is {value!r}" if value is not None else "is empty")
+    if not str(value).strip():
+        raise row.error(column, "is empty")
+    return str(value).strip()
+
+
+def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
+    if mapping.classes:
+        return mapping.classes
+    if isinstance(mapping.options, str):
+        column, values = mapping.options, _list(row, mapping.options)
+    else:
+        column = mapping.options[0]
+        values = [v for v in (_value(row, c) for c in mapping.options) if v not in _MISSING]
+    options = [str(v).strip() for v in values]
+    if len(options) < 2:
+        raise row.error(column, f"an item needs at least 2 options, this one has {len(options)}")
+    if "" in options:
+        raise row.error(column, f"option {options.index('') + 1} is empty")
+    folded = [fold(option) for option in options]
+    for j, option in enumerate(folded):
+        if option in folded[:j]:
+            raise row.error(column, f"the option {options[j]!r} is there twice")
+    return tuple(options)
+
+
+def _list(row: Row, column: str) -> list[Any]:
+    value = _value(row, column)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise row.error(column, "must be a JSON list of options") from None
+    if isinstance(value, dict):
+        value = [v for _, v in sorted(value.items())]
+    if not isinstance(value, list):
+        raise row.error(column, f"must be a list of options, is {type(value).__name__}")
+    return [v for v in value if v is not None]

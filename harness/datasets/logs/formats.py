@@ -1,0 +1,70 @@
+"""Answers from elsewhere: which program wrote a log, and how to read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.datasets.logs.helm import read_helm
+from harness.datasets.logs.inspect_log import read_inspect
+from harness.datasets.logs.lm_eval import read_lm_eval
+from harness.datasets.logs.prediction_table import read_table
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from harness.types.foreign import ForeignAnswer
+
+READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
+    "inspect": read_inspect,
+    "lm-eval": read_lm_eval,
+    "helm": read_helm,
+    "table": read_table,
+}
+
+
+def format_of(path: str | Path) -> str:
+    """Tell the format by the file's name.
+
+    Raises
+    ------
+    DataError
+        If the name could be anything.
+    """
+    name = Path(path).name.lower()
+    if name.endswith(".eval"):
+        return "inspect"
+    if name == "scenario_state.json":
+        return "helm"
+    if name.startswith("samples_") and name.endswith(".jsonl"):
+        return "lm-eval"
+    if name.endswith((".csv", ".jsonl", ".parquet", ".gz")):
+        return "table"
+    raise DataError(f"which program wrote this? Give --format, one of {', '.join(READERS)}", file=path)
+
+
+def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
+    """Read a log in one of the formats of `READERS`.
+
+    Raises
+    ------
+    DataError
+        Naming file, record and field of the first thing that is not as the format says; if an item has
+        two answers with the same sample number.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("there is no such file", file=path)
+    answers = list(READERS[kind](path))
+    if not answers:
+        raise DataError("there are no answers in it", file=path)
+    seen: dict[tuple[str, str, int], int] = {}
+    for answer in answers:
+        key = (answer.id, answer.text if not answer.id else "", answer.sample)
+        if key in seen:
+            name = answer.id or answer.text[:40]
+            message = f"{name!r} was answered in {seen[key]} already (sample {answer.sample})"
+            raise DataError(message, file=path, line=answer.line)
+        seen[key] = answer.line
+    return answers

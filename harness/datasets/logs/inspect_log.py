@@ -1,0 +1,86 @@
+"""Logs of inspect-ai: ``.eval`` archives and ``.json`` files."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+from harness.datasets.logs.json_path import load_json, need
+from harness.errors import DataError
+from harness.types.foreign import ForeignAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_ZSTANDARD = 93
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # of a member in a ZIP archive, before its name
+
+
+def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
+    """Read the samples of a log; epochs become samples of the same item.
+
+    The answer is the first scorer's, where it read one, else it is left to this project's parser.
+
+    Raises
+    ------
+    DataError
+        If it is no such log, or a sample lacks its id or output.
+    """
+    for number, sample in enumerate(_samples(path), start=1):
+        output = need(sample, "output", dict, path, number)
+        usage = output.get("usage") or {}
+        scores = sample.get("scores") or {}
+        answers = (s.get("answer") for s in scores.values() if isinstance(s, dict))
+        choices = output.get("choices") or [{}]
+        error = sample.get("error")
+        question = sample.get("input")
+        yield ForeignAnswer(
+            number,
+            str(need(sample, "id", (str, int), path, number)),
+            text=question if isinstance(question, str) else "",
+            options=tuple(map(str, sample.get("choices") or ())),
+            answer=next((a for a in answers if isinstance(a, str) and a.strip()), None),
+            raw=str(output.get("completion") or ""),
+            error=str(error.get("message") or "error") if isinstance(error, dict) else "",
+            cut=choices[0].get("stop_reason") == "max_tokens",
+            sample=int(sample.get("epoch") or 1) - 1,
+            input_tokens=int(usage.get("input_tokens") or 0),
+            output_tokens=int(usage.get("output_tokens") or 0),
+            seconds=float(output.get("time") or 0.0),
+        )
+
+
+def _samples(path: Path) -> Iterator[Any]:
+    if path.suffix == ".json":
+        yield from need(load_json(path.read_bytes(), path), "samples", list, path, 1)
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in sorted(archive.namelist()):
+                if name.startswith("samples/") and name.endswith(".json"):
+                    yield load_json(_read(archive, name, path), path)
+    except zipfile.BadZipFile:
+        raise DataError("not a whole .eval archive", file=path) from None
+
+
+def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    """Read a member; newer logs use Zstandard, which Python's own library knows from 3.14 on."""
+    info = archive.getinfo(name)
+    if info.compress_type != _ZSTANDARD:
+        return archive.read(name)
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise DataError("compressed logs need: pip install 'oversight[parquet]'", file=path) from None
+    with path.open("rb") as stream:
+        stream.seek(info.header_offset)
+        header = stream.read(_LOCAL_HEADER.size)
+        name_length, extra_length = _LOCAL_HEADER.unpack(header)[-2:]
+        stream.seek(name_length + extra_length, 1)
+        data = stream.read(info.compress_size)
+    try:
+        return bytes(pa.decompress(data, decompressed_size=info.file_size, codec="zstd", asbytes=True))
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{name} is damaged: {error}", file=path) from None

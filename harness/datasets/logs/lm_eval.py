@@ -1,0 +1,83 @@
+"""Sample files of lm-evaluation-harness (``samples_TASK_DATE.jsonl``, written with ``--log_samples``)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from harness.datasets.logs.json_path import need
+from harness.datasets.rows import read_rows
+from harness.errors import DataError
+from harness.types.foreign import ForeignAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_INVALID = "[invalid]"  # what its filters put where they found nothing
+
+
+def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
+    """Read samples of generating and of multiple-choice tasks.
+
+    The item's id is the document's ``id`` or, without one, its number. Of several filters the first in
+    the file counts. For multiple choice the answer is the continuation of highest log-likelihood, and
+    the confidence its share when all of them are normalised.
+
+    Raises
+    ------
+    DataError
+        If a line lacks ``doc``, ``arguments`` or ``resps``.
+    """
+    first_filter = None
+    for row in read_rows(path):
+        record = dict(row.fields)
+        first_filter = first_filter or record.get("filter")
+        if record.get("filter") != first_filter:
+            continue
+        document = need(record, "doc", dict, path, row.line)
+        arguments = need(record, "arguments", dict, path, row.line)
+        responses = need(record, "filtered_resps", list, path, row.line)
+        name = str(document.get("id", need(record, "doc_id", int, path, row.line)))
+        text = str(document.get("question") or document.get("text") or "")
+        if "arg_1" in _first(arguments) and isinstance(_first(arguments)["arg_1"], str):
+            options = tuple(str(a["arg_1"]).strip() for a in arguments.values())
+            yield _choice(row.line, name, text, options, responses, path)
+        else:
+            raw = need(record, "resps", list, path, row.line)
+            said = responses[0] if responses else ""
+            yield ForeignAnswer(
+                row.line,
+                name,
+                text,
+                options=_listed(document),
+                answer=None if not isinstance(said, str) or said == _INVALID else said,
+                raw=str(raw[0][0] if raw and raw[0] else ""),
+            )
+
+
+def _choice(
+    line: int, name: str, text: str, options: tuple[str, ...], responses: Sequence[Any], path: Path
+) -> ForeignAnswer:
+    try:
+        scores = [float(pair[0]) for pair in responses]
+    except (TypeError, ValueError, IndexError):
+        raise DataError("must be log-likelihoods", file=path, line=line, field="filtered_resps") from None
+    if len(scores) != len(options):
+        message = f"{len(scores)} log-likelihoods for {len(options)} continuations"
+        raise DataError(message, file=path, line=line, field="filtered_resps")
+    best = max(range(len(scores)), key=scores.__getitem__)
+    share = 1 / sum(math.exp(score - scores[best]) for score in scores)
+    return ForeignAnswer(line, name, text, options, answer=best, confidence=share)
+
+
+def _first(arguments: dict[str, Any]) -> dict[str, Any]:
+    found: Any = next(iter(arguments.values()), {})
+    return found if isinstance(found, dict) else {}
+
+
+def _listed(document: dict[str, Any]) -> tuple[str, ...]:
+    found: Any = document.get("choices") or document.get("options") or ()
+    if isinstance(found, dict):
+        found = found.get("text") or ()
+    return tuple(map(str, found)) if isinstance(found, list) else ()

@@ -1,0 +1,107 @@
+"""Checks of what is missing: unanswered questions, and labels that follow readability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.estimate.checks.check import Check
+from harness.estimate.core.p_values import two_sided, z_of_sum
+from harness.estimate.data.conditioning import ABSTAINED, NO, YES
+from harness.estimate.data.tallies import tally_arrays
+from harness.estimate.strata.stratified import estimate_tallies
+from harness.types.records import PredictionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.estimate.data.design import Ints
+    from harness.estimate.data.labelled_arrays import Arrays
+    from harness.estimate.data.tallies import Tallies
+    from harness.types.records import Label, Prediction
+
+
+def abstention(a: Arrays) -> Check:
+    """Bounds of A_ML over all answers the unanswered questions might have had.
+
+    The estimates suppose that a missing answer is unrelated to the truth; nothing in the data can
+    test that. Passes if even the worst answers would leave the estimate within its interval.
+    """
+    name = "abstention"
+    missing = int(np.count_nonzero(a.kind == ABSTAINED))
+    if missing == 0:
+        return Check(name, passed=True, statistic=0.0, p_value=None, message="every question was answered")
+    low, high = (_refit(a, _filled(a, favourable=f)) for f in (False, True))
+    share = missing / a.kind.size
+    text = f"{missing} of {a.kind.size} questions unanswered: ml anywhere from {low:.3f} to {high:.3f}"
+    if (a.kind == ABSTAINED).all():
+        return Check(name, passed=False, statistic=share, p_value=None, message=text)
+    now = estimate_tallies(_tallies(a, a.kind))
+    inside = now.low <= low and high <= now.high
+    return Check(name, inside, share, None, text)
+
+
+def _filled(a: Arrays, *, favourable: bool) -> Ints:
+    """Answers put in for the missing ones, all for or all against the model.
+
+    For it: yes on its prediction, no elsewhere. Against it: no on its prediction, and one yes
+    elsewhere. An item has one truth, so there is no second yes; and where all other options are
+    refused, the last one stays open (it must be true).
+    """
+    kind = a.kind.copy()
+    has_yes = np.bincount(a.item[kind == YES], minlength=a.n_options.size) > 0
+    refused = np.bincount(a.item[kind == NO], minlength=a.n_options.size)
+    on_prediction = a.option == a.y_hat[a.item]
+    for row in np.flatnonzero(kind == ABSTAINED).tolist():
+        i = int(a.item[row])
+        if not has_yes[i] and on_prediction[row] == favourable:
+            kind[row] = YES
+            has_yes[i] = True
+        elif refused[i] < a.n_options[i] - 1:
+            kind[row] = NO
+            refused[i] += 1
+    return kind
+
+
+def _tallies(a: Arrays, kind: Ints) -> Tallies:
+    (tallies,) = tally_arrays(
+        a.y_hat,
+        a.option,
+        kind,
+        a.n_options,
+        a.item,
+        propensity=a.propensity,
+        stratum=a.stratum,
+        stratum_names=a.stratum_names,
+        names=a.names,
+    )
+    return tallies
+
+
+def _refit(a: Arrays, kind: Ints) -> float:
+    return estimate_tallies(_tallies(a, kind), interval="score").value
+
+
+def readability(predictions: Sequence[Prediction], labels: Sequence[Label], alpha: float) -> Check:
+    """Unreadable predictions are as common among labelled items as among the others.
+
+    If questions were put only where the model had named an option, unreadable predictions (which
+    are wrong) are missing from the labelled items, and the accuracy is that of the readable ones.
+    """
+    name = "readability"
+    labelled = {x.item_id for x in labels}
+    n = [0, 0]
+    bad = [0, 0]
+    for p in predictions:
+        if p.status is not PredictionStatus.FAILED:
+            inside = p.item_id in labelled
+            n[inside] += 1
+            bad[inside] += p.status.no_option
+    if not sum(bad) or not all(n):
+        return Check.skipped(name, "no unreadable predictions, or no items without labels")
+    share = sum(bad) / sum(n)
+    z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
+    p_value = two_sided(z)
+    text = f"unreadable: {bad[1]} of {n[1]} predictions with labels, {bad[0]} of {n[0]} without"
+    return Check(name, p_value >= alpha, z, p_value, text)

@@ -1,0 +1,142 @@
+"""Checks of what was asked and of what was answered, against what the protocol promises."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.estimate.checks.check import Check
+from harness.estimate.core.p_values import chi2_tail, two_sided, z_of_sum
+from harness.estimate.data.conditioning import ABSTAINED, YES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from harness.estimate.data.design import Bools
+    from harness.estimate.data.labelled_arrays import Arrays
+
+_NEAR = 1e-6
+_CHI2_ALPHA = 1e-3
+"""The χ² checks also fire on harmless class skew: only gross deviations count as failed."""
+
+
+def uniform_single(a: Arrays) -> Bools:
+    """Labels that are the only question of their item, asked with propensity 1/K."""
+    alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
+    chosen: Bools = alone & (np.abs(a.propensity * a.n_options[a.item] - 1) < _NEAR)
+    return chosen
+
+
+def asked_predicted(a: Arrays, alpha: float) -> Check:
+    """P(k = ŷ) = 1/K under uniform routing; fails if somebody asked what the model had said.
+
+    Counts every question put, answered or not. z-test on the sum; power .98 for a rate 10 points
+    too high at 300 questions.
+    """
+    name = "asked_predicted"
+    mine = uniform_single(a) & (a.y_hat[a.item] >= 0)
+    if not mine.any():
+        return Check.skipped(name, "no item with one uniformly drawn question")
+    share = 1 / a.n_options[a.item[mine]]
+    hits = int(np.count_nonzero(a.y_hat[a.item[mine]] == a.option[mine]))
+    z = z_of_sum(hits, float(share.sum()), float((share * (1 - share)).sum()))
+    p = two_sided(z)
+    text = f"the predicted option was asked about {hits} times, expected {share.sum():.1f}"
+    return Check(name, p >= alpha, z, p, text)
+
+
+def yes_rate(a: Arrays, alpha: float) -> Check:
+    """P(yes) = 1/K under uniform routing; fails if yes is missed or given falsely on balance."""
+    name = "yes_rate"
+    mine = uniform_single(a) & (a.kind != ABSTAINED)
+    if not mine.any():
+        return Check.skipped(name, "no item with one uniformly drawn question")
+    share = 1 / a.n_options[a.item[mine]]
+    yes = int(np.count_nonzero(a.kind[mine] == YES))
+    z = z_of_sum(yes, float(share.sum()), float((share * (1 - share)).sum()))
+    p = two_sided(z)
+    text = f"{yes} yes among {share.size} answers, expected {share.sum():.1f}"
+    if p < alpha:
+        text += "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
+    return Check(name, p >= alpha, z, p, text)
+
+
+def asked_options(a: Arrays) -> Check:
+    """Each option (so each expert) asked equally often under uniform routing: χ² with Σ(K − 1) df.
+
+    Blind to questions chosen by difficulty; `asked_predicted` sees those.
+    """
+    name = "asked_options"
+    mine = uniform_single(a)
+    statistic, df = 0.0, 0
+    for K in np.unique(a.n_options).tolist():
+        counts = np.bincount(a.option[mine & (a.n_options[a.item] == K)], minlength=K)
+        expected = counts.sum() / K
+        if expected >= 5:
+            statistic += float(((counts - expected) ** 2).sum() / expected)
+            df += K - 1
+    if df == 0:
+        return Check.skipped(name, "fewer than 5 uniformly drawn questions per option")
+    p = chi2_tail(statistic, df)
+    return Check(
+        name, p >= _CHI2_ALPHA, statistic, p, f"options asked about: χ² = {statistic:.1f} on {df} df"
+    )
+
+
+def yes_rate_by_expert(a: Arrays, experts: Sequence[str]) -> Check:
+    """Experts say yes equally often, after allowing for K: χ² with (experts − 1) df.
+
+    `experts` has one name per label; where it is empty the option stands for the expert. Classes
+    that are not equally common make experts differ without anybody being at fault.
+    """
+    name = "yes_rate_by_expert"
+    mine = uniform_single(a) & (a.kind != ABSTAINED)
+    share = 1 / a.n_options[a.item]
+    yes: defaultdict[str, float] = defaultdict(float)
+    expected: defaultdict[str, float] = defaultdict(float)
+    squares: defaultdict[str, float] = defaultdict(float)
+    for row in np.flatnonzero(mine).tolist():
+        who = experts[row] or f"option {a.option[row]}"
+        yes[who] += float(a.kind[row] == YES)
+        expected[who] += float(share[row])
+        squares[who] += float(share[row]) ** 2
+    known = [e for e in expected if expected[e] >= 5]
+    total_yes, total = sum(yes[e] for e in known), sum(expected[e] for e in known)
+    if len(known) < 2 or total_yes == 0:
+        return Check.skipped(name, "fewer than two experts with 5 expected yes each")
+    rate = total_yes / total
+    statistic = 0.0
+    for e in known:
+        variance = max(rate * expected[e] - rate**2 * squares[e], _NEAR)
+        statistic += (yes[e] - rate * expected[e]) ** 2 / variance
+    df = len(known) - 1
+    p = chi2_tail(statistic, df)
+    far = max(known, key=lambda e: abs(yes[e] - rate * expected[e]) / expected[e])
+    text = f"yes by expert: χ² = {statistic:.1f} on {df} df; furthest off: {far}, {yes[far]:.0f} yes"
+    return Check(name, p >= _CHI2_ALPHA, statistic, p, text)
+
+
+def propensities(a: Arrays, alpha: float) -> Check:
+    """Recorded propensities against what was asked: E[1/(K π_k)] = 1 if every option can be asked.
+
+    For routing that is not uniform. Fails if the propensities are not those of the draw, or if
+    some options could never be asked (then their weight is missing from the mean).
+    """
+    name = "propensities"
+    alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
+    K = a.n_options[a.item]
+    mine = alone & (np.abs(a.propensity * K - 1) >= _NEAR)
+    pi: NDArray[np.float64] = a.propensity[mine]
+    if pi.size < 2 or (pi >= 1 - _NEAR).all():
+        return Check.skipped(name, "no item with one question drawn non-uniformly")
+    weight = 1 / (K[mine] * pi)
+    z = z_of_sum(float(weight.mean()), 1.0, float(weight.var(ddof=1)) / pi.size)
+    p = two_sided(z)
+    text = f"mean of 1/(K π) over what was asked is {weight.mean():.3f}, expected 1"
+    if p < alpha:
+        text += "; the recorded propensities are not those of the draw, or some options had none"
+    return Check(name, p >= alpha, z, p, text)

@@ -1,0 +1,107 @@
+"""Checks that belong with every estimate: whether the data look as the estimators suppose.
+
+`asked_predicted`, `yes_rate` and `hausman` are one family, tested at 5 % together (Bonferroni).
+None of them can prove the assumptions; experts who err evenly in both directions pass them all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from harness.estimate.checks.check import Check
+from harness.estimate.checks.missing import abstention, readability
+from harness.estimate.checks.routing import (
+    asked_options,
+    asked_predicted,
+    propensities,
+    yes_rate,
+    yes_rate_by_expert,
+)
+from harness.estimate.core.binomial_sample import information, pooled
+from harness.estimate.core.p_values import chi2_tail
+from harness.estimate.data.labelled_arrays import to_arrays
+from harness.estimate.data.tallies import tally
+from harness.estimate.estimators.complementary import complementary, moment_weights
+from harness.estimate.estimators.likelihood import inside, maximum_likelihood
+from harness.estimate.estimators.ordinary import ordinary
+from harness.estimate.strata.stratum import where
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harness.estimate.data.tallies import Tallies, Tally
+    from harness.types.records import Label, Prediction
+
+FAMILY_ALPHA = 0.05 / 3
+LEAST_IN_STRATUM = 30
+
+
+def checks(
+    predictions: Sequence[Prediction],
+    labels: Sequence[Label],
+    *,
+    strata: Mapping[str, str] | None = None,
+) -> tuple[Check, ...]:
+    """Run every check on one model's predictions and the labels; parameters as in `accuracy`.
+
+    Returns
+    -------
+    tuple of Check
+        In a fixed order; one that does not apply says so and passes.
+
+    Raises
+    ------
+    EstimateError
+        If the data are contradictory; names row and value.
+    """
+    tallies = tally(predictions, labels, strata=strata)
+    a = to_arrays(predictions, labels, strata)
+    return (
+        asked_predicted(a, FAMILY_ALPHA),
+        yes_rate(a, FAMILY_ALPHA),
+        hausman(tallies, FAMILY_ALPHA),
+        asked_options(a),
+        yes_rate_by_expert(a, [x.expert for x in labels]),
+        propensities(a, FAMILY_ALPHA),
+        abstention(a),
+        readability(predictions, labels, FAMILY_ALPHA),
+        small_strata(tallies),
+    )
+
+
+def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
+    """A_ord and A_comp estimate the same accuracy: Σ_h (A_ord − A_comp)²/(v_o + v_c) is χ².
+
+    Variances at A_ML. Missed yes pulls A_comp away, false yes A_ord, routing by prediction both.
+    """
+    statistic, df, text = 0.0, 0, []
+    for t in tallies.strata:
+        groups = pooled(t.misses)
+        if not t.n_o or not groups:
+            continue
+        weights = moment_weights(groups)
+        A_ord = ordinary(t.S_o, t.n_o)
+        A_comp = math.fsum(w * complementary(g.K, g.S, g.n) for w, g in zip(weights, groups, strict=True))
+        at = inside(maximum_likelihood((t.hits, *groups)), t.n_readable)
+        v = 1 / information(t.hits, at) + math.fsum(
+            w * w / information(g, at) for w, g in zip(weights, groups, strict=True)
+        )
+        statistic += (A_ord - A_comp) ** 2 / v
+        df += 1
+        text.append(f"{where(t)}: ord {A_ord:.3f}, comp {A_comp:.3f}")
+    if df == 0:
+        return Check.skipped("hausman", "no stratum with both kinds of labels")
+    p = chi2_tail(statistic, df)
+    return Check("hausman", p >= alpha, statistic, p, "; ".join(text))
+
+
+def small_strata(tallies: Tallies, least: int = LEAST_IN_STRATUM) -> Check:
+    """Every stratum has at least `least` labelled items; below, combined intervals get unreliable."""
+    small: list[Tally] = [t for t in tallies.strata if t.n_labelled < least]
+    smallest = min((t.n_labelled for t in tallies.strata), default=0)
+    if not small:
+        text = f"the smallest stratum has {smallest} labelled items"
+        return Check("small_strata", passed=True, statistic=smallest, p_value=None, message=text)
+    text = f"fewer than {least} labelled items in " + "; ".join(f"{where(t)} ({t.n_labelled})" for t in small)
+    return Check("small_strata", passed=False, statistic=smallest, p_value=None, message=text)

@@ -1,0 +1,236 @@
+"""Which of two models is better on the same items, from as few answers as possible.
+
+D = A_a − A_b. Where two models predict the same option their difference is 0 whatever the truth, so
+agreeing items need no question: only the disagreements are worth an expert's time. Every method
+returns one frozen `Comparison`; a difference that is not significant is a tie, and is shown as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import bdtr, stdtr
+
+from harness.errors import EstimateError
+from harness.estimate.core.binomial import z_value
+from harness.estimate.core.validation import check_count, check_level
+from harness.estimate.routed.crossfit import informed
+from harness.estimate.routed.doubly_robust import pseudo_outcomes
+from harness.estimate.routed.means import ASSUMPTIONS as ROUTED
+from harness.estimate.routed.means import t_quantile
+from harness.estimate.routed.routed_sample import Routed, check_predicted, difference_target
+from harness.estimate.routed.sequential_resolution import ASSUMPTIONS as RESOLVED
+from harness.estimate.routed.sequential_resolution import UNKNOWN
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+TIE = "tie"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The difference in accuracy of two models on the same items.
+
+    Attributes
+    ----------
+    first, second
+        Names of the models.
+    difference
+        Accuracy of the first minus that of the second, not clipped.
+    low, high
+        Interval of confidence `level` within [−1, 1].
+    p_value
+        Of "no difference", two-sided, after `adjusted`.
+    level
+        Confidence level; a tie is declared unless p_value ≤ 1 − level.
+    method
+        ``"paired"``, ``"sign"``, ``"mcnemar"``, ``"max-z"``.
+    items, questions
+        Items compared and questions used for it (answers).
+    adjusted
+        For how many comparisons at once p and interval were widened, and how: ``"none"``, ``"holm"``…
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    level: float
+    method: str
+    items: int
+    questions: int
+    adjusted: str = "none"
+    assumptions: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Name of the better model, or ``"tie"`` where the data do not tell them apart."""
+        if self.p_value > 1 - self.level or self.difference == 0:
+            return TIE
+        return self.first if self.difference > 0 else self.second
+
+    def __str__(self) -> str:
+        """``a − b: +0.052 [+0.011, +0.093], p = 0.013 → a · mcnemar · 812 items, 240 questions``."""
+        verdict = "tie" if self.verdict == TIE else f"{self.verdict} is better"
+        return (
+            f"{self.first} − {self.second}: {self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}], "
+            f"p = {self.p_value:.2g} → {verdict} · {self.method} · {self.items} items, "
+            f"{self.questions} questions"
+        )
+
+
+def paired_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    data: Routed,
+    *,
+    level: float = 0.95,
+    names: tuple[str, str] = ("a", "b"),
+) -> Comparison:
+    """Difference by equation (G) with c_k = 1{k = ŷ_a} − 1{k = ŷ_b}, one g per item, Student's t.
+
+    The pool holds *all* items both models answered. Agreeing items have c = 0 and g = 0, asked or
+    not, so disagreement-only routing (propensities 0 on agreeing items) is this same function, and
+    gets its efficiency from spending every answer where c ≠ 0. A flat posterior is cross-fitted.
+
+    Parameters
+    ----------
+    first, second
+        Shape (N,), −1 for unreadable.
+    data
+        Propensities and answers of the pool.
+
+    Raises
+    ------
+    EstimateError
+        If there are fewer than 2 items.
+    NotIdentified
+        If a disagreeing item could not be asked about one of the two options while c differs there.
+    """
+    check_level(level)
+    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    for predicted in (a, b):
+        check_predicted(predicted, data)
+    if len(a) < 2:
+        raise EstimateError(f"a variance needs at least 2 items, there are {len(a)}")
+    data = informed(np.stack([a, b], axis=1), data)
+    g = pseudo_outcomes(difference_target(a, b, data.propensities.shape[1]), data)
+    value, se = float(g.mean()), float(g.std(ddof=1) / np.sqrt(len(g)))
+    df = max(1, int((a != b)[np.unique(data.item)].sum()) - 1)
+    half = t_quantile(level, df) * se
+    p_value = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else 1.0
+    low, high = max(-1.0, value - half), min(1.0, value + half)
+    flags = () if se > 0 else ("zero_variance",)
+    return Comparison(
+        *names, value, low, high, p_value, level, "paired", len(g), len(data.answer), "none", ROUTED, flags
+    )
+
+
+def sign_test(
+    first: ArrayLike,
+    second: ArrayLike,
+    refuted: ArrayLike,
+    K: int,
+    *,
+    level: float = 0.95,
+    names: tuple[str, str] = ("a", "b"),
+) -> Comparison:
+    """Difference from complementary labels alone: D̂ = (K − 1)(n_10 − n_01)/n_c.
+
+    n_10 counts labels "not k" that refute only the second model (ŷ_b = k ≠ ŷ_a), n_01 only the
+    first. Var = (K−1)²[p_10 + p_01 − (p_10 − p_01)²]/n_c; p-value by the exact sign test on
+    n_10 + n_01; interval by `adjusted_difference` times K − 1. Derivation: A_comp = 1 − (K−1)(1−q̂)
+    of either model on the same labels, subtracted.
+
+    Parameters
+    ----------
+    first, second, refuted
+        Shape (n_c,): predictions (−1 unreadable) and the option the label rules out, on items whose
+        asked option was drawn uniformly. An unreadable prediction is never refuted and yet wrong,
+        which this test cannot see: it is refused.
+    """
+    check_level(level)
+    a, b, k = (np.asarray(x, dtype=np.int64) for x in (first, second, refuted))
+    if len(k) == 0:
+        raise EstimateError("the sign test needs at least 1 complementary label, there are 0")
+    for name, values, least in (("first", a, 0), ("second", b, 0), ("refuted", k, 0)):
+        for row in np.flatnonzero((values < least) | (values >= K)):
+            raise EstimateError(f"{name}[{row}] must lie in {least}..{K - 1}, is {values[row]}")
+    only_b, only_a = int(((b == k) & (a != k)).sum()), int(((a == k) & (b != k)).sum())
+    low, high = adjusted_difference(only_b, only_a, len(k), level)
+    low, high = max(-1.0, (K - 1) * low), min(1.0, (K - 1) * high)
+    value = (K - 1) * (only_b - only_a) / len(k)
+    p_value = sign_p_value(only_b, only_a)
+    flags = () if -1 <= value <= 1 else ("out_of_range",)
+    return Comparison(*names, value, low, high, p_value, level, "sign", len(k), len(k), "none", ROUTED, flags)
+
+
+def mcnemar(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    questions: int,
+    level: float = 0.95,
+    names: tuple[str, str] = ("a", "b"),
+) -> Comparison:
+    """McNemar's exact test on items whose correctness is known for both models.
+
+    ``first`` and ``second``, shape (N,), hold 1, 0 and `UNKNOWN`. With n_10 items only the first has
+    right and n_01 only the second, D̂ = (n_10 − n_01)/N and, given their sum, n_10 is
+    Binomial(n_10 + n_01, ½) if there is no difference (McNemar 1947, Psychometrika 12). Agreeing
+    items (same option predicted) enter as any equal pair, without ever having been asked.
+
+    Items that are unknown for a model are flagged and left out of D̂, but not of its uncertainty:
+    which items stay unknown depends on the truth (see `resolve.resolved_accuracy`), so interval and
+    p-value hold for whatever each of them may be.
+    """
+    check_level(level)
+    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    if a.shape != b.shape:
+        raise EstimateError(f"first and second differ in length: {len(a)}, {len(b)}")
+    for name, values in (("first", a), ("second", b)):
+        for row in np.flatnonzero((values < UNKNOWN) | (values > 1)):
+            raise EstimateError(f"{name}[{row}] must be 0, 1 or -1 (unknown), is {values[row]}")
+    known = (a != UNKNOWN) & (b != UNKNOWN)
+    n = int(known.sum())
+    if n == 0:
+        raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
+    n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
+    flags = () if n == len(a) else (f"unresolved: {len(a) - n}",)
+    # An unknown item can count for the first model unless that is wrong or the second right.
+    for_first = int((~known & (a != 0) & (b != 1)).sum())
+    for_second = int((~known & (b != 0) & (a != 1)).sum())
+    low, _ = adjusted_difference(n_10, n_01 + for_second, len(a), level)
+    _, high = adjusted_difference(n_10 + for_first, n_01, len(a), level)
+    lead = n_10 - n_01
+    against = for_second if lead > 0 else for_first
+    more, less = max(n_10, n_01), min(n_10, n_01) + against
+    value, p_value = lead / n, 1.0 if less >= more else sign_p_value(more, less)
+    return Comparison(
+        *names, value, low, high, p_value, level, "mcnemar", n, questions, "none", RESOLVED, flags
+    )
+
+
+def sign_p_value(n_10: int, n_01: int) -> float:
+    """Two-sided exact P(|X − m/2| ≥ |n_10 − m/2|), X ~ Binomial(m, ½), m = n_10 + n_01; 1 at m = 0."""
+    check_count("n_10", n_10)
+    check_count("n_01", n_01)
+    m = n_10 + n_01
+    return 1.0 if m == 0 else min(1.0, 2 * float(bdtr(min(n_10, n_01), m, 0.5)))
+
+
+def adjusted_difference(n_10: int, n_01: int, n: int, level: float) -> tuple[float, float]:
+    """Interval for p_10 − p_01 of paired proportions: one pseudo-pair of each discordant kind added.
+
+    With p̃ = (n_ij + 1)/(n + 2): p̃_10 − p̃_01 ± z √[(p̃_10 + p̃_01 − (p̃_10 − p̃_01)²)/(n + 2)]
+    (Bonett & Price 2012, J. Educ. Behav. Stat. 37). Never of width 0.
+    """
+    p, q = (n_10 + 1) / (n + 2), (n_01 + 1) / (n + 2)
+    half = z_value(level) * float(np.sqrt((p + q - (p - q) ** 2) / (n + 2)))
+    return max(-1.0, p - q - half), min(1.0, p - q + half)

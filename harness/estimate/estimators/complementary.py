@@ -1,0 +1,125 @@
+"""The complementary estimator: accuracy from refused options alone, and what it costs.
+
+Source: "Scalable Oversight via Partitioned Human Supervision", Eq. 2–5.
+"""
+
+from __future__ import annotations
+
+import math
+
+from harness.errors import EstimateError
+from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.validation import check_options, check_positive, check_successes
+
+
+def complementary(K: float, S_c: int, n_c: int) -> float:
+    """Return A_comp = (K − 1) q̂ − (K − 2) with q̂ = S_c/n_c (Eq. 2), unbiased for A.
+
+    Parameters
+    ----------
+    K
+        Options, ≥ 2; the effective K' = 1 + (K − 1)/m where m options were refused on each item.
+    S_c
+        No-answers on an option other than the predicted one ("weakly correct"), 0 ≤ S_c ≤ n_c.
+    n_c
+        No-answers, ≥ 1.
+
+    Returns
+    -------
+    float
+        In [−(K − 2), 1]. It is *not* clipped: that would make it biased. For K = 4 the paper says
+        q̂ ≥ 2/3; that holds for q, while q̂ can be anything in [0, 1].
+
+    Notes
+    -----
+    Valid if the refused option is uniform over the K − 1 wrong ones (Eq. 1) and independent of the
+    prediction given the truth. K = 2 is allowed, A_comp = q̂. Immune to false yes, biased by
+    missed yes. The items must be disjoint from those of an ordinary set it is compared with: if
+    each item gives all its K − 1 refused options, A_comp is identically A_ord on the same items.
+
+    Raises
+    ------
+    EstimateError
+        If n_c = 0, K < 2, or the counts are impossible.
+    """
+    check_options(K)
+    check_successes("S_c", S_c, "n_c", n_c)
+    check_positive("n_c", n_c, "the complementary estimator")
+    return (K - 1) * (S_c / n_c) - (K - 2)
+
+
+def complementary_variance(K: float, A: float, n_c: int) -> float:
+    """Var(A_comp) = (A + K − 2)(1 − A)/n_c (Eq. 3), which is (K − 1)² q(1 − q)/n_c.
+
+    Parameters
+    ----------
+    K
+        Options, ≥ 2.
+    A
+        Accuracy, in [−(K − 2), 1]; an unclipped A_comp gives the plug-in variance of the paper.
+    n_c
+        No-answers, ≥ 1.
+
+    Raises
+    ------
+    EstimateError
+        If A lies outside its range or n_c < 1.
+    """
+    check_options(K)
+    check_positive("n_c", n_c, "a variance")
+    if not 2 - K <= A <= 1:
+        raise EstimateError(f"A must lie in [{2 - K}, 1] for K = {K}, is {A!r}")
+    return (A + K - 2) * (1 - A) / n_c
+
+
+def variance_ratio(K: float, A: float, n_o: int, n_c: int) -> float:
+    """Var(A_comp)/Var(A_ord) = (A + K − 2) n_o/(A n_c) (Eq. 4), for 0 < A ≤ 1.
+
+    Raises
+    ------
+    EstimateError
+        If A lies outside (0, 1] or a sample is empty.
+    """
+    check_options(K)
+    check_positive("n_o", n_o, "a variance ratio")
+    check_positive("n_c", n_c, "a variance ratio")
+    return _penalty(K, A) * n_o / n_c
+
+
+def matching_sample_size(K: float, A: float, n_o: int) -> float:
+    """n_c = (1 + (K − 2)/A) n_o no-answers are worth n_o ordinary labels (Eq. 5).
+
+    Not rounded; the paper's "Comp-Var" rows use the nearest whole number.
+
+    Raises
+    ------
+    EstimateError
+        If A lies outside (0, 1] or n_o < 1.
+    """
+    check_options(K)
+    check_positive("n_o", n_o, "a matching sample size")
+    return _penalty(K, A) * n_o
+
+
+def moment_weights(groups: tuple[Component, ...]) -> tuple[float, ...]:
+    """Weights w_j ∝ n_j/(K_j − 1), summing to 1, with Σ w_j A_comp,j unbiased and fixed in advance.
+
+    The estimate they give solves Σ S_j = Σ n_j q_j(A), so that one group gives Eq. 2 back. Needed
+    where items have different numbers of refused options.
+
+    Raises
+    ------
+    EstimateError
+        If all groups are empty.
+    """
+    raw = [g.n / (g.K - 1) for g in groups]
+    total = math.fsum(raw)
+    if not total > 0:
+        raise EstimateError("n_c must be at least 1 for the complementary estimator, is 0")
+    return tuple(r / total for r in raw)
+
+
+def _penalty(K: float, A: float) -> float:
+    if not 0 < A <= 1:
+        raise EstimateError(f"A must lie in (0, 1] for a comparison of variances, is {A!r}")
+    return (A + K - 2) / A

@@ -1,0 +1,229 @@
+"""Experts who err: rates from gold items, corrected estimates, and refusal where data cannot tell.
+
+An expert says yes to a true option with probability s (sensitivity) and no to a false one with
+probability t (specificity), J = s + t − 1. About a predicted option (hit) and another (miss):
+
+    α = P(yes | hit)  = A s + (1 − A)(1 − t)
+    β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
+
+Uniform data give the two moments α, β for the three unknowns A, s, t: they do not identify A. Known
+rates (gold items), or one kind of error known to be absent, do. Two experts per question do too
+(`harness.estimate.estimators.hui_walter`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.core.binomial import clopper_pearson, z_value
+from harness.estimate.core.validation import check_level, check_positive, check_successes
+from harness.estimate.routed.crossfit import informed
+from harness.estimate.routed.doubly_robust import question_weights
+from harness.estimate.routed.routed_sample import FloatArray, Routed, accuracy_target
+from harness.types.records import Counts, Estimate
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+ASSUMPTIONS = (
+    "options were drawn with the recorded propensities, before any answer to them",
+    "experts err on these items as often as on the gold items, whatever the model predicts",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldCounts:
+    """Answers to questions whose truth is known.
+
+    Attributes
+    ----------
+    yes_on_true, n_true
+        Yes-answers among the questions about the true option.
+    no_on_false, n_false
+        No-answers among the questions about a false option.
+
+    Raises
+    ------
+    EstimateError
+        If a count is negative, exceeds its total, or a total is 0.
+    """
+
+    yes_on_true: int
+    n_true: int
+    no_on_false: int
+    n_false: int
+
+    def __post_init__(self) -> None:
+        check_positive("n_true", self.n_true, "a sensitivity")
+        check_positive("n_false", self.n_false, "a specificity")
+        check_successes("yes_on_true", self.yes_on_true, "n_true", self.n_true)
+        check_successes("no_on_false", self.no_on_false, "n_false", self.n_false)
+
+    @property
+    def sensitivity(self) -> float:
+        """Estimate ŝ = yes_on_true/n_true."""
+        return self.yes_on_true / self.n_true
+
+    @property
+    def specificity(self) -> float:
+        """Estimate t̂ = no_on_false/n_false."""
+        return self.no_on_false / self.n_false
+
+
+def sensitivity_interval(gold: GoldCounts, level: float = 0.95) -> tuple[float, float]:
+    """Clopper & Pearson's exact interval for s."""
+    check_level(level)
+    return clopper_pearson(gold.yes_on_true, gold.n_true, level)
+
+
+def specificity_interval(gold: GoldCounts, level: float = 0.95) -> tuple[float, float]:
+    """Clopper & Pearson's exact interval for t."""
+    check_level(level)
+    return clopper_pearson(gold.no_on_false, gold.n_false, level)
+
+
+def youden(s: float, t: float) -> float:
+    """J = s + t − 1, in (0, 1].
+
+    Raises
+    ------
+    NotIdentified
+        If J ≤ 0: answers no better than a coin say nothing about the truth.
+    """
+    if not (0 <= s <= 1 and 0 <= t <= 1):
+        raise EstimateError(f"sensitivity and specificity must lie in [0, 1], are {s} and {t}")
+    if s + t <= 1:
+        raise NotIdentified(f"sensitivity + specificity must exceed 1, is {s + t:.4g}: answers carry nothing")
+    return s + t - 1
+
+
+def corrected_answers(answer: ArrayLike, s: float, t: float) -> FloatArray:
+    """b̃ = (b − (1 − t))/(s + t − 1): E[b̃ | y] = 1{y = k}, so b̃ may take b's place in (G).
+
+    Derivation: E[b | y = k] = s and E[b | y ≠ k] = 1 − t; solve the line through the two.
+    Values lie outside [0, 1]. Raises `NotIdentified` if s + t ≤ 1.
+    """
+    corrected: FloatArray = (np.asarray(answer, dtype=np.float64) - (1 - t)) / youden(s, t)
+    return corrected
+
+
+def corrected_mean(
+    c: FloatArray, data: Routed, gold: GoldCounts, *, level: float = 0.95, n: Counts | None = None
+) -> Estimate:
+    """Equation (G) with corrected answers, its variance including that of the gold rates.
+
+    With w_q = (c_k − C*)/π_k per question and b̃ as in `corrected_answers`,
+    Var = Var(g̃)/N + G_s² s(1−s)/n_s + G_t² t(1−t)/n_t,
+    G_s = −Σ_q w_q b̃_q/(N J), G_t = Σ_q w_q (1 − b̃_q)/(N J). For targeted routing this is
+    Â = (α̂ + t̂ − 1)/(ŝ + t̂ − 1) with Var = [α(1−α)/n + A² s(1−s)/n_s + (1−A)² t(1−t)/n_t]/J²
+    (Rogan & Gladen 1978, Am. J. Epidemiol. 107). The interval is centred on
+    rates with one answer of either kind added (Lang & Reiczigel 2014, Prev. Vet. Med. 113), and its
+    spread counts one item at each end of the answer scale, so that few gold items or answers without
+    an error are not taken for certainty.
+
+    Parameters
+    ----------
+    c, data
+        Target and answers, as for `routed_mean`; build ``data`` with ``error_free=False``.
+    gold
+        Counts from gold items, not used in ``data``.
+
+    Raises
+    ------
+    NotIdentified
+        If the rates give J ≤ 0, or positivity fails.
+    """
+    check_level(level)
+    size = len(c)
+    if size < 2:
+        raise EstimateError(f"a variance needs at least 2 items, there are {size}")
+    value, _, _ = _corrected(c, data, gold.sensitivity, gold.specificity)
+    n_s, n_t = gold.n_true + 2, gold.n_false + 2
+    s, t = (gold.yes_on_true + 1) / n_s, (gold.no_on_false + 1) / n_t
+    centre, spread, (slope_s, slope_t) = _corrected(c, data, s, t)
+    # One added item at each end of the answer scale: a sample without errors is not free of variance.
+    scale = 1 / youden(s, t)
+    sampling = (spread**2 * (size - 1) + scale**2 / 2) / (size + 1) / size
+    se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
+    floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
+    half = z_value(level) * se
+    low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
+    yes = int(data.answer.sum())
+    counts = n or Counts(ordinary=yes, complementary=len(data.answer) - yes)
+    flags = () if floor <= value <= ceiling else ("out_of_range",)
+    low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
+    return Estimate(value, low, high, se, level, "corrected", "delta", counts, ASSUMPTIONS, flags)
+
+
+def corrected_accuracy(
+    predicted: ArrayLike, data: Routed, gold: GoldCounts, *, level: float = 0.95
+) -> Estimate:
+    """Accuracy of one model from fallible experts; see `corrected_mean`. −1 counts as wrong."""
+    c = accuracy_target(predicted, data.propensities.shape[1])
+    data = informed(np.asarray(predicted, dtype=np.int64)[:, None], data)
+    return corrected_mean(c, data, gold, level=level)
+
+
+def immune_accuracy(
+    yes_hits: int, yes: int, no_hits: int, no: int, K: int, *, immune_to: str, level: float = 0.95
+) -> Estimate:
+    """Accuracy from uniform data when one kind of error is known to be absent, the other unknown.
+
+    ``immune_to="missed"`` (t = 1: no false yes): P(hit | yes) = A whatever s, so
+    A = yes_hits/yes with an exact binomial interval. ``"false_yes"`` (s = 1: no missed yes):
+    P(hit | no) = (1 − A)/(K − 1) whatever t, so A = 1 − (K − 1)·no_hits/no, with the exact interval
+    of that proportion. Derivation: with π uniform, P(hit, yes) = A s/K and P(miss, yes) = (1 − A) s/K
+    at t = 1; P(hit, no) = (1 − A) t/K and P(miss, no) = (K − 2 + A) t/K at s = 1.
+
+    Parameters
+    ----------
+    yes_hits, yes, no_hits, no
+        Yes-answers about predicted options and in all; the same for no.
+    K
+        Options, the same for all items.
+
+    Raises
+    ------
+    NotIdentified
+        If ``immune_to`` is ``"neither"``: uniform answers give two moments for A, s and t.
+    EstimateError
+        If the answers that carry the estimate are 0, or a count is impossible.
+    """
+    check_level(level)
+    if immune_to not in {"missed", "false_yes"}:
+        raise NotIdentified(
+            "uniform answers alone give P(yes | hit) and P(yes | miss), two numbers for the three unknowns "
+            "accuracy, sensitivity and specificity; add gold items, a second expert per question, or the "
+            f"knowledge that one kind of error is absent (immune_to is {immune_to!r})"
+        )
+    check_successes("yes_hits", yes_hits, "yes", yes)
+    check_successes("no_hits", no_hits, "no", no)
+    missed = immune_to == "missed"
+    x, n = (yes_hits, yes) if missed else (no_hits, no)
+    ends = clopper_pearson(x, n, level)
+    if missed:
+        value, (low, high), name = x / n, ends, "ord"
+    else:
+        value = 1 - (K - 1) * x / n
+        low, high = (max(0.0, 1 - (K - 1) * end) for end in reversed(ends))
+        name = "comp"
+    se = float(np.sqrt(x / n * (1 - x / n) / n)) * (1 if missed else K - 1)
+    known = ("experts never say yes to a false option" if missed else "experts never miss the true option",)
+    flags = () if value >= 0 else ("out_of_range",)
+    counts = Counts(ordinary=yes, complementary=no)
+    return Estimate(value, low, high, se, level, name, "clopper-pearson", counts, known, flags)
+
+
+def _corrected(c: FloatArray, data: Routed, s: float, t: float) -> tuple[float, float, tuple[float, float]]:
+    """Mean and standard deviation of g̃, and the slopes of the mean in s and t."""
+    b = corrected_answers(data.answer, s, t)
+    weight = question_weights(c, data)
+    g = (c * data.posterior).sum(axis=1)
+    g = g + np.bincount(data.item, weight * (b - data.posterior[data.item, data.asked]), minlength=len(c))
+    slope = len(c) * youden(s, t)
+    slopes = -float((weight * b).sum()) / slope, float((weight * (1 - b)).sum()) / slope
+    return float(g.mean()), float(g.std(ddof=1)), slopes

@@ -1,0 +1,110 @@
+"""The efficient estimator for answers asked with known probabilities.
+
+A target is a linear functional θ = E Σ_k c_k(x)·1{y = k} of the unknown true option y: an accuracy
+(c_k = 1{k = ŷ}), a difference of two, any utility. Options were asked about with known inclusion
+probabilities π_k(x). Per item,
+
+    g = Σ_j c_j p_j + Σ_{asked k} (c_k − C)(b_k − p_k) / π_k                             (G)
+
+with answers b_k = 1{y = k}, a working posterior p (Σ_j p_j = 1) and any C(x). Then E[g | x] = θ(x)
+for *every* p and C. Derivation: E Σ_{asked} (c_k − C)(b_k − p_k)/π_k = Σ_k (c_k − C)(P(y=k) − p_k),
+and C drops out because Σ_k (P(y=k) − p_k) = 0. Among unbiased functions of (k, b) the projection of
+the complete-data function has the least variance and is (G) with C* below, so (G) is semiparametrically
+efficient where p is the true posterior; elsewhere p costs variance, never bias.
+C = 0 is the augmented inverse-probability estimator of Robins, Rotnitzky & Zhao (1994, JASA 89);
+p = C = 0 is Horvitz & Thompson (1952, JASA 47). Uniform π with p_ŷ = A and the rest flat has exactly
+the information of the likelihood of "Scalable Oversight via Partitioned Human Supervision", Eq. 9;
+a wholly flat p costs about as much again, which `harness.estimate.routed.crossfit` mends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import NotIdentified
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from harness.estimate.routed.routed_sample import FloatArray, Routed
+
+
+def optimal_constant(
+    c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
+) -> FloatArray:
+    """C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k): the C of least variance, shape (N,).
+
+    All arguments have shape (N, K); ``valid`` marks the options of each item.
+    Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a weighted sum of squares
+    around C. An option that is never asked about (π_k = 0) must have c_k = C, which then fixes C.
+
+    Raises
+    ------
+    NotIdentified
+        If options that are never asked about differ in c: no number of such answers tells θ.
+    """
+    never = valid & (propensities <= 0)
+    high = np.where(never, c, -np.inf).max(axis=1)
+    low = np.where(never, c, np.inf).min(axis=1)
+    bad = np.flatnonzero(high - low > 1e-12)
+    if bad.size:
+        row = int(bad[0])
+        options = ", ".join(str(k) for k in np.flatnonzero(never[row]))
+        raise NotIdentified(
+            f"row {row} (and {bad.size - 1} more): the options {options} have propensity 0, but the "
+            "target tells them apart; these answers were asked for other predictions and cannot score these"
+        )
+    pi = np.where(propensities > 0, propensities, np.inf)
+    s = posterior * (1 - posterior)
+    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
+    s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
+    weight = s / pi
+    total = weight.sum(axis=1)
+    free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
+    return np.where(never.any(axis=1), high, free)
+
+
+def question_weights(c: FloatArray, data: Routed) -> FloatArray:
+    """(c_k − C*)/π_k of every answered question, shape (n,): how g depends on the answer."""
+    constant = optimal_constant(c, data.propensities, data.posterior, data.valid)
+    gap: FloatArray = c[data.item, data.asked] - constant[data.item]
+    return gap / data.propensities[data.item, data.asked]
+
+
+def pseudo_outcomes(c: FloatArray, data: Routed) -> FloatArray:
+    """Per-item g of equation (G) with C*, shape (N,); its mean estimates θ without bias.
+
+    Items that were not drawn (``sampled``), or need no question because c is constant, have g = Σ c_j p_j.
+    """
+    prior = data.posterior[data.item, data.asked]
+    correction = question_weights(c, data) * (data.answer - prior)
+    g: FloatArray = (c * data.posterior).sum(axis=1)
+    return g + np.bincount(data.item, correction, minlength=len(c))
+
+
+def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
+    """Var(g | x) = Σ_k (c_k − C*)² s_k/π_k of one question per item, shape (N,); for planning.
+
+    For an accuracy this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` as
+    `optimal_constant` does.
+    """
+    constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
+    pi = np.where(propensities > 0, propensities, np.inf)
+    variance: FloatArray = ((c - constant[:, None]) ** 2 * posterior * (1 - posterior) / pi).sum(axis=1)
+    return variance
+
+
+def pseudo_outcome_bounds(c: FloatArray, data: Routed) -> tuple[float, float]:
+    """Smallest and largest g that one question per item can give, over all options and answers.
+
+    What the betting confidence sequence needs; a function of the design alone, not of the answers.
+    """
+    constant = optimal_constant(c, data.propensities, data.posterior, data.valid)
+    base = (c * data.posterior).sum(axis=1)
+    can = data.valid & (data.propensities > 0)
+    weight = np.where(can, (c - constant[:, None]) / np.where(can, data.propensities, 1.0), 0.0)
+    ends = np.stack([base[:, None] + weight * (b - data.posterior) for b in (0.0, 1.0)])
+    ends = np.where(can, ends, base[:, None])
+    return float(ends.min()), float(ends.max())

@@ -1,0 +1,149 @@
+"""Labels and predictions as stored become what routed and sequential estimates are computed from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.estimate.routed.routed_sample import Routed
+from harness.estimate.routed.sequential_resolution import UNKNOWN, correctness
+from harness.seeding import derive_seed
+from harness.types.records import LabelKind, PredictionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from harness.types.records import Label, Prediction
+
+    IntArray = NDArray[np.int64]
+
+
+def routed_pool(
+    labels: Sequence[Label],
+    predictions: Sequence[Sequence[Prediction]],
+    asked: Collection[str],
+    *,
+    error_free: bool = True,
+) -> tuple[Routed, IntArray]:
+    """Make the pool of items for equation (G), and every model's predictions on it.
+
+    Parameters
+    ----------
+    labels
+        What experts said; an item with an abstention is left out.
+    predictions
+        One sequence per model; items where one of them failed are left out.
+    asked
+        Ids of the items that have a question, answered or not. An item without one stays in the
+        pool with propensities 0: it was passed over on purpose, and contributes only where that is
+        allowed (an unreadable prediction, two models that agree). While answers are missing, as
+        large a share of the items passed over is left out (by a hash of their ids), so that the
+        pool is a random sample of the items all the same.
+    error_free
+        As in `Routed`.
+
+    Returns
+    -------
+    Routed, array
+        The pool of N items and the predicted options, shape (N, models), −1 for unreadable.
+
+    Raises
+    ------
+    EstimateError
+        If no answered item is left.
+    """
+    by_model = [_options(rows) for rows in predictions]
+    silent = {label.item_id for label in labels if label.kind is LabelKind.ABSTAINED}
+    said = [x for x in labels if x.item_id not in silent and all(x.item_id in m for m in by_model)]
+    if not said:
+        raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
+    answered = dict.fromkeys(label.item_id for label in said)
+    everywhere = [i for i in by_model[0] if all(i in m for m in by_model)]
+    passed_over = sorted((i for i in everywhere if i not in asked), key=lambda i: derive_seed(0, "pool", i))
+    put = sum(i in asked for i in everywhere)
+    passed_over = passed_over[: round(len(passed_over) * len(answered) / put)]
+    rows = {item: row for row, item in enumerate((*answered, *passed_over))}
+    width = max(label.n_options for label in said)
+    propensities = np.zeros((len(rows), width))
+    n_options = np.full(len(rows), width)
+    for label in said:
+        pi = label.propensities or (label.propensity,) * label.n_options
+        propensities[rows[label.item_id], : len(pi)] = pi
+        n_options[rows[label.item_id]] = label.n_options
+    data = Routed(
+        item=np.array([rows[label.item_id] for label in said]),
+        asked=np.array([label.option for label in said]),
+        answer=np.array([float(label.kind is LabelKind.ORDINARY) for label in said]),
+        propensities=propensities,
+        n_options=n_options,
+        error_free=error_free,
+    )
+    return data, np.array([[m[item] for m in by_model] for item in rows], dtype=np.int64)
+
+
+def resolved_correctness(
+    labels: Sequence[Label],
+    predictions: Sequence[Sequence[Prediction]],
+    asked: Collection[str],
+    *,
+    on_differences: bool = False,
+) -> IntArray:
+    """Exact correctness of every model on every item of a sequential study, shape (N, models).
+
+    1 right, 0 wrong, −1 not known because an expert abstained.
+
+    Parameters
+    ----------
+    asked
+        Ids of the items that have a question. An item without one is wrong where no prediction is
+        readable (nothing had to be asked), else it is not part of the study.
+    on_differences
+        Take an item that is not resolved as known where all models predict the same: a comparison
+        counts only the difference, which is 0 there.
+
+    Raises
+    ------
+    EstimateError
+        If an item is not resolved for another reason: its questions are open, and items resolved
+        early are no random sample.
+    """
+    by_model = [_options(rows) for rows in predictions]
+    answers: dict[str, dict[int, bool]] = {}
+    n_options = {label.item_id: label.n_options for label in labels}
+    silent = {label.item_id for label in labels if label.kind is LabelKind.ABSTAINED}
+    for label in labels:
+        if label.kind is not LabelKind.ABSTAINED:
+            answers.setdefault(label.item_id, {})[label.option] = label.kind is LabelKind.ORDINARY
+    table, waiting = [], []
+    for item in by_model[0]:
+        if not all(item in m for m in by_model):
+            continue
+        predicted = [m[item] for m in by_model]
+        if item not in asked and max(predicted) >= 0:
+            continue
+        row = correctness(predicted, answers.get(item, {}), n_options.get(item, 2))
+        if UNKNOWN in row and on_differences and len(set(predicted)) == 1:
+            row = np.zeros_like(row)
+        if UNKNOWN in row and item not in silent:
+            waiting.append(item)
+        table.append(row)
+    if waiting or not table:
+        example = f", such as {waiting[0]!r}," if waiting else ""
+        raise EstimateError(
+            f"{len(waiting)} of {len(table)} items{example} are not resolved yet: ask their next question "
+            "(oversight label route) before estimating"
+        )
+    return np.array(table, dtype=np.int64)
+
+
+def _options(predictions: Sequence[Prediction]) -> Mapping[str, int]:
+    """Item id → option, −1 for unreadable; failed ones are left out."""
+    return {
+        p.item_id: -1 if p.option is None else p.option
+        for p in predictions
+        if p.status is not PredictionStatus.FAILED
+    }

@@ -1,0 +1,182 @@
+"""Sequential resolution: ask until every model's answer to the item is known right or wrong.
+
+Ask about the predicted options of an item by decreasing posterior until one is confirmed or all are
+refuted. After that the correctness of every model on the item is known exactly, whatever the
+posterior: estimates are those of ordinary labels (binomial, McNemar) with no propensities. The
+posterior only sets the order, hence the cost. One yes settles all models, because exactly one
+option is true; and when all options but one are refuted, the last is true without a question.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import EstimateError
+from harness.estimate.core.binomial import clopper_pearson
+from harness.estimate.core.validation import check_level
+from harness.estimate.routed.propensities import predicted_counts
+from harness.estimate.routed.routed_sample import FloatArray, IntArray
+from harness.types.records import Counts, Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+BoolArray = NDArray[np.bool_]
+
+UNKNOWN = -1
+"""In a correctness matrix: the expert of a predicted option did not say."""
+
+ASSUMPTIONS = (
+    "each item's predicted options were asked about until one was confirmed or all refuted",
+    "experts answer without error",
+)
+
+
+def next_option(
+    predicted: Sequence[int],
+    posterior: Sequence[float] | FloatArray,
+    answers: Mapping[int, bool],
+    abstained: Collection[int] = (),
+) -> int | None:
+    """One step of the sequence for one item: the option to ask about, or None if nothing is left.
+
+    Parameters
+    ----------
+    predicted
+        Every model's option, −1 for unreadable.
+    posterior
+        Length K; ties are broken by the number of models, then by the lower option.
+    answers
+        Option → yes (True) or no (False), so far.
+    abstained
+        Options whose expert did not say; they are not asked about again.
+
+    Raises
+    ------
+    EstimateError
+        If an option lies outside 0..K−1 or two options were confirmed.
+    """
+    K = len(posterior)
+    for option in (*answers, *(p for p in predicted if p != -1)):
+        if not 0 <= option < K:
+            raise EstimateError(f"option must lie in 0..{K - 1}, is {option}")
+    if true_option(answers, K) is not None:
+        return None
+    open_options = {p for p in predicted if p != -1} - set(answers) - set(abstained)
+    return min(open_options, key=lambda k: (-posterior[k], -predicted.count(k), k), default=None)
+
+
+def true_option(answers: Mapping[int, bool], K: int) -> int | None:
+    """The true option if the answers tell: the confirmed one, or the only one not refuted.
+
+    Raises
+    ------
+    EstimateError
+        If two options were confirmed, or all K refuted: an expert erred.
+    """
+    confirmed = [k for k, yes in answers.items() if yes]
+    if len(confirmed) > 1:
+        raise EstimateError(f"exactly one option is true, but {sorted(confirmed)} were all confirmed")
+    if confirmed:
+        return confirmed[0]
+    left = set(range(K)) - set(answers)
+    if not left:
+        raise EstimateError(f"exactly one option is true, but all {K} were refuted")
+    return left.pop() if len(left) == 1 else None
+
+
+def correctness(predicted: Sequence[int], answers: Mapping[int, bool], K: int) -> IntArray:
+    """Every model's 1 (right), 0 (wrong) or `UNKNOWN` on one item, shape (M,).
+
+    A model is wrong if its option was refuted, another was confirmed, or it named none.
+    """
+    truth = true_option(answers, K)
+    if truth is not None:
+        return np.array([int(p == truth) for p in predicted], dtype=np.int64)
+    known = [0 if p == -1 or p in answers else UNKNOWN for p in predicted]
+    return np.array(known, dtype=np.int64)
+
+
+def asking_order(predicted: ArrayLike, posterior: FloatArray) -> IntArray:
+    """Options in the order they would be asked about, shape (N, K), −1 after the predicted ones."""
+    counts = predicted_counts(predicted, posterior.shape[1])
+    key = np.where(counts > 0, posterior + 1e-9 * counts, -1.0)
+    order = np.argsort(-key, axis=1, kind="stable")
+    ordered: IntArray = np.where(np.take_along_axis(counts, order, axis=1) > 0, order, -1)
+    return ordered
+
+
+def expected_questions(
+    predicted: ArrayLike, posterior: FloatArray, n_options: ArrayLike | None = None
+) -> FloatArray:
+    """E[T] = Σ_j (1 − Σ_{i<j} p_(i)): questions to resolve each item, if p is right; shape (N,).
+
+    The j-th predicted option is asked about unless an earlier one was confirmed; the K-th is never
+    asked about, being known by elimination.
+    """
+    order = asking_order(predicted, posterior)
+    p = np.where(order >= 0, np.take_along_axis(posterior, np.maximum(order, 0), axis=1), 0.0)
+    still_open = 1 - np.cumsum(p, axis=1) + p
+    width = posterior.shape[1]
+    k = np.broadcast_to(np.asarray(width if n_options is None else n_options), len(order))
+    asked = (order >= 0) & (np.arange(width) < k[:, None] - 1)
+    cost: FloatArray = np.where(asked, np.clip(still_open, 0, 1), 0.0).sum(axis=1)
+    return cost
+
+
+def questions_asked(
+    predicted: ArrayLike, posterior: FloatArray, truth: ArrayLike, n_options: ArrayLike | None = None
+) -> IntArray:
+    """How many questions each item takes when the truth is known; shape (N,). For simulations."""
+    order = asking_order(predicted, posterior)
+    hit = order == np.asarray(truth, dtype=np.int64)[:, None]
+    width = posterior.shape[1]
+    k = np.broadcast_to(np.asarray(width if n_options is None else n_options), len(order))
+    before = (np.cumsum(hit, axis=1) - hit) == 0
+    asked: IntArray = ((order >= 0) & before & (np.arange(width) < k[:, None] - 1)).sum(axis=1)
+    return asked
+
+
+def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: int = 0) -> Estimate:
+    """Accuracy of one model from its exact correctness, with Clopper & Pearson's exact interval.
+
+    Unknown items (an expert abstained) cannot just be left out, however blindly experts abstain: an
+    item whose other predicted option is confirmed gets known all the same, and known wrong. So the
+    lower end takes all of them as wrong and the upper end all as right; the value is that of the
+    known items, and the flags say how far the unknown ones could move it.
+
+    Parameters
+    ----------
+    correct
+        Shape (N,) of 1, 0 and `UNKNOWN`.
+
+    Raises
+    ------
+    EstimateError
+        If another value occurs or no item is resolved.
+    """
+    check_level(level)
+    z = np.asarray(correct, dtype=np.int64)
+    for row in np.flatnonzero((z < UNKNOWN) | (z > 1)):
+        raise EstimateError(f"correct[{row}] must be 0, 1 or -1 (unknown), is {z[row]}")
+    unknown = int((z == UNKNOWN).sum())
+    right, n = int((z == 1).sum()), len(z) - unknown
+    if n == 0:
+        raise EstimateError("an accuracy needs at least 1 resolved item, there are 0")
+    value = right / n
+    low, _ = clopper_pearson(right, len(z), level)
+    _, high = clopper_pearson(right + unknown, len(z), level)
+    interval = "clopper-pearson" + ("+worst-case" if unknown else "")
+    flags: tuple[str, ...] = ()
+    if unknown:
+        flags = (
+            f"unresolved: {unknown}, value within [{right / len(z):.4f}, {(right + unknown) / len(z):.4f}]",
+        )
+    counts = Counts(ordinary=right, complementary=n - right, abstained=unknown, unreadable=unreadable)
+    se = float(np.sqrt(value * (1 - value) / n))
+    return Estimate(value, low, high, se, level, "resolved", interval, counts, ASSUMPTIONS, flags)

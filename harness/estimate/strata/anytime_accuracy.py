@@ -1,0 +1,100 @@
+"""A model's accuracy while answers still come in: an interval that may be looked at any time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from harness.errors import EstimateError
+from harness.estimate.core.validation import check_level
+from harness.estimate.data.tallies import Tally, tally
+from harness.estimate.intervals.anytime import likelihood_sequence
+from harness.types.records import Counts, Estimate, PredictionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harness.types.records import Label, Prediction
+
+ASSUMPTIONS = (
+    "options were asked about without a look at the truth",
+    "experts answer without error",
+    "how fast an expert answers does not depend on the truth",
+    "items have as many options, and predictions are as often readable, as among all predictions",
+)
+
+
+def running_accuracy(
+    predictions: Sequence[Prediction],
+    labels: Sequence[Label],
+    *,
+    level: float = 0.95,
+    n_options: Mapping[str, int] | None = None,
+) -> Estimate:
+    """Accuracy with a confidence sequence (`anytime.likelihood_sequence`), valid at all looks at once.
+
+    A = Σ_K W_K ρ_K A_K: the share W_K of items with K options and the readable share ρ_K among them
+    are those of *all* predictions, which are known before any answer and do not change from look to
+    look; a sequence is needed for A_K, the accuracy on readable ones, alone. With H values of K each
+    gets the level 1 − (1 − level)/H, so that by the union bound all hold jointly.
+
+    Parameters
+    ----------
+    predictions
+        One per item of the study, labelled or not; unreadable ones are wrong, failed ones left out.
+    labels
+        So many of each expert's as make options equally likely to have been asked; a fast expert's
+        surplus must be left out (see `protocols.collect.label_studio.watch`).
+    n_options
+        K of every predicted item, by id; by default all have the K of the labels.
+
+    Raises
+    ------
+    EstimateError
+        If no label is on a readable prediction of some K, K varies and `n_options` is not given, or
+        labels contradict each other.
+    """
+    check_level(level)
+    tallies = tally(predictions, labels)
+    groups = {t.K: t for t in tallies.strata}
+    shares = _readable_shares(predictions, groups, n_options)
+    missing = [K for K in shares if not (K in groups and groups[K].n_readable)]
+    if missing or not shares:
+        raise EstimateError(
+            f"a running estimate needs an answer on a readable prediction of every K; there is none for "
+            f"K = {', '.join(map(str, missing)) or '?'}"
+        )
+    parts = [
+        (share, _sequence(groups[K], 1 - (1 - level) / len(groups))) for K, share in shares.items() if share
+    ]
+    counts = Counts(
+        ordinary=sum(t.n_yes for t in tallies.strata),
+        complementary=sum(t.n_no for t in tallies.strata),
+        abstained=sum(t.n_abstained for t in tallies.strata),
+        unreadable=sum(t.n_unreadable for t in tallies.strata),
+        failed=sum(t.n_failed for t in tallies.strata),
+        unlabelled=tallies.n_unlabelled,
+    )
+    value, low, high = (
+        sum(share * getattr(part, end) for share, part in parts) for end in ("value", "low", "high")
+    )
+    return Estimate(value, low, high, None, level, "ml", "anytime", counts, ASSUMPTIONS)
+
+
+def _readable_shares(
+    predictions: Sequence[Prediction], groups: Mapping[int, Tally], n_options: Mapping[str, int] | None
+) -> dict[int, float]:
+    """W_K ρ_K of every K."""
+    if n_options is None and len(groups) > 1:
+        raise EstimateError(f"n_options must be given where K varies; labels have K = {sorted(groups)}")
+    only = next(iter(groups), 0)
+    asked = [p for p in predictions if p.status is not PredictionStatus.FAILED]
+    readable = Counter(n_options[p.item_id] if n_options else only for p in asked if p.option is not None)
+    return {K: n / len(asked) for K, n in sorted(readable.items())}
+
+
+def _sequence(t: Tally, level: float) -> Estimate:
+    errors = t.hits.n - t.hits.S + sum(m.n - m.S for m in t.misses)
+    return likelihood_sequence(
+        t.hits.S, errors, [m.S for m in t.misses], [m.K for m in t.misses], level=level
+    )

@@ -1,0 +1,120 @@
+"""An item becomes the text that is sent to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import ConfigError
+from harness.llm.answers.option_letters import Asked, letters
+from harness.llm.models.requests import Message, Request
+
+if TYPE_CHECKING:
+    from harness.config.models import RunSpec
+    from harness.types.records import Item
+
+DEFAULT_TEMPLATE = """\
+Answer the following multiple-choice question.
+
+$text
+
+$options
+
+Think as long as you need to, then end with a line that holds only:
+### X
+where X is one of $letters.
+"""
+
+
+def check_template(template: str) -> str:
+    """Return the template if it can be filled in.
+
+    Raises
+    ------
+    ConfigError
+        If it does not contain ``$text`` or has an unknown field; ``$$`` writes a dollar sign.
+    """
+    parsed = Template(template)
+    fields = set(parsed.get_identifiers()) if parsed.is_valid() else None
+    if fields is None:
+        raise ConfigError("prompt template: a $ stands alone; write $$ for a dollar sign")
+    unknown = sorted(fields - set(FIELDS))
+    if unknown:
+        known = ", ".join(f"${name}" for name in FIELDS)
+        raise ConfigError(f"prompt template: unknown field ${unknown[0]}; known are {known}")
+    if "text" not in fields:
+        raise ConfigError("prompt template: $text is missing, so every prompt would be the same")
+    return template
+
+
+def render(template: str, item: Item, max_words: int | None = None) -> str:
+    """Fill a template in for one item.
+
+    ``$text`` is the item's text (its first `max_words` words), ``$options`` the lettered options
+    in display order, one a line, ``$names`` the options in display order separated by commas,
+    ``$letters`` the letters.
+    """
+    return "".join(
+        [_FILL[part](item, max_words) if is_field else part for part, is_field in _parts(template)]
+    )
+
+
+@lru_cache(maxsize=64)
+def _parts(template: str) -> tuple[tuple[str, bool], ...]:
+    """Cut a template into texts and field names once, not for every item."""
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for match in Template.pattern.finditer(template):
+        parts.append((template[end : match.start()], False))
+        field = match["named"] or match["braced"]
+        parts.append((field, True) if field else ("$", False))
+        end = match.end()
+    return (*parts, (template[end:], False))
+
+
+def _text(item: Item, max_words: int | None) -> str:
+    if max_words is not None and len(item.text.split()) > max_words:
+        return " ".join(item.text.split()[:max_words])
+    return item.text
+
+
+def _options(item: Item, _: int | None) -> str:
+    names = letters(len(item.options))
+    return "\n".join([f"({n}) {item.options[j]}" for n, j in zip(names, item.permutation, strict=True)])
+
+
+_FILL: dict[str, Callable[[Item, int | None], str]] = {
+    "text": _text,
+    "options": _options,
+    "names": lambda item, _: ", ".join(item.shown_options),
+    "letters": lambda item, _: ", ".join(letters(len(item.options))),
+}
+FIELDS = tuple(_FILL)
+
+
+def make_request(spec: RunSpec, item: Item) -> Request:
+    """Return what a run sends about an item."""
+    question = Message("user", render(spec.template, item, spec.max_words))
+    messages = (Message("system", spec.system), question) if spec.system else (question,)
+    schema = answer_schema(spec.template, item) if spec.structured else None
+    return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs)
+
+
+@lru_cache(maxsize=64)
+def asks_for(template: str) -> Asked:
+    """What is to be answered: a letter where the template shows letters, else an option's text."""
+    shown = Template(template).get_identifiers()
+    return "letter" if "options" in shown or "letters" in shown else "option"
+
+
+def answer_schema(template: str, item: Item) -> dict[str, Any]:
+    """JSON Schema of an answer: a letter where the template shows letters, else an option's text."""
+    names = letters(len(item.options)) if asks_for(template) == "letter" else item.shown_options
+    return {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": list(names)}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }

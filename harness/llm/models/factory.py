@@ -1,0 +1,52 @@
+"""What a model's settings become: an endpoint asked over HTTP or the SDK, a callable, or a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.config.models import ModelSection
+    from harness.llm.models.requests import Reply, Request
+
+
+class RunnableModel(Protocol):
+    """A `harness.llm.models.requests.Model` that can also be looked at before anything is paid for."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer one request."""
+        ...
+
+    async def check(self) -> None:
+        """Raise FatalModelError if it cannot answer at all."""
+        ...
+
+    async def close(self) -> None:
+        """Free connections."""
+        ...
+
+
+def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
+    """Make the model that settings describe, or one of `function`; what it needs is imported only here.
+
+    Raises
+    ------
+    ConfigError
+        If a key, the local server, the callable or the command is missing.
+    """
+    if function is not None or settings.python is not None:
+        from harness.llm.models.function_model import FunctionModel, load_function
+
+        return FunctionModel(function or load_function(settings.python or ""), settings.timeout)
+    if settings.command:
+        from harness.llm.models.command_model import CommandModel
+
+        return CommandModel(settings.command, settings.timeout)
+    if settings.api_version is not None:
+        from harness.llm.models.openai_model import OpenAIModel
+
+        return OpenAIModel(settings)
+    from harness.llm.models.http_model import HttpModel
+
+    return HttpModel(settings)

@@ -1,0 +1,115 @@
+"""The openai SDK, for whatever is not called by the thousand; the only module that imports it.
+
+Model lists, files and batches go through `sdk_client`; endpoints that need more than a bearer key
+(Azure's deployments) are asked through `OpenAIModel`. The plain call is `harness.llm.models.http_model`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import openai
+
+from harness.config.models import api_key
+from harness.errors import FatalModelError, Fault, TransientModelError
+from harness.llm.models.chat_completions import read_reply, request_body, status_error
+from harness.llm.models.endpoint import base_url
+from harness.llm.models.requests import Reply
+
+if TYPE_CHECKING:
+    from harness.config.models import ModelSection
+    from harness.llm.models.requests import Request
+
+
+def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
+    """Make a client of the SDK; with an `api_version`, one of Azure.
+
+    Raises
+    ------
+    ConfigError
+        If the key is not set, or the local server is wanted and not running.
+    """
+    url, key = base_url(settings), api_key(settings)
+    if settings.api_version is not None:
+        return openai.AsyncAzureOpenAI(
+            azure_endpoint=url,
+            api_key=key,
+            api_version=settings.api_version,
+            timeout=settings.timeout,
+            max_retries=0,
+        )
+    # One layer retries: harness.llm.limits.retry.
+    return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=settings.timeout, max_retries=0)
+
+
+class OpenAIModel:
+    """One model of one endpoint, asked through the SDK.
+
+    Parameters
+    ----------
+    settings
+        From study.toml; the key is read from the environment here and kept nowhere else.
+    """
+
+    def __init__(self, settings: ModelSection) -> None:
+        self._settings = settings
+        self._client = sdk_client(settings)
+
+    async def ask(self, request: Request) -> Reply:
+        """Send a request and return what came back; see `harness.llm.models.requests.Model`."""
+        body = request_body(request, self._settings)
+        with_errors = self._client.chat.completions.with_raw_response
+        try:
+            raw = await with_errors.create(**body)
+            return read_reply(raw.http_response.content)
+        except openai.OpenAIError as error:
+            found = model_error(error, self._settings)
+            if isinstance(found, Reply):
+                return found
+            raise found from error
+
+    async def check(self) -> None:
+        """Make sure that the endpoint is there and takes the key, for nothing.
+
+        Raises
+        ------
+        FatalModelError
+            If nothing answers at the address, or the key is refused.
+        """
+        try:
+            await self._client.models.list()
+        except openai.APITimeoutError:
+            return
+        except openai.APIConnectionError as error:
+            raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
+        except openai.AuthenticationError as error:
+            raise FatalModelError(str(model_error(error, self._settings))) from error
+        except openai.OpenAIError:
+            return
+
+    async def close(self) -> None:
+        """Close the connection pool."""
+        await self._client.close()
+
+
+def model_error(
+    error: openai.OpenAIError, settings: ModelSection
+) -> FatalModelError | TransientModelError | Reply:
+    """Translate an error of the SDK into one of this project."""
+    if isinstance(error, openai.APIStatusError):
+        response = error.response
+        found = status_error(response.status_code, response.content, response.headers, settings)
+        if isinstance(found, FatalModelError | TransientModelError | Reply):
+            return found
+    if isinstance(error, openai.APITimeoutError):
+        return TransientModelError(f"no answer within {settings.timeout:g} s", fault=Fault.TIMEOUT)
+    cause = error.__cause__ or error
+    return TransientModelError(f"{type(cause).__name__}: {cause}", fault=Fault.CONNECTION)
+
+
+def sdk_error(error: Exception, settings: ModelSection) -> Exception:
+    """Translate an error if it is one of the SDK; return any other as it is."""
+    if not isinstance(error, openai.OpenAIError):
+        return error
+    found = model_error(error, settings)
+    return FatalModelError("content filter") if isinstance(found, Reply) else found

@@ -1,0 +1,91 @@
+"""What a run would cost, before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.llm.answers.prompt import make_request
+from harness.llm.limits.tokens import TokenGuess
+from harness.llm.runner.features import LOGPROBS, STRUCTURED
+from harness.llm.runner.preparation import priced
+from harness.store.runs import items_by_id, left_to_ask, probe, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from harness.llm.limits.budget import PriceTable
+    from harness.llm.runner.preparation import Target
+    from harness.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What one model would still use.
+
+    Attributes
+    ----------
+    calls
+        Answers without a stored one.
+    input_tokens, output_tokens
+        Expected: from the run's stored answers where there are some, else from the length of the
+        prompts (three bytes a token, rather too many) and `max_tokens`; None without any of these.
+    usd, usd_batch
+        Their price, and that through the Batch API; None where price or output are unknown.
+    checked
+        When the prices were looked up.
+    """
+
+    name: str
+    calls: int
+    input_tokens: int
+    output_tokens: int | None
+    usd: float | None
+    usd_batch: float | None
+    checked: date | None
+
+    def __str__(self) -> str:
+        """One line for the terminal."""
+        output = "an unknown number of" if self.output_tokens is None else f"~{self.output_tokens:,}"
+        line = f"{self.name}: {self.calls:,} calls, ~{self.input_tokens:,} tokens sent, {output} received"
+        if self.usd is None:
+            what = "set max_tokens" if self.output_tokens is None else "add the model to prices.toml"
+            return f"{line}; cost unknown: {what}"
+        dated = f" (prices of {self.checked})" if self.checked else ""
+        return f"{line}; ~${self.usd:.4g}, by batch ~${self.usd_batch:.4g}{dated}"
+
+
+def forecast(
+    store: Repository, ids: Sequence[str], target: Target, prices: PriceTable, *, retry_failed: bool = False
+) -> Forecast:
+    """Count what is left to ask of a model and what that will take; sends nothing.
+
+    A feature that was not tried yet is taken to be offered.
+    """
+    target = priced(target, prices)
+    spec, settings = target.spec, target.settings
+    update = {}
+    if settings.structured != "never":
+        update["structured"] = probe(store, spec.endpoint, spec.model, STRUCTURED) is not False
+    if settings.logprobs:
+        update["logprobs"] = probe(store, spec.endpoint, spec.model, LOGPROBS) is not False
+    spec = spec.model_copy(update=update)
+    calls = sent = 0
+    guess = TokenGuess()
+    for portion in left_to_ask(store, spec.id, ids, settings.samples, retry_failed=retry_failed):
+        items = items_by_id(store, {item_id for item_id, _ in portion})
+        calls += len(portion)
+        sent += sum(guess.guess(make_request(spec, items[item_id]))[0] for item_id, _ in portion)
+    known = [u for u in usage(store, spec.id) if u.input_tokens]
+    answers = sum(u.predictions for u in known)
+    if answers:
+        sent = round(calls * sum(u.input_tokens for u in known) / answers)
+        received: int | None = round(calls * sum(u.output_tokens for u in known) / answers)
+    else:
+        received = calls * spec.max_tokens if spec.max_tokens is not None else None
+    usd = batch = None
+    if target.price is not None and received is not None:
+        usd = target.price.dollars(sent, received)
+        batch = target.price.in_batch().dollars(sent, received)
+    return Forecast(spec.name, calls, sent, received, usd, batch, prices.checked)

@@ -1,0 +1,91 @@
+"""Answers from elsewhere become predictions about the study's items."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from harness.errors import DataError
+from harness.llm.answers.parsing import Unreadable, parse_answer
+from harness.llm.runner.prediction import unread
+from harness.types.foreign import ForeignAnswer
+from harness.types.records import Item, Prediction, PredictionStatus, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def to_predictions(answers: Iterable[ForeignAnswer], items: Sequence[Item], file: object) -> list[Prediction]:
+    """Match answers with items, by id or else by text, and options by their text.
+
+    What the other program read as the answer is taken; where it read nothing, what the model wrote is
+    parsed as if it had been asked here.
+
+    Raises
+    ------
+    DataError
+        If an answer belongs to no item, or its options are not the item's.
+    """
+    by_id = {item.id: item for item in items}
+    by_text = {_fold(item.text): item for item in items}
+    found = []
+    for answer in answers:
+        item = by_id.get(answer.id) or by_text.get(_fold(answer.text))
+        if item is None:
+            raise DataError(
+                f"no item of the study has the id {answer.id!r} or this text", file=file, line=answer.line
+            )
+        found.append(_prediction(answer, item, file))
+    return found
+
+
+def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
+    shown = answer.options or item.options
+    places = _places(answer, item, file)
+    option: int | Unreadable
+    if answer.error:
+        status, reason, option = PredictionStatus.FAILED, f"import: {answer.error}", Unreadable("")
+    else:
+        option = answer.answer if isinstance(answer.answer, int) else Unreadable("none")
+        if isinstance(answer.answer, str):
+            option = parse_answer(answer.answer, shown)
+        if isinstance(option, Unreadable):
+            option = parse_answer(answer.raw, shown, cut=answer.cut)
+        status, reason = PredictionStatus.OK, ""
+        if isinstance(option, Unreadable):
+            status, reason = unread(option, cut=answer.cut)
+    readable = not isinstance(option, Unreadable)
+    return Prediction(
+        item.id,
+        places[option] if not isinstance(option, Unreadable) else None,
+        status,
+        reason,
+        answer.sample,
+        raw=answer.raw,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        seconds=answer.seconds,
+        confidence=answer.confidence if readable else None,
+        source=Source.IMPORT,
+    )
+
+
+def _places(answer: ForeignAnswer, item: Item, file: object) -> list[int]:
+    """Where the other program's options stand among the item's."""
+    if not answer.options:
+        return list(range(len(item.options)))
+    own = [_fold(option) for option in item.options]
+    if len(answer.options) != len(own):
+        raise DataError(
+            f"item {item.id!r} has {len(own)} options, here it has {len(answer.options)}",
+            file=file,
+            line=answer.line,
+        )
+    for option in answer.options:
+        if _fold(option) not in own:
+            raise DataError(f"{option!r} is no option of the item {item.id!r}", file=file, line=answer.line)
+    return [own.index(_fold(option)) for option in answer.options]
+
+
+def _fold(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip().casefold()

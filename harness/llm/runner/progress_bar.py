@@ -1,0 +1,77 @@
+"""What a person sees of a run under way: rate, cost so far, expected total, errors."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Self
+
+from harness.types.records import Prediction, PredictionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harness.llm.limits.budget import Price
+
+
+class Progress:
+    """A bar on standard error; in a log, a line every few seconds.
+
+    Parameters
+    ----------
+    total, done
+        Answers wanted, and there already.
+    what
+        Shown before the bar.
+    prices
+        By run id; None where unknown, and then no cost is shown.
+    """
+
+    def __init__(self, total: int, done: int, what: str, prices: Mapping[str, Price | None]) -> None:
+        from tqdm import tqdm
+
+        self._prices = prices
+        self._left = total - done
+        self._usd, self._asked = 0.0, 0
+        self.by_kind: Counter[str] = Counter()
+        self._bar: tqdm[Any] = tqdm(
+            total=total,
+            initial=done,
+            desc=what,
+            unit="item",
+            mininterval=0.5 if sys.stderr.isatty() else 10.0,
+            file=sys.stderr,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
+        """Take in what was stored."""
+        for run_id, prediction in rows:
+            price = self._prices[run_id]
+            if price is not None:
+                self._usd += price.dollars(prediction.input_tokens, prediction.output_tokens)
+            if prediction.status is not PredictionStatus.OK:
+                self.by_kind[prediction.kind] += 1
+        self._asked += len(rows)
+        self._bar.set_postfix_str(self._postfix(), refresh=False)
+        self._bar.update(len(rows))
+
+    def _postfix(self) -> str:
+        parts = []
+        if self._usd:
+            expected = self._usd * self._left / self._asked
+            parts.append(f"${self._usd:.4g} of ~${expected:.4g}")
+        elif None in self._prices.values():
+            parts.append("price unknown")
+        parts += [f"{count} {kind}" for kind, count in self.by_kind.most_common(3)]
+        return ", ".join(parts)
+
+
+def tell(text: str) -> None:
+    """Say something to the user beside the result."""
+    sys.stderr.write(text + "\n")

@@ -1,0 +1,166 @@
+"""Krippendorff's α: agreement beyond chance, any number of annotators, missing allowed.
+
+α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); o, n_c and δ²
+as in `coincidence`. Source: Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing
+Krippendorff's Alpha-Reliability" (2011).
+
+All ratings alike. Then D_e = 0 and α = 0/0: one cannot tell annotators who agree from annotators who
+always say the same. Implementations differ (1, nan, an error); here it is refused, `NotIdentified`.
+
+Written here because the fast published implementation is GPL, and the free ones loop over items or ratings in
+Python, fifty to a hundred times slower; ``benchmarks/alpha_speed.py`` runs them beside this one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.core.validation import check_level
+from harness.panel.agreement.coincidence import coincidences, distances
+from harness.panel.ratings.panel import FloatArray, IntArray, check_votes
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """One coefficient with its bootstrap interval.
+
+    Attributes
+    ----------
+    value
+        The coefficient; at most 1, negative below chance.
+    low, high
+        Percentile interval over resampled items; None where none was asked for.
+    level
+        Its confidence.
+    pairable
+        Ratings on items with at least two, which is what counts.
+    items
+        Items with at least two ratings.
+    flags
+        ``"degenerate_resamples: n"`` where n resamples held one class only and were left out.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    level: float
+    pairable: int
+    items: int
+    flags: tuple[str, ...] = ()
+
+
+def alpha_of_coincidences(o: FloatArray, level: str = "nominal", values: FloatArray | None = None) -> float:
+    """α from coincidences o, shape (K, K).
+
+    Raises
+    ------
+    NotIdentified
+        If all ratings are alike.
+    EstimateError
+        If the level or the values are wrong.
+    """
+    marginals = o.sum(axis=1)
+    n = float(marginals.sum())
+    delta = distances(level, marginals, values)
+    expected = float(marginals @ delta @ marginals)
+    # np.float64 sums of rationals such as 3·(1/3) leave dust where the exact sum is 0
+    if expected <= 1e-12 * max(1.0, float(delta.max())) * n * n:
+        raise NotIdentified(
+            "all ratings are alike: observed and expected disagreement are both 0, alpha is 0/0"
+        )
+    return 1.0 - (n - 1) * float((o * delta).sum()) / expected
+
+
+def krippendorff_alpha(
+    votes: IntArray,
+    level: str = "nominal",
+    *,
+    values: FloatArray | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Agreement:
+    """α with a percentile interval over items resampled whole.
+
+    Parameters
+    ----------
+    votes
+        Shape (N, K): how many annotators gave the item the class (`Panel.votes`).
+    level
+        ``"nominal"``, ``"ordinal"`` (classes in their order), ``"interval"``, ``"ratio"``.
+    values
+        Shape (K,): what the classes measure, for interval and ratio.
+    bootstrap
+        Number of resamples; 0 for no interval. Items are drawn with replacement, so that the
+        ratings of one item stay together; valid if items are a sample of those meant.
+
+    Raises
+    ------
+    NotIdentified
+        If all ratings are alike.
+    EstimateError
+        If no item has two ratings, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> krippendorff_alpha(np.array([[2, 0], [1, 1], [0, 2], [0, 2]])).value
+    0.533...
+    """
+    check_votes(votes)
+    check_level(confidence)
+    kept = votes[votes.sum(axis=1) >= 2]
+    value = alpha_of_coincidences(coincidences(kept), level, values)
+    low = high = None
+    flags: tuple[str, ...] = ()
+    if bootstrap:
+        draws, lost = resampled(kept, level, values, bootstrap, seed)
+        tail = (1 - confidence) / 2
+        low, high = (float(q) for q in np.quantile(draws, [tail, 1 - tail]))
+        flags = (f"degenerate_resamples: {lost}",) if lost else ()
+    return Agreement(value, low, high, confidence, int(kept.sum()), len(kept), flags)
+
+
+def resampled(
+    votes: IntArray, level: str, values: FloatArray | None, times: int, seed: int
+) -> tuple[FloatArray, int]:
+    """α of resampled items, and how many resamples had one class only.
+
+    Items with equal votes are drawn together: a resample is a multinomial count over the different
+    rows of votes, which is the same distribution and far smaller.
+
+    Raises
+    ------
+    EstimateError
+        If `times` is below 1, or fewer than half of the resamples define α.
+    """
+    if times < 1:
+        raise EstimateError(f"bootstrap must be at least 1, is {times}")
+    rows, counts = np.unique(votes, axis=0, return_counts=True)
+    rng = np.random.default_rng(seed)
+    draws = []
+    for _ in range(times):
+        weights = rng.multinomial(len(votes), counts / len(votes))
+        try:
+            draws.append(alpha_of_coincidences(coincidences(rows, weights), level, values))
+        except NotIdentified:
+            continue
+    if 2 * len(draws) < times:
+        raise EstimateError(f"alpha is defined in {len(draws)} of {times} resamples: too few for an interval")
+    return np.array(draws), times - len(draws)
+
+
+def category_alphas(votes: IntArray) -> dict[int, float | None]:
+    """α of every class against the rest; None for a class whose ratings are all alike."""
+    check_votes(votes)
+    found: dict[int, float | None] = {}
+    for c in range(votes.shape[1]):
+        own = votes[:, c]
+        try:
+            found[c] = krippendorff_alpha(np.stack([own, votes.sum(axis=1) - own], axis=1)).value
+        except NotIdentified:
+            found[c] = None
+    return found

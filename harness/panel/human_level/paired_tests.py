@@ -1,0 +1,57 @@
+"""Is one rater better than another on the same categories or items? One-sided tests, and Holm's step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from harness.errors import EstimateError
+from harness.estimate.core.tails import binomial_at_least
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+
+def paired_t(first: ArrayLike, second: ArrayLike) -> float:
+    """One-sided p of "first is not better" by Student's paired t over categories.
+
+    Valid if the differences of the categories are near normal and the categories a sample. Without
+    variance of the differences it is 0, 1 or (no difference) 1.
+
+    Raises
+    ------
+    EstimateError
+        If lengths differ or are below 2.
+    """
+    d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    if d.ndim != 1 or len(d) < 2:
+        raise EstimateError(f"a paired t test needs at least 2 categories, there are {d.size}")
+    se = float(d.std(ddof=1)) / np.sqrt(len(d))
+    if se < 1e-15:
+        return 0.0 if d.mean() > 0 else 1.0
+    return float(stats.t.sf(float(d.mean()) / se, len(d) - 1))
+
+
+def sign(first: ArrayLike, second: ArrayLike) -> float:
+    """One-sided p of "first is not better" by the exact sign test on items where they differ (McNemar).
+
+    ``first`` and ``second``: 1 right, 0 wrong, shape (N,).
+    """
+    d = np.asarray(first, dtype=np.int64) - np.asarray(second, dtype=np.int64)
+    wins, losses = int((d > 0).sum()), int((d < 0).sum())
+    return binomial_at_least(wins, wins + losses, 0.5) if wins + losses else 1.0
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given: any dependence, family-wise error kept."""
+    order = sorted(range(len(p_values)), key=lambda j: p_values[j])
+    adjusted = [0.0] * len(p_values)
+    running = 0.0
+    for place, j in enumerate(order):
+        running = max(running, min(1.0, (len(p_values) - place) * p_values[j]))
+        adjusted[j] = running
+    return adjusted

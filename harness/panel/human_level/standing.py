@@ -1,0 +1,179 @@
+"""Where a system stands among people who judge the same items: HLPI, HLPRI, and the whole methodology.
+
+    HLPI  = median of the systems' agreement with the reference / median of the people's
+    HLPRI = (b + 1)/(w + 1), b people significantly worse than the system, w significantly better
+
+The reference is made by experts who are none of these people. A difference that is not significant
+counts in neither b nor w. Source: "Are machines better than humans in image tagging?", section 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from harness.errors import EstimateError, NotIdentified
+from harness.panel.human_level.paired_tests import holm
+from harness.panel.ratings.panel import FloatArray
+
+CORRECTIONS = ("holm", "none")
+FEWEST = 5
+"""People the source asks for at least."""
+
+
+def hlpi(machines: list[float], people: list[float]) -> float:
+    """Median agreement of machines over that of people.
+
+    Raises
+    ------
+    EstimateError
+        If either list is empty.
+    NotIdentified
+        If the people's median is not above 0 (for α: not better than chance).
+    """
+    if not machines or not people:
+        raise EstimateError(f"HLPI needs machines and people, there are {len(machines)} and {len(people)}")
+    if median(people) <= 0:
+        raise NotIdentified(f"the people's median agreement must exceed 0, is {median(people):.4g}")
+    return median(machines) / median(people)
+
+
+def hlpri(better_than: int, worse_than: int) -> float:
+    """(b + 1)/(w + 1) for a system better than b people and worse than w.
+
+    Raises
+    ------
+    EstimateError
+        If a number is negative.
+    """
+    if better_than < 0 or worse_than < 0:
+        raise EstimateError(f"b and w must be at least 0, are {better_than} and {worse_than}")
+    return (better_than + 1) / (worse_than + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One system among the people.
+
+    Attributes
+    ----------
+    score
+        Its agreement with the reference.
+    hlpi
+        Of this system alone; None where undefined.
+    better_than, on_par, worse_than
+        How many people, by a significant difference.
+    p_better, p_worse
+        Person → one-sided p, after the correction.
+    """
+
+    name: str
+    score: float
+    hlpi: float | None
+    hlpri: float
+    better_than: int
+    on_par: int
+    worse_than: int
+    p_better: Mapping[str, float]
+    p_worse: Mapping[str, float]
+
+    @property
+    def at_least_on_par(self) -> float:
+        """Share of the people who are not significantly better."""
+        return 1 - self.worse_than / (self.better_than + self.on_par + self.worse_than)
+
+
+@dataclass(frozen=True, slots=True)
+class HumanLevel:
+    """Ranking and indices.
+
+    Attributes
+    ----------
+    ranking
+        (name, "person" or "system", score), best first.
+    hlpi
+        Median over systems against median over people; None where undefined.
+    test, correction, significance
+        How "significantly" was decided; Holm runs over all people and both directions, per system.
+    alphas
+        Category → Krippendorff's α among the people (``"all"`` for one label an item): below 0.8
+        the category itself is not well defined. None where all say the same.
+    """
+
+    ranking: tuple[tuple[str, str, float], ...]
+    standings: tuple[Standing, ...]
+    hlpi: float | None
+    measure: str
+    test: str
+    correction: str
+    significance: float
+    alphas: Mapping[str, float | None]
+    flags: tuple[str, ...]
+
+
+def rank(
+    people: Mapping[str, FloatArray],
+    systems: Mapping[str, FloatArray],
+    test: Callable[[FloatArray, FloatArray], float],
+    measure: str,
+    test_name: str,
+    correction: str,
+    significance: float,
+    alphas: Mapping[str, float | None],
+) -> HumanLevel:
+    """Scores of every person and system over the same units (categories or items) to a ranking.
+
+    Parameters
+    ----------
+    people, systems
+        Name → shape (units,), nan where not judged.
+    test
+        (first, second) → one-sided p of "first is not better".
+
+    Raises
+    ------
+    EstimateError
+        If there is nobody or nothing to compare, or the correction is unknown.
+    """
+    known("correction", correction, CORRECTIONS)
+    if not people or not systems:
+        raise EstimateError(f"people and systems are needed, there are {len(people)} and {len(systems)}")
+    scores = {n: float(np.nanmean(x)) for n, x in people.items()}
+    standings = []
+    for name, x in systems.items():
+        p = [test(x, y) for y in people.values()] + [test(y, x) for y in people.values()]
+        if correction == "holm":
+            p = holm(p)
+        ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
+        b, w = (sum(q <= significance for q in side.values()) for side in (ahead, behind))
+        score = float(np.nanmean(x))
+        own = _ratio([score], list(scores.values()))
+        standings.append(Standing(name, score, own, hlpri(b, w), b, len(people) - b - w, w, ahead, behind))
+    rows = [(n, "person", s) for n, s in scores.items()] + [(s.name, "system", s.score) for s in standings]
+    return HumanLevel(
+        tuple(sorted(rows, key=lambda row: -row[2])),
+        tuple(standings),
+        _ratio([s.score for s in standings], list(scores.values())),
+        measure,
+        test_name,
+        correction,
+        significance,
+        alphas,
+        (f"few_people: {len(people)}, at least {FEWEST} are advised",) if len(people) < FEWEST else (),
+    )
+
+
+def _ratio(machines: list[float], people: list[float]) -> float | None:
+    try:
+        return hlpi(machines, people)
+    except NotIdentified:
+        return None
+
+
+def known(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Refuse an unknown name of an option."""
+    if value not in known:
+        raise EstimateError(f"{name} must be one of {', '.join(known)}, is {value!r}")

@@ -1,0 +1,58 @@
+"""Annotators' labels of an item made into one: by plurality, weighted, or by learned reliability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TIE = 1e-9
+"""Scores this close tie: weights are floats, and thirds do not add up to one."""
+
+
+def plurality(scores: IntArray | FloatArray) -> BoolArray:
+    """Classes with the most votes, shape (N, K); several in a row where they tie, none without votes."""
+    best = scores.max(axis=1, keepdims=True)
+    winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
+    return winners
+
+
+def agreement_with(winners: BoolArray, predicted: IntArray) -> FloatArray:
+    """P(the aggregate, ties broken at random, is the prediction); shape (N,), nan without a vote.
+
+    1/(number tied) if the prediction is among the tied, else 0. A lowest-class rule would favour
+    models that share the bias; a coin adds noise; this is its expectation. An unreadable
+    prediction (negative) agrees with nothing.
+    """
+    if predicted.shape != (len(winners),):
+        raise EstimateError(f"predicted must have shape ({len(winners)},), has {predicted.shape}")
+    tied = winners.sum(axis=1)
+    named = np.maximum(predicted, 0)
+    hit = winners[np.arange(len(winners)), named] & (predicted >= 0)
+    share = np.full(len(winners), np.nan)
+    np.divide(hit.astype(np.float64), tied, out=share, where=tied > 0)
+    return share
+
+
+def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
+    """Σ over an item's annotators of their weight, by the class they chose; shape (N, K).
+
+    Raises
+    ------
+    EstimateError
+        If an annotator has no weight, or a weight is negative or not finite.
+    """
+    for name in panel.annotators:
+        weight = weights.get(name)
+        if weight is None or not np.isfinite(weight) or weight < 0:
+            raise EstimateError(f"weights: annotator {name!r} needs a number of at least 0, has {weight}")
+    by_row = np.array([weights[name] for name in panel.annotators])[panel.annotator]
+    total = np.zeros((len(panel.items), panel.K))
+    np.add.at(total, (panel.item, panel.label), by_row)
+    return total

@@ -1,0 +1,124 @@
+"""How certain an item's label is: p_d, the share of the largest vote, and bins of it.
+
+An item's own label counts in its vote. Whoever scores a rater by a majority that holds his vote, in bins
+of a certainty that holds it too, gives him a head start over a model: at p_d → 1 every rater is
+right by construction. `left_out` removes the rater from both, for his own score and for the model's.
+
+Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
+leave-one-out form is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.panel.ratings.aggregate import agreement_with, plurality
+from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel
+
+EDGES = (0.7, 0.9)
+
+
+def certainty(votes: IntArray) -> FloatArray:
+    """p_d = max_c v_nc/m_n, shape (N,); nan without a vote."""
+    m = votes.sum(axis=1)
+    p: FloatArray = np.full(len(votes), np.nan)
+    np.divide(votes.max(axis=1), m, out=p, where=m > 0)
+    return p
+
+
+def bins(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> IntArray:
+    """Bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 where p_d is nan.
+
+    Raises
+    ------
+    EstimateError
+        If edges do not rise within (0, 1).
+    """
+    if list(edges) != sorted(set(edges)) or any(not 0 < e < 1 for e in edges):
+        raise EstimateError(f"edges must rise within (0, 1), are {list(edges)}")
+    place = np.searchsorted(np.asarray(edges) + 1e-9, p_d, side="left")
+    found: IntArray = np.where(np.isnan(p_d), -1, place).astype(np.int64)
+    return found
+
+
+def bin_names(edges: tuple[float, ...] = EDGES) -> tuple[str, ...]:
+    """``("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")``."""
+    if not edges:
+        return ("all",)
+    middle = [f"{low:g} < p ≤ {high:g}" for low, high in pairwise(edges)]
+    return (f"p ≤ {edges[0]:g}", *middle, f"p > {edges[-1]:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """One row per (item, rater judged): shape (rows,) unless said otherwise.
+
+    Attributes
+    ----------
+    item
+        Position of the item.
+    p_d
+        Certainty of the reference that the row is judged by.
+    reference
+        Weight of every class, shape (rows, K): 1 for the winner, shared among ties.
+    human, model
+        Class chosen; the model's is negative if unreadable.
+    """
+
+    item: IntArray
+    p_d: FloatArray
+    reference: FloatArray
+    human: IntArray
+    model: IntArray
+
+    def right(self, chosen: IntArray) -> FloatArray:
+        """Probability that a choice is the reference, ties broken at random; shape (rows,)."""
+        return agreement_with(self.reference > 0, chosen)
+
+
+def left_out(
+    panel: Panel,
+    predicted: IntArray,
+    *,
+    judged: list[int] | None = None,
+    voters: list[int] | None = None,
+    circular: bool = False,
+) -> Judgements:
+    """Judge every rating by the vote of the others.
+
+    Parameters
+    ----------
+    predicted
+        Shape (N,).
+    judged
+        Positions of the annotators that are judged; all by default.
+    voters
+        Positions of those whose votes make the reference; all by default.
+    circular
+        Keep the judged rater's own vote in, as published.
+
+    Raises
+    ------
+    EstimateError
+        If no judged rating has another voter on its item.
+    """
+    everyone = range(len(panel.annotators))
+    voting = np.isin(panel.annotator, list(everyone if voters is None else voters))
+    rows = np.isin(panel.annotator, list(everyone if judged is None else judged))
+    votes = np.zeros((len(panel.items), panel.K), dtype=np.int64)
+    np.add.at(votes, (panel.item[voting], panel.label[voting]), 1)
+    item, label = panel.item[rows], panel.label[rows]
+    by = votes[item]
+    if not circular:
+        own = voting[rows]
+        by[np.flatnonzero(own), label[own]] -= 1
+    kept: BoolArray = by.sum(axis=1) > 0
+    if not kept.any():
+        raise EstimateError("no item has a voter besides the annotator that is judged")
+    winners = plurality(by[kept])
+    weight: FloatArray = winners / winners.sum(axis=1, keepdims=True)
+    return Judgements(item[kept], certainty(by[kept]), weight, label[kept], predicted[item[kept]])

@@ -1,0 +1,142 @@
+"""Panels and yes/no labels on the same items: estimate by strata of certainty, spend by Neyman.
+
+Â = Σ W_h Â_h with Var = Σ W_h² v_h/n_h is least at n_h ∝ W_h √v_h (Neyman 1934). Where annotators
+agree, models tend to be right and v is small: labels go where they disagree. `certainty_strata` gives
+the strata that `harness.accuracy(…, strata=…)` takes.
+
+Noise: if the experts who answer are as unsure as the panel, s = t = p_d, a corrected answer is worth
+1/`noise_factor` of an exact one; below p_d ≈ .7 questions are wasted and the stratum is reported as
+unresolvable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.panel.ratings.certainty import EDGES, bin_names, bins, certainty
+from harness.panel.ratings.panel import FloatArray, Panel
+
+RESOLVABLE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """One stratum of certainty.
+
+    Attributes
+    ----------
+    share
+        W_h: its share of the items.
+    p_d
+        Mean certainty.
+    noise
+        Factor on the number of questions if experts are as unsure (`noise_factor`).
+    resolvable
+        Whether p_d is above .7.
+    """
+
+    name: str
+    items: int
+    share: float
+    p_d: float
+    noise: float
+    resolvable: bool
+
+
+def certainty_strata(panel: Panel, edges: tuple[float, ...] = EDGES) -> dict[str, str]:
+    """Item → name of its bin of p_d. The panel's votes alone make them, never a label or prediction."""
+    names = bin_names(edges)
+    return {
+        item: names[b] for item, b in zip(panel.items, bins(certainty(panel.votes()), edges), strict=True)
+    }
+
+
+def describe_strata(
+    panel: Panel, edges: tuple[float, ...] = EDGES, accuracy: float = 0.8
+) -> tuple[Stratum, ...]:
+    """Size, certainty and cost of every stratum that has an item; `accuracy` is a guess for the noise."""
+    p_d = certainty(panel.votes())
+    place = bins(p_d, edges)
+    found = []
+    for b, name in enumerate(bin_names(edges)):
+        n = int((place == b).sum())
+        if n:
+            mean = float(p_d[place == b].mean())
+            noise = noise_factor(mean, accuracy) if mean > 0.5 else math.inf
+            found.append(Stratum(name, n, n / len(place), mean, noise, mean > RESOLVABLE))
+    return tuple(found)
+
+
+def noise_factor(p_d: float, accuracy: float = 0.8) -> float:
+    """α(1 − α)/(J² A(1 − A)), α = A p + (1 − A)(1 − p), J = 2p − 1: questions against exact experts.
+
+    Raises
+    ------
+    EstimateError
+        If p_d leaves (½, 1] or the accuracy (0, 1).
+    """
+    if not 0.5 < p_d <= 1:
+        raise EstimateError(f"p_d must lie in (1/2, 1], is {p_d}: at 1/2 an answer says nothing")
+    if not 0 < accuracy < 1:
+        raise EstimateError(f"accuracy must lie in (0, 1), is {accuracy}")
+    alpha = accuracy * p_d + (1 - accuracy) * (1 - p_d)
+    return alpha * (1 - alpha) / ((2 * p_d - 1) ** 2 * accuracy * (1 - accuracy))
+
+
+def neyman_allocation(
+    sizes: Mapping[str, int], variances: Mapping[str, float], n: int, *, least: int = 2
+) -> dict[str, int]:
+    """Whole numbers n_h ∝ W_h √v_h with Σ n_h = n, within [least, size of the stratum].
+
+    Parameters
+    ----------
+    sizes
+        Stratum → items in it.
+    variances
+        Stratum → v_h ≥ 0 of one label: A(1 − A) if the predicted class is asked about. Guesses cost
+        precision, never validity.
+    least
+        At least so many each (all its items if it has fewer), so that a variance can be estimated.
+
+    Raises
+    ------
+    EstimateError
+        If n cannot pay for the least or exceeds the items, or a variance is missing or negative.
+    """
+    for name in sizes:
+        v = variances.get(name)
+        if v is None or not v >= 0:
+            raise EstimateError(f"variances: stratum {name!r} needs a number of at least 0, has {v}")
+    floor = {h: min(least, size) for h, size in sizes.items()}
+    if not sum(floor.values()) <= n <= sum(sizes.values()):
+        raise EstimateError(f"n must lie in {sum(floor.values())}..{sum(sizes.values())}, is {n}")
+    names = list(sizes)
+    weight = np.array([sizes[h] * math.sqrt(variances[h]) for h in names])
+    low, high = np.array([floor[h] for h in names]), np.array([sizes[h] for h in names])
+    ideal = _filled(np.maximum(weight, 1e-12), low, high, n)
+    whole = np.floor(ideal + 1e-9).astype(int)
+    for j in np.argsort(-(ideal - whole), kind="stable")[: n - int(whole.sum())]:
+        whole[j] += 1
+    return dict(zip(names, whole.tolist(), strict=True))
+
+
+def _filled(weight: FloatArray, low: FloatArray, high: FloatArray, n: int) -> FloatArray:
+    """Scale of the weights at which the cut numbers add up to n, by bisection."""
+    a, b = 0.0, float(high.max() / weight.min())
+    for _ in range(200):
+        scale = (a + b) / 2
+        a, b = (scale, b) if np.clip(scale * weight, low, high).sum() < n else (a, scale)
+    filled: FloatArray = np.clip(b * weight, low, high).astype(np.float64)
+    return filled
+
+
+def stratified_se(
+    shares: Mapping[str, float], variances: Mapping[str, float], counts: Mapping[str, int]
+) -> float:
+    """√(Σ W_h² v_h/n_h)."""
+    return math.sqrt(math.fsum(shares[h] ** 2 * variances[h] / counts[h] for h in shares))

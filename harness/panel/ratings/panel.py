@@ -1,0 +1,211 @@
+"""The one contract of a panel: who gave which label to which item, missing allowed.
+
+Long form in (`item, annotator, label`), three integer arrays inside. Every function of this package
+takes a `Panel`, or the (N, K) votes it makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import EstimateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from harness.types.panel import Rating
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+MISSING = -1
+"""In a grid: the annotator gave the item no label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Labels of several annotators.
+
+    Attributes
+    ----------
+    items, annotators, classes
+        Names, in order of first appearance (classes: as given, else sorted).
+    item, annotator, label
+        Shape (R,): one row a rating, as positions in the three tuples. No annotator rates an item
+        twice; what nobody gave is no row.
+
+    Raises
+    ------
+    EstimateError
+        Naming the row and the value of the first label outside the classes or second rating.
+    """
+
+    items: tuple[str, ...]
+    annotators: tuple[str, ...]
+    classes: tuple[str, ...]
+    item: IntArray
+    annotator: IntArray
+    label: IntArray
+
+    def __post_init__(self) -> None:
+        for name, names in (("item", self.items), ("annotator", self.annotators), ("label", self.classes)):
+            values = getattr(self, name)
+            for row in np.flatnonzero((values < 0) | (values >= len(names)))[:1]:
+                raise EstimateError(f"{name}[{row}] must lie in 0..{len(names) - 1}, is {values[row]}")
+        if len(self.classes) < 2:
+            raise EstimateError(f"classes must be at least 2, are {len(self.classes)}: {self.classes}")
+        pair = self.item * len(self.annotators) + self.annotator
+        order = np.argsort(pair, kind="stable")
+        again = order[1:][pair[order][1:] == pair[order][:-1]]
+        if len(again):
+            row = int(again.min())
+            raise EstimateError(
+                f"row {row}: the annotator {self.annotators[self.annotator[row]]!r} rates the item "
+                f"{self.items[self.item[row]]!r} a second time, now {self.classes[self.label[row]]!r}"
+            )
+
+    @property
+    def K(self) -> int:  # noqa: N802  the sources' name
+        """Number of classes."""
+        return len(self.classes)
+
+    def votes(self) -> IntArray:
+        """v_nc: how many annotators gave item n the class c; shape (N, K)."""
+        flat = np.bincount(self.item * self.K + self.label, minlength=len(self.items) * self.K)
+        return flat.reshape(len(self.items), self.K).astype(np.int64)
+
+    def grid(self) -> IntArray:
+        """Label by item and annotator, shape (N, annotators), `MISSING` where there is none."""
+        grid = np.full((len(self.items), len(self.annotators)), MISSING, dtype=np.int64)
+        grid[self.item, self.annotator] = self.label
+        return grid
+
+    def without(self, annotators: Iterable[str]) -> Panel:
+        """The same items and classes without some annotators."""
+        gone = set(annotators)
+        self.positions(gone)
+        kept = tuple(a for a in self.annotators if a not in gone)
+        place = np.array([kept.index(a) if a in kept else MISSING for a in self.annotators], dtype=np.int64)
+        row = place[self.annotator] >= 0
+        return Panel(
+            self.items, kept, self.classes, self.item[row], place[self.annotator[row]], self.label[row]
+        )
+
+    def positions(self, annotators: Iterable[str]) -> list[int]:
+        """Positions of annotators by name.
+
+        Raises
+        ------
+        EstimateError
+            If one of them rated nothing.
+        """
+        for name in annotators:
+            if name not in self.annotators:
+                raise EstimateError(
+                    f"no rating is by an annotator {name!r}; there are {_some(self.annotators)}"
+                )
+        return [self.annotators.index(name) for name in annotators]
+
+    def codes(self, name: str, labels: Sequence[str | None] | dict[str, str | None]) -> IntArray:
+        """Labels of this panel's items from elsewhere (a model, an oracle) as positions; shape (N,).
+
+        Parameters
+        ----------
+        name
+            For messages: ``"predictions"``, ``"reference"``.
+        labels
+            One an item in order, or by item name; None is `MISSING`.
+
+        Raises
+        ------
+        EstimateError
+            Naming the item if one is left out or its label is not a class.
+        """
+        if isinstance(labels, dict):
+            left_out = next((i for i in self.items if i not in labels), None)
+            if left_out is not None:
+                raise EstimateError(f"{name}: there is none for the item {left_out!r}")
+            labels = [labels[i] for i in self.items]
+        if len(labels) != len(self.items):
+            raise EstimateError(f"{name} must have length {len(self.items)}, has {len(labels)}")
+        place: dict[str | None, int] = {c: j for j, c in enumerate(self.classes)}
+        place[None] = MISSING
+        for item, label in zip(self.items, labels, strict=True):
+            if label not in place:
+                raise EstimateError(
+                    f"{name}, item {item!r}: {label!r} is no class; classes are {_some(self.classes)}"
+                )
+        return np.array([place[label] for label in labels], dtype=np.int64)
+
+
+def panel_of(ratings: Iterable[Rating], classes: Sequence[str] | None = None) -> Panel:
+    """Code ratings as a `Panel`.
+
+    Parameters
+    ----------
+    ratings
+        In any order.
+    classes
+        All classes, in their order (which ordinal agreement uses); by default those seen, sorted.
+
+    Raises
+    ------
+    EstimateError
+        If there is no rating, or as in `Panel`.
+    """
+    rows = list(ratings)
+    if not rows:
+        raise EstimateError("a panel needs at least 1 rating, there are 0")
+    items = {name: j for j, name in enumerate(dict.fromkeys(r.item for r in rows))}
+    people = {name: j for j, name in enumerate(dict.fromkeys(r.annotator for r in rows))}
+    known = tuple(classes) if classes is not None else tuple(sorted({r.label for r in rows}))
+    if len(set(known)) < len(known):
+        raise EstimateError(f"classes must differ, one is given twice: {_some(known)}")
+    place = {name: j for j, name in enumerate(known)}
+    for number, r in enumerate(rows):
+        if r.label not in place:
+            raise EstimateError(
+                f"row {number}: the label {r.label!r} of item {r.item!r} by {r.annotator!r} is no class; "
+                f"classes are {_some(known)}"
+            )
+    return Panel(
+        tuple(items),
+        tuple(people),
+        known,
+        np.array([items[r.item] for r in rows], dtype=np.int64),
+        np.array([people[r.annotator] for r in rows], dtype=np.int64),
+        np.array([place[r.label] for r in rows], dtype=np.int64),
+    )
+
+
+def panel_of_grid(grid: IntArray, classes: Sequence[str], annotators: Sequence[str] = ()) -> Panel:
+    """Panel from a dense (N, annotators) array of class positions, `MISSING` where there is none."""
+    item, annotator = np.nonzero(grid != MISSING)
+    people = tuple(annotators) or tuple(f"a{j}" for j in range(grid.shape[1]))
+    names = tuple(f"i{n}" for n in range(len(grid)))
+    return Panel(names, people, tuple(classes), item, annotator, grid[item, annotator].astype(np.int64))
+
+
+def check_votes(votes: IntArray | FloatArray, least: int = 2) -> None:
+    """Refuse votes nobody can agree on.
+
+    Raises
+    ------
+    EstimateError
+        If the shape is not (N ≥ 1, K ≥ 2), a number is negative, or no item has `least` votes.
+    """
+    if votes.ndim != 2 or votes.shape[0] < 1 or votes.shape[1] < 2:
+        raise EstimateError(f"votes must have shape (N >= 1, K >= 2), has {votes.shape}")
+    for row in np.flatnonzero((votes < 0).any(axis=1))[:1]:
+        raise EstimateError(f"votes[{row}] must be at least 0, is {votes[row].tolist()}")
+    if int(votes.sum(axis=1).max()) < least:
+        raise EstimateError(f"no item has {least} annotators: nothing can be said of their agreement")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (f" … ({len(names)})" if len(names) > 8 else "")

@@ -1,0 +1,71 @@
+"""Bounds against the number of annotators: where they close and where they cross.
+
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), Figure 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.panel.ratings.aggregate import agreement_with, plurality
+from harness.panel.ratings.panel import MISSING, IntArray, Panel
+from harness.panel.superhuman.ceiling import ceilings, shuffled
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthPoint:
+    """Mean bounds with k annotators an item, over the shuffles; ceilings are None at k = 1."""
+
+    annotators: int
+    L: float
+    U_e: float | None
+    U_t: float | None
+    U_star: float | None
+    U_panel: float | None
+
+
+def growth(
+    panel: Panel, predicted: IntArray, *, points: int = 12, shuffles: int = 20, seed: int = 0
+) -> tuple[GrowthPoint, ...]:
+    """L, U(e), U(t), U* and U(p) of k labels an item, k = 1 … all, slots shuffled within items.
+
+    Only items with the most common full number of labels or more are used, the same ones for every
+    k, so that the curve is not one of changing items.
+
+    Raises
+    ------
+    EstimateError
+        If an argument is below 1, or fewer than 2 annotators rate an item.
+    """
+    if points < 1 or shuffles < 1:
+        raise EstimateError(f"points and shuffles must be at least 1, are {points} and {shuffles}")
+    m = panel.votes().sum(axis=1)
+    values, counts = np.unique(m, return_counts=True)
+    full = int(values[np.argmax(counts)])
+    if full < 2:
+        raise EstimateError("most items have 1 annotator: there is no bound to follow")
+    rows = m >= full
+    grid, own = panel.grid()[rows], predicted[rows]
+    ks = sorted({round(k) for k in np.linspace(1, full, min(points, full))})
+    sums = np.zeros((len(ks), 5))
+    for j in range(shuffles):
+        slots = shuffled(grid, seed + j)
+        for i, k in enumerate(ks):
+            sums[i] += _bounds(slots[:, :k], panel.K, own)
+    means = sums / shuffles
+    return tuple(
+        GrowthPoint(k, float(row[0]), *(float(u) if k > 1 else None for u in row[1:]))
+        for k, row in zip(ks, means, strict=True)
+    )
+
+
+def _bounds(slots: IntArray, K: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
+    votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
+    L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
+    if slots.shape[1] < 2 or (slots == MISSING).all():
+        return L, 0.0, 0.0, 0.0, 0.0
+    c = ceilings(votes)
+    return L, c.U_e, c.U_t, c.U_star, c.U_panel

@@ -1,0 +1,237 @@
+"""Is the model better than the average annotator? A confidence that holds, at any sample size.
+
+The model's accuracy is at least L = P(aggregate = model) and the annotators' at most a ceiling c(x) of their
+agreement x = E X (`ceiling`). For a split point u let p_L(u) be the p-value of L ≤ u and p_U(u) that of
+c(x) ≥ u. If in truth L ≤ c(x), there is a u0 between them, and for every u either p_L(u0) ≤ p_L(u) or
+p_U(u0) ≤ p_U(u); so
+
+    S = 1 − 2 · min_u max(p_L(u), p_U(u))
+
+reaches 1 − α with probability at most α, although u is chosen after the data. p_L is exact binomial
+(Chernoff–KL where ties make the agreement fractional); p_U is exact binomial where X takes two values
+(two annotators; three of two classes, who split or do not), else Chernoff–KL.
+
+Source: replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), whose
+lower bound (Theorem 3) and assumptions it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from scipy import optimize
+
+from harness.errors import EstimateError
+from harness.estimate.core.tails import binomial_at_least, chernoff_high, chernoff_low
+from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
+
+WHOLE = 1e-9
+ASSUMPTIONS = (
+    "items are an independent sample of those meant",
+    "for U_e and U_star: an item's annotators are drawn from a pool, and one is right more often where "
+    "another is (Theorem 1, assumption 2)",
+    "where the aggregate is wrong, the model names the truth at least as often as the aggregate's "
+    "wrong class (Theorem 3, assumption 6)",
+)
+
+CEILINGS = ("U_e", "U_t", "U_star", "U_panel")
+PValue = Callable[[float], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was counted on N items.
+
+    Attributes
+    ----------
+    L
+        Share of items on which the model names the aggregate (ties fractional).
+    x
+        Mean agreeing share of annotator pairs.
+    N
+        Items.
+    m
+        Annotators per item, 0 if it varies; `C` classes.
+    whole
+        Whether agreement with the aggregate was 0 or 1 on every item.
+    x_t, largest, N_x
+        From labels: mean of all-pairs agreement and of the largest share, and how many items have
+        two labels or more.
+    """
+
+    L: float
+    x: float
+    N: int
+    m: int
+    C: int
+    whole: bool = True
+    x_t: float | None = None
+    largest: float | None = None
+    N_x: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """Confidence that the model beats one ceiling.
+
+    Attributes
+    ----------
+    ceiling
+        One of `CEILINGS`; `bound` is its estimate.
+    high
+        Its upper confidence bound, one-sided, at the level asked for.
+    confidence
+        S above, within [0, 1).
+    split
+        The u that separates best; None where nothing does.
+    tails
+        How p_L and p_U were computed.
+    """
+
+    ceiling: str
+    bound: float
+    high: float
+    confidence: float
+    split: float | None
+    tails: tuple[str, str]
+
+
+def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0.95) -> dict[str, Certainty]:
+    """Confidence against every ceiling named; `level` is that of its own upper bound.
+
+    Raises
+    ------
+    EstimateError
+        If a share leaves [0, 1], or N or C is too small.
+    """
+    _check(e)
+    p_L, tail_L = lower_tail(e)
+    makers = {"U_e": _empirical, "U_t": _theoretical, "U_star": _pool, "U_panel": _largest}
+    found = {}
+    for name in ceilings:
+        bound, p_U, tail_U = makers[name](e)
+        high = _where(p_U, 1 - level, bound, 1.0)
+        confidence, split = _against(p_L, p_U)
+        found[name] = Certainty(name, bound, high, confidence, split, (tail_L, tail_U))
+    return found
+
+
+def lower_bound(e: Evidence, level: float = 0.95) -> float:
+    """Lower confidence bound of L, one-sided: the least u with p_L(u) above 1 − level."""
+    _check(e)
+    p_L, _ = lower_tail(e)
+    return _where(p_L, 1 - level, e.L, 0.0)
+
+
+def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
+    """The u at which p, which falls from the likely end to the other, passes α; an end if it does not."""
+    if p(likely) <= alpha:
+        return likely
+    if p(unlikely) > alpha:
+        return unlikely
+    low, high = sorted((likely, unlikely))
+    return float(optimize.bisect(lambda u: _sign(p(u) - alpha), low, high, xtol=1e-9))
+
+
+def lower_tail(e: Evidence) -> tuple[PValue, str]:
+    """p_L(u), of "the model agrees with the aggregate on at most a share u", and how it is computed."""
+    if e.whole:
+        hits = round(e.L * e.N)
+        return (lambda u: binomial_at_least(hits, e.N, u)), "exact binomial"
+    return (lambda u: chernoff_high(e.L, e.N, u)), "Chernoff-KL"
+
+
+def agreement_tail(e: Evidence) -> tuple[PValue, str]:
+    """p_x(x0), of "pairs agree at least at the rate x0", and how it is computed."""
+    n, least = e.N_x or e.N, two_point(e)
+    if least is not None:
+        # X is 1 or `least`; an item splits with probability ρ = (1 − x)/(1 − least).
+        splits = min(n, round((1 - e.x) / (1 - least) * n))
+
+        def exact(x0: float) -> float:
+            rate = (1 - x0) / (1 - least)
+            return 1.0 if rate >= 1 else binomial_at_least(splits, n, max(0.0, rate))
+
+        return exact, "exact binomial"
+    return (lambda x0: chernoff_low(e.x, n, x0)), "Chernoff-KL"
+
+
+def two_point(e: Evidence) -> float | None:
+    """The lower of the two values that X can take, 1 being the other; None if there are more."""
+    if e.m == 2:
+        return 0.0
+    return 1 / 3 if (e.m, e.C) == (3, 2) else None
+
+
+def _empirical(e: Evidence) -> tuple[float, PValue, str]:
+    p_x, tail = agreement_tail(e)
+    return empirical(e.x), lambda u: p_x(u * u), tail
+
+
+def _pool(e: Evidence) -> tuple[float, PValue, str]:
+    p_x, tail = agreement_tail(e)
+    return pool_ceiling(e.x, e.C), lambda u: p_x(pool_agreement(u, e.C)) if u > 1 / e.C else 1.0, tail
+
+
+def _theoretical(e: Evidence) -> tuple[float, PValue, str]:
+    if e.m:
+        p_x, tail = agreement_tail(e)
+        return theoretical(e.x, e.m), lambda u: p_x(_different(u * u, e.m)), tail
+    if e.x_t is None:
+        raise EstimateError("x_t is needed where the number of annotators varies")
+    x_t, n = e.x_t, e.N_x or e.N
+    return empirical(x_t), lambda u: chernoff_low(x_t, n, u * u), "Chernoff-KL"
+
+
+def _largest(e: Evidence) -> tuple[float, PValue, str]:
+    least = two_point(e)
+    p_x, tail = agreement_tail(e)
+    if least is not None:  # a split item has the largest share 1/2 (of two) or 2/3 (of three)
+        share = 1 / 2 if e.m == 2 else 2 / 3
+        slope = (1 - share) / (1 - least)
+        return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
+    if e.largest is not None:
+        mean, n, floor = e.largest, e.N_x or e.N, 1 / e.C
+
+        def p_largest(u: float) -> float:
+            # The largest share is at least 1/C; on [1/C, 1] the bound is sharper than on [0, 1].
+            return chernoff_low((mean - floor) / (1 - floor), n, max(0.0, (u - floor) / (1 - floor)))
+
+        return mean, p_largest, "Chernoff-KL"
+    bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)  # by Jensen, from x alone
+    return bound, lambda u: p_x(_different(pool_agreement(u, e.C), e.m)), tail
+
+
+def _different(all_pairs: float, m: int) -> float:
+    """Agreement of different annotators from that of all pairs."""
+    return max(0.0, (all_pairs * m - 1) / (m - 1))
+
+
+def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
+    """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
+    low, high = 0.0, 1.0
+    if p_L(high) <= p_U(high):  # p_U stays above: even u = 1 is not refuted better
+        u = high
+    else:
+        u = float(optimize.bisect(lambda t: _sign(p_L(t) - p_U(t)), low, high, xtol=1e-12))
+    p = min(max(p_L(v), p_U(v)) for v in (max(low, u - 1e-10), u, min(high, u + 1e-10)))
+    confidence = max(0.0, 1 - 2 * p)
+    return confidence, u if confidence > 0 else None
+
+
+def _sign(value: float) -> float:
+    # Far tails underflow to equal zeros; below the crossing p_U is the larger one.
+    return 1.0 if value > 0 else -1.0
+
+
+def _check(e: Evidence) -> None:
+    for name, value in (("L", e.L), ("x", e.x)):
+        if not 0 <= value <= 1:
+            raise EstimateError(f"{name} must lie in [0, 1], is {value}")
+    if e.N < 1:
+        raise EstimateError(f"N must be at least 1, is {e.N}")
+    if e.C < 2:
+        raise EstimateError(f"classes must be at least 2, is {e.C}")
+    if e.m == 1 or e.m < 0:
+        raise EstimateError(f"annotators must be at least 2, is {e.m}: one annotator agrees with nobody")

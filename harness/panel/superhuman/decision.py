@@ -1,0 +1,264 @@
+"""Does a model beat the average annotator, with no truth at hand? One call from labels or from counts.
+
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023). What it publishes is computed as it is
+published (`hms`, `oms`); the confidence that decides is the rigorous one of `certificate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
+
+import numpy as np
+
+from harness.errors import EstimateError
+from harness.panel.ratings.aggregate import agreement_with, plurality, weighted_votes
+from harness.panel.ratings.dawid_skene import dawid_skene
+from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel
+from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
+from harness.panel.superhuman.betting_test import Tangent, itself, one_mean_confidence, pool_tangent, root
+from harness.panel.superhuman.ceiling import Ceiling, ceilings, empirical
+from harness.panel.superhuman.certificate import ASSUMPTIONS, WHOLE, Certainty, Evidence, certify, lower_bound
+from harness.panel.superhuman.direct_comparison import DirectPlan, direct_plan, disagreement_rate
+from harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
+from harness.panel.superhuman.verdict import Superhuman, holding
+
+AGGREGATES = ("plurality", "weighted", "dawid-skene")
+TESTS = ("split", "paired")
+WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
+MOST_ITEMS = 10**7
+
+
+def superhuman_from_counts(
+    L: float,
+    U_e: float,
+    N: int,
+    annotators: int,
+    classes: int,
+    *,
+    disagreement: float | None = None,
+    level: float = 0.95,
+) -> Superhuman:
+    """Certify from published numbers alone.
+
+    Parameters
+    ----------
+    L, U_e
+        In [0, 1], as published; counts are recovered by rounding, so the digits matter.
+    N, annotators, classes
+        Items, annotators of each (≥ 2), classes offered (≥ 2).
+    disagreement
+        P(model ≠ random annotator), if known, for the cost of the direct route.
+
+    Raises
+    ------
+    EstimateError
+        Naming the argument that is out of range.
+    """
+    if not 0 <= U_e <= 1:
+        raise EstimateError(f"U_e must lie in [0, 1], is {U_e}")
+    if annotators < 2:
+        raise EstimateError(
+            f"annotators must be at least 2, is {annotators}: one annotator agrees with nobody"
+        )
+    e = Evidence(L, U_e * U_e, N, annotators, classes)
+    _check_level(level)
+    return _decide(e, certify(e, level=level), level, disagreement, None, (), fixed=False)
+
+
+def superhuman(
+    panel: Panel,
+    predicted: IntArray,
+    *,
+    aggregate: str = "plurality",
+    weights: Mapping[str, float] | None = None,
+    oracle: IntArray | None = None,
+    pool: bool | None = None,
+    test: str = "split",
+    seed: int = 0,
+    level: float = 0.95,
+) -> Superhuman:
+    """Certify from every label.
+
+    Parameters
+    ----------
+    panel
+        At least two annotators; numbers of labels may differ between items.
+    predicted
+        Shape (N,): the model's class of every item, negative if unreadable (agrees with nothing).
+    aggregate
+        ``"plurality"`` (ties fractional), ``"weighted"`` (give `weights`), ``"dawid-skene"`` (needs the
+        extra ``crowd``). A learned aggregate ties items together, so its tail is approximate and flagged.
+    oracle
+        Shape (N,): truth where known, negative elsewhere; checks the assumptions.
+    pool
+        Whether an item's annotators were drawn from a pool (then U_e and U_star hold, of the pool's
+        average). By default only if no annotator set is the same for every item.
+    test
+        ``"split"`` (`certificate`) or ``"paired"`` (`one_mean`; on items of two labels or more, taken in
+        an order drawn with `seed`). Choose before looking: whichever is better errs more often.
+
+    Raises
+    ------
+    EstimateError
+        If an argument is out of range, a shape wrong, or no item has two labels.
+    """
+    if len(panel.annotators) < 2:
+        raise EstimateError(f"annotators must be at least 2; the only one is {panel.annotators[0]!r}")
+    votes = panel.votes()
+    winners = aggregated(panel, aggregate, weights)
+    hits = agreement_with(winners, predicted)
+    bounds = ceilings(votes)
+    m = votes.sum(axis=1)
+    if test not in TESTS:
+        raise EstimateError(f"test must be one of {', '.join(TESTS)}, is {test!r}")
+    _check_level(level)
+    evidence = _evidence(hits, bounds, m, panel.K)
+    against = certify(evidence, level=level)
+    if test == "paired":
+        against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
+    flags = _flags(votes, aggregate)
+    fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
+    check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
+    rate = disagreement_rate(votes, predicted)
+    return _decide(evidence, against, level, rate, check, flags, fixed=fixed)
+
+
+def _evidence(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
+    same = int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0
+    whole = bool((np.abs(hits - np.round(hits)) < WHOLE).all())
+    return Evidence(
+        float(hits.mean()),
+        float(bounds.pairs.mean()),
+        len(hits),
+        same,
+        C,
+        whole,
+        float(bounds.pairs_t.mean()),
+        bounds.U_panel,
+        len(bounds.pairs),
+    )
+
+
+def _paired(
+    against: Mapping[str, Certainty], hits: FloatArray, bounds: Ceiling, C: int, seed: int, level: float
+) -> dict[str, Certainty]:
+    """Every ceiling by the test of one mean."""
+    how: dict[str, tuple[FloatArray, Tangent]] = {
+        "U_e": (bounds.pairs, root),
+        "U_t": (bounds.pairs_t, root),
+        "U_star": (bounds.pairs, pool_tangent(C)),
+        "U_panel": (bounds.largest, itself),
+    }
+    found = {}
+    for name, (x, tangent) in how.items():
+        confidence = one_mean_confidence(hits, x, tangent, seed=seed, level=level)
+        found[name] = replace(against[name], confidence=confidence, split=None, tails=("betting", "betting"))
+    return found
+
+
+def aggregated(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
+    """Winning classes of every item, shape (N, K).
+
+    Raises
+    ------
+    ConfigError
+        If the library of a learned aggregate is not installed.
+    EstimateError
+        If `how` is unknown, or weights are missing.
+    """
+    if how == "plurality":
+        return plurality(panel.votes())
+    if how == "weighted":
+        return plurality(weighted_votes(panel, weights or {}))
+    if how == "dawid-skene":
+        return plurality(dawid_skene(panel.item, panel.annotator, panel.label, panel.K))
+    raise EstimateError(f"aggregate must be one of {', '.join(AGGREGATES)}, is {how!r}")
+
+
+def _flags(votes: IntArray, aggregate: str) -> tuple[str, ...]:
+    m = votes.sum(axis=1)
+    flags = []
+    if (m < 2).any():
+        flags.append(f"single_label_items: {int((m < 2).sum())} say nothing of agreement")
+    if aggregate == "dawid-skene":
+        flags.append("learned_aggregate: items share error rates, the tail of L is approximate")
+    return tuple(flags)
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise EstimateError(f"level must lie in (0, 1), is {level}")
+
+
+def _decide(
+    e: Evidence,
+    against: Mapping[str, Certainty],
+    level: float,
+    disagreement: float | None,
+    check: AssumptionCheck | None,
+    flags: tuple[str, ...],
+    *,
+    fixed: bool,
+) -> Superhuman:
+    holds, why_not = holding(check, fixed=fixed)
+    flags = (*why_not, *flags)
+    # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
+    certified = tuple(takewhile(lambda name: against[name].confidence >= level, holds))
+    U_e = empirical(e.x)
+    plans: tuple[DirectPlan, ...] = ()
+    if not certified and disagreement:
+        plans = tuple(direct_plan(disagreement, w, level=level) for w in WIN_SHARES)
+    return Superhuman(
+        L=e.L,
+        L_low=lower_bound(e, level),
+        U_e=U_e,
+        U_t=against["U_t"].bound,
+        U_star=against["U_star"].bound,
+        U_panel=against["U_panel"].bound,
+        N=e.N,
+        annotators=e.m,
+        classes=e.C,
+        level=level,
+        hms=heuristic_score(e.L, U_e, e.N),
+        oms=published_score(e.L, U_e, e.N),
+        oms_exact=optimal_score(e.L, U_e, e.N),
+        confidence=against["U_e"].confidence,
+        against=against,
+        fixed=fixed,
+        certified=certified,
+        holds=holds,
+        items_needed=_needed(e, level, holds[0], certified) if holds else None,
+        disagreement=disagreement,
+        direct=plans,
+        check=check,
+        assumptions=ASSUMPTIONS,
+        flags=flags,
+    )
+
+
+def _needed(e: Evidence, level: float, ceiling: str, certified: tuple[str, ...]) -> int | None:
+    return e.N if ceiling in certified else items_needed(e, level, ceiling)
+
+
+def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
+    """Fewest items (to a percent) at which this L and agreement would certify against a ceiling."""
+    if certify(e, (ceiling,))[ceiling].bound >= e.L:
+        return None
+
+    def enough(n: int) -> bool:
+        share = n / e.N
+        grown = replace(e, N=n, N_x=None if e.N_x is None else max(1, round(e.N_x * share)))
+        return certify(grown, (ceiling,))[ceiling].confidence >= level
+
+    high = e.N
+    while not enough(high):
+        high *= 2
+        if high > MOST_ITEMS:
+            return None
+    low = high // 2
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

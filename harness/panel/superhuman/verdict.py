@@ -1,0 +1,101 @@
+"""What a certification says, and which of its ceilings may say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.panel.superhuman.assumptions import AssumptionCheck
+    from harness.panel.superhuman.certificate import Certainty
+    from harness.panel.superhuman.direct_comparison import DirectPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Superhuman:
+    """Bounds, scores and the decision.
+
+    Attributes
+    ----------
+    L
+        Lower bound of the model's accuracy: its agreement with the aggregate; `L_low` the lower confidence
+        bound of that, one-sided at `level`.
+    U_e, U_t, U_star, U_panel
+        Upper bounds of the average annotator's (`ceiling`).
+    hms, oms, oms_exact
+        Published scores against U_e, and the second's optimum; None where L ≤ U_e.
+    confidence
+        Rigorous confidence that the model beats U_e.
+    against
+        The same for every ceiling.
+    fixed
+        Whether these very annotators are meant, and no pool.
+    holds
+        Ceilings that may certify (`holding`), in the order in which they are asked.
+    certified
+        Of those that hold, the ones beaten with confidence ≥ `level`, up to the first that is not: a
+        fixed order lets all of them be looked at while the level holds for all together.
+    items_needed
+        Items at which the first would be beaten by the split test, if L and agreement stayed; None if
+        none would.
+    direct
+        Where nothing is certified: what the direct route would cost, by the model's share of wins.
+    """
+
+    L: float
+    L_low: float
+    U_e: float
+    U_t: float
+    U_star: float
+    U_panel: float
+    N: int
+    annotators: int
+    classes: int
+    level: float
+    hms: float | None
+    oms: float | None
+    oms_exact: float | None
+    confidence: float
+    against: Mapping[str, Certainty]
+    fixed: bool
+    holds: tuple[str, ...]
+    certified: tuple[str, ...]
+    items_needed: int | None
+    disagreement: float | None
+    direct: tuple[DirectPlan, ...]
+    check: AssumptionCheck | None
+    assumptions: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if self.certified:
+            return f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
+        if self.items_needed is not None:
+            return f"not certified; the same margin on {self.items_needed:,} items would be"
+        if not self.holds:
+            return "not certified: an assumption fails on the oracle labels, and L is no lower bound"
+        return f"not certified, and on no number of items would it be: L does not exceed {self.holds[0]}"
+
+
+def holding(check: AssumptionCheck | None, *, fixed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Ceilings that may certify, and a flag for every reason why others may not.
+
+    Fixed annotators are no draw from a pool, and where an oracle shows that assumption 1 fails, items are
+    none: U_e and U_star fall away. Where it shows that assumption 2 fails, L is no lower bound.
+    """
+    holds: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
+    flags = []
+    if fixed:
+        flags.append("fixed_panel: these very annotators are meant, no pool: U_e and U_star do not certify")
+    if check is not None and check.first_holds is False:
+        flags.append("assumption_1_fails: on the oracle labels; U_e and U_star do not certify")
+    if flags:
+        holds = ("U_panel", "U_t")
+    if check is not None and check.second_holds is False:
+        holds = ()
+        flags.append("assumption_2_fails: on the oracle labels; L is no lower bound, nothing certifies")
+    return holds, tuple(flags)

@@ -1,0 +1,162 @@
+"""What the page of a search shows: computed elsewhere, rendered by `search_html`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harness.types.records import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How good a candidate is, by the labels of the moment.
+
+    Attributes
+    ----------
+    n_items, value
+        Labelled selection items answered, and the estimate on them.
+    mean, sd, low, high
+        Posterior of its accuracy: `sd` beside the other candidates, all of whom share an uncertain level;
+        the interval, of about 95 %, with that.
+    p_best
+        Probability of being the best.
+    p_better, verdict
+        Against its parent; None for the library.
+    tokens
+        Per item.
+    """
+
+    n_items: int
+    value: float
+    mean: float
+    sd: float
+    low: float
+    high: float
+    p_best: float
+    p_better: float | None
+    verdict: str | None
+    tokens: float
+    invalid_rate: float
+    error_rate: float
+
+    @property
+    def text(self) -> str:
+        """``61 % (48–74)``: the posterior mean and its interval."""
+        low, high = (100 * min(1.0, max(0.0, end)) for end in (self.low, self.high))
+        return f"{100 * min(1.0, max(0.0, self.mean)):.0f} % ({low:.0f}–{high:.0f})"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedCandidate:
+    """One candidate of an archive.
+
+    Attributes
+    ----------
+    slot
+        Number of its proposal; negative for the library.
+    note
+        What was changed.
+    answers
+        On the selection items, failed ones among them.
+    standing
+        None as long as no answer to a labelled item can be scored.
+    on_front
+        Whether no other that answered all items is both better and cheaper.
+    raced_out
+        Whether it was dropped before it had answered all items.
+    diff
+        Against its parent's source, as unified lines; the source itself for the library.
+    """
+
+    id: str
+    name: str
+    slot: int
+    op: str
+    parents: tuple[str, ...]
+    note: str
+    answers: int
+    standing: Standing | None
+    on_front: bool
+    raced_out: bool
+    diff: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedWinner:
+    """The winner beside the start.
+
+    Attributes
+    ----------
+    naive, reported, sd, confirmed
+        As in `agents.search.loop.confirmation.Winner`.
+    test, start_test
+        Both on the test items, from experts' answers; None if there are no such items.
+    difference
+        Of the two there, paired, with its interval, in words.
+    truth, start_truth
+        By the opened key.
+    """
+
+    id: str
+    name: str
+    naive: float
+    reported: float
+    sd: float
+    confirmed: float | None
+    test: Estimate | None
+    start_test: Estimate | None
+    difference: str
+    truth: float | None = None
+    start_truth: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """A search as it stands.
+
+    Attributes
+    ----------
+    model, optimiser
+        Names in study.toml of what answers and of what writes programs; empty if no model does.
+    splits
+        Items by split.
+    proposals, planned
+        Made so far, of how many.
+    refused, duplicates
+        Slots that gave no candidate: why, and how many.
+    a_a
+        The start against itself through the same gate, in words.
+    power
+        What the labels can show, in words.
+    spent
+        Tokens by stage.
+    """
+
+    study: str
+    id: str
+    created: str
+    policy: str
+    model: str
+    optimiser: str
+    seed: int
+    fitness: str
+    start: str
+    splits: Mapping[str, int]
+    proposals: int
+    planned: int
+    candidates: Sequence[SearchedCandidate]
+    refused: Sequence[str]
+    duplicates: int
+    winner: SearchedWinner | None
+    a_a: str
+    power: Sequence[str]
+    spent: Mapping[str, int]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def by_id(self, name: str) -> SearchedCandidate:
+        """Look a candidate up."""
+        return next(c for c in self.candidates if c.id == name)

@@ -1,0 +1,69 @@
+"""Where the nodes of a lineage graph stand: generations from left to right, families together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.report.search.findings import SearchedCandidate
+
+COLUMN, ROW, WIDTH, HEIGHT = 190, 46, 158, 36
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A candidate's box, with its upper left corner."""
+
+    candidate: SearchedCandidate
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Boxes, curves between them as SVG paths, and the size of all."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[str, ...]
+    width: int
+    height: int
+
+
+def lay_out(candidates: Sequence[SearchedCandidate]) -> Graph:
+    """Place every candidate right of its parents, in the order of a walk from the roots.
+
+    Parents must come before their children, as in an archive.
+    """
+    depth: dict[str, int] = {}
+    children: dict[str, list[str]] = {}
+    for c in candidates:
+        depth[c.id] = 1 + max((depth[p] for p in c.parents), default=-1)
+        children.setdefault(c.parents[0] if c.parents else "", []).append(c.id)
+    order: list[str] = []
+    waiting = children.get("", [])[::-1]
+    while waiting:
+        name = waiting.pop()
+        order.append(name)
+        waiting += children.get(name, [])[::-1]
+    # A first child stands beside its parent; every further one opens a row of its own.
+    row: dict[str, int] = {}
+    rows = 0
+    first = {names[0]: parent for parent, names in children.items() if parent}
+    for name in order:
+        row[name] = row[first[name]] if name in first else rows
+        rows = max(rows, row[name] + 1)
+    at = {name: (4 + depth[name] * COLUMN, 4 + row[name] * ROW) for name in order}
+    edges = [_curve(at[p], at[c.id]) for c in candidates for p in c.parents]
+    nodes = tuple(Node(c, *at[c.id]) for c in candidates)
+    width = 8 + WIDTH + COLUMN * max(depth.values(), default=0)
+    return Graph(nodes, tuple(edges), width, 8 + ROW * rows)
+
+
+def _curve(parent: tuple[int, int], child: tuple[int, int]) -> str:
+    x0, y0 = parent[0] + WIDTH, parent[1] + HEIGHT // 2
+    x1, y1 = child[0], child[1] + HEIGHT // 2
+    bend = (x1 - x0) // 2
+    return f"M{x0},{y0} C{x0 + bend},{y0} {x1 - bend},{y1} {x1},{y1}"

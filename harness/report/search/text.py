@@ -1,0 +1,73 @@
+"""A search as text for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.report.study.table import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.report.search.findings import SearchedCandidate, SearchedWinner, SearchReport
+
+
+def search_text(report: SearchReport) -> str:
+    """Power, A/A line, lineage with the front marked, and the winner."""
+    used = " · ".join(f"{name} {count:,}" for name, count in report.spent.items())
+    lines = [
+        f"search {report.id} of {report.created}: {report.policy}, seed {report.seed}, "
+        f"fitness {report.fitness}",
+        f"{report.proposals} of {report.planned} proposals, {len(report.refused)} refused, "
+        f"{report.duplicates} there already; tokens: {used}",
+        *report.power,
+        f"A/A: {report.a_a}",
+        "",
+        "lineage, accuracy with about 95 % (* on the front of accuracy and tokens, ~ dropped in the race):",
+        *lineage_lines(report.candidates),
+        *(f"refused: {reason}" for reason in report.refused),
+    ]
+    if report.winner is not None:
+        lines += ["", *winner_lines(report.winner)]
+    return "\n".join(lines)
+
+
+def lineage_lines(candidates: Sequence[SearchedCandidate]) -> list[str]:
+    """Every candidate below its first parent, indented."""
+    children: dict[str, list[SearchedCandidate]] = {}
+    for c in candidates:
+        children.setdefault(c.parents[0] if c.parents else "", []).append(c)
+    lines: list[str] = []
+
+    def add(c: SearchedCandidate, depth: int) -> None:
+        mark = "*" if c.on_front else "~" if c.raced_out else " "
+        standing = "all its answers failed" if c.answers else "no answers yet"
+        verdict = ""
+        if (s := c.standing) is not None:
+            standing = f"{s.text} on {s.n_items} items, {s.tokens:.0f} tokens"
+            verdict = f", {s.verdict} (P {s.p_better:.2f})" if s.verdict else ""
+        change = f": {c.note.splitlines()[0][:60]}" if c.note and c.parents else ""
+        lines.append(f"{mark} {'  ' * depth}{c.name} [{c.id}] {standing}{verdict}{change}")
+        for child in children.get(c.id, ()):
+            add(child, depth + 1)
+
+    for root in children.get("", ()):
+        add(root, 0)
+    return lines
+
+
+def winner_lines(w: SearchedWinner) -> list[str]:
+    """The winner with what luck is taken off, and the test."""
+    confirmed = "" if w.confirmed is None else f"; on fresh items alone {percent(w.confirmed)}"
+    lines = [
+        f"winner: {w.name} [{w.id}]: {percent(w.reported)} ± {100 * w.sd:.1f}, corrected for being the best "
+        f"of many (uncorrected {percent(w.naive)}{confirmed})"
+    ]
+    if w.test is not None and w.start_test is not None:
+        lines.append(f"test, winner: {w.test}")
+        lines.append(f"test, start:  {w.start_test}")
+    if w.difference:
+        lines.append(f"test, difference: {w.difference}")
+    if w.truth is not None and w.start_truth is not None:
+        lines.append(f"by the opened key: winner {percent(w.truth)}, start {percent(w.start_truth)}")
+    return lines

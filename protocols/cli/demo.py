@@ -1,0 +1,126 @@
+"""The whole chain on bundled case notes: simulated experts, a real local model, no key, no account.
+
+240 case notes go to eight simulated specialists, each asked "is this one for your specialty?". A
+small language model on this machine sorts the same notes. Its accuracy is estimated from the yes
+and no answers alone; then the sealed key is opened and the truth shown beside the estimates.
+
+example: oversight demo
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.analysis.study_prompts import template_of
+from harness.analysis.study_report import summarise
+from harness.cli.output import emit, note
+from harness.cli.study_arguments import study_items
+from harness.config.study import STUDY_FILE, read_study
+from harness.datasets.key_file import read_key
+from harness.errors import BadInput
+from harness.report.study.page import write_html
+from harness.report.study.table import estimates_table
+from harness.store.repository import Repository
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing.partitioned import Partitioned
+from protocols.routing.roster import read_roster
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.config.study import Study
+
+DATA = Path(__file__).parents[2] / "data"
+MODEL = "smollm2"
+ABSTENTION = 0.03
+_FILES = {
+    "case_notes.jsonl": "notes.jsonl",
+    "case_notes.experts.toml": "experts.toml",
+    "case_notes.prompt.txt": "prompt.txt",
+}
+_STUDY = """\
+[study]
+name = "Case notes"
+seed = 7
+
+[items]
+file = "notes.jsonl"
+classes = ["cardiology", "neurology", "gastroenterology", "pulmonology",
+           "nephrology", "endocrinology", "dermatology", "rheumatology"]
+
+[prompt]
+template = "prompt.txt"
+
+[models.smollm2]
+endpoint = "local"
+model = "smollm2-135m-instruct"
+temperature = 0.0
+max_tokens = 8
+stop = ["\\n"]
+concurrency = 2
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight demo``."""
+    parser.add_argument("--folder", default="demo", help="where the study goes (default: %(default)s)")
+    parser.add_argument("--fresh", action="store_true", help="start again from nothing")
+    parser.add_argument("--limit", type=int, help="use only the first so many notes")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chain; interrupted, the same command goes on."""
+    from harness.llm.limits.budget import PriceTable
+    from harness.llm.local import lifecycle as local
+    from harness.llm.runner.preparation import Target
+    from harness.llm.runner.run_models import make_spec, run_targets
+
+    folder = Path(args.folder)
+    study = _study(folder, args.limit, fresh=args.fresh)
+    items = study_items(study)
+    note(f"1/4  the small model ({study.models[MODEL].model}) on this machine")
+    running = local.status()
+    server = running or local.start()
+    try:
+        with Repository(study.store_url) as store:
+            note(f"2/4  {len(items)} notes to eight experts, one question each")
+            plan = Partitioned(read_roster(folder / "experts.toml"), seed=study.study.seed)
+            store.add_items(items)
+            store.add_questions(plan.route(items))
+            key = read_key(DATA / "case_notes.key.csv", items)
+            experts = SimulatedExperts(key, abstention=ABSTENTION, seed=study.study.seed)
+            store.add_answers(experts.answer(store.questions()))
+            note(f"3/4  the model reads every note ({server.url})")
+            spec = make_spec(MODEL, study.models[MODEL], template_of(study), None)
+            target = Target(spec, study.models[MODEL])
+            [done] = run_targets(store, [item.id for item in items], [target], prices=PriceTable())
+            if done.asked < len(items):
+                note(f"     {len(items) - done.asked} answers were there already (--fresh starts again)")
+            note("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
+            report = summarise(store, study, truth=key, curve=True)
+    finally:
+        if running is None:
+            local.stop()
+    page = write_html(report, folder / "report.html")
+    emit(args, {"report": str(page), "study": report}, estimates_table(report))
+    if not args.json:
+        note(f"\nreport: {page}\nstudy:  {folder} (try: cd {folder} && oversight label status)")
+    return 0
+
+
+def _study(folder: Path, limit: int | None, *, fresh: bool) -> Study:
+    """Lay out an ordinary study, as a person would."""
+    if not (DATA / "case_notes.jsonl").exists():
+        raise BadInput(f"the bundled data are not in {DATA}: run the demo in a clone of the repository")
+    if folder.exists() and not (folder / "notes.jsonl").exists() and any(folder.iterdir()):
+        raise BadInput(f"{folder} holds something else; give another --folder")
+    if fresh and folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for source, target in _FILES.items():
+        shutil.copyfile(DATA / source, folder / target)
+    text = _STUDY if limit is None else _STUDY.replace("[prompt]", f"limit = {limit}\n\n[prompt]")
+    (folder / STUDY_FILE).write_text(text, encoding="utf-8")
+    return read_study(folder / STUDY_FILE)

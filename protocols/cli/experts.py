@@ -1,0 +1,44 @@
+"""Give the experts of a study accounts on Label Studio, and see who has none.
+
+examples: oversight experts invite             makes the accounts, prints each password once
+          oversight experts invite --link      prints a link for each to sign up with their address
+          oversight experts list               only looks
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from harness.cli.output import emit
+from harness.cli.study_arguments import add_study, study_of
+from harness.store.repository import Repository
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight experts``."""
+    add_study(parser)
+    parser.add_argument("action", choices=("invite", "list"), help="what to do")
+    parser.add_argument("--link", action="store_true", help="give links to sign up instead of passwords")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked."""
+    from rich.table import Table
+
+    from protocols.collect.label_studio.accounts import invite
+    from protocols.collect.label_studio.campaign import Desk
+
+    study = study_of(args)
+    with Repository(study.store_url) as store, Desk(study, store) as desk:
+        accounts = invite(desk, link=args.link, check=args.action == "list")
+    table = Table("expert", "classes", "logs in as", "password or link", title="Accounts")
+    for a in accounts:
+        secret = a.password or a.link or ("has an account" if a.exists else "no account")
+        table.add_row(a.expert, ", ".join(a.classes), a.email, secret)
+    table.caption = "A password is shown this once and stored nowhere: hand it on now."
+    emit(args, {"accounts": [asdict(a) for a in accounts]}, table)
+    return 0

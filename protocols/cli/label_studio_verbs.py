@@ -1,0 +1,207 @@
+"""The verbs of ``oversight label`` that look at, or talk to, a labelling desk."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.output import emit, note
+from harness.errors import BadInput
+from harness.store.labelling import Campaign
+from harness.store.repository import Repository
+from protocols.collect.label_studio.queue_progress import Progress, progress
+
+if TYPE_CHECKING:
+    from harness.config.study import Study
+    from protocols.collect.label_studio.campaign import Desk, Difference
+    from protocols.collect.label_studio.watch import Look
+
+_SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
+_GAP = 1.0
+_SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
+
+
+def add_arguments(verb: Mapping[str, argparse.ArgumentParser]) -> None:
+    """Add the options of these verbs."""
+    verb["pull"].add_argument(
+        "--full", action="store_true", help="read every task again, not only changed ones"
+    )
+    verb["close"].add_argument(
+        "--delete", action="store_true", help="delete the projects on the server afterwards"
+    )
+    watch = verb["watch"]
+    watch.add_argument("--every", type=float, default=15.0, help="seconds between pulls, default 15")
+    watch.add_argument("--until-width", type=float, help="stop when every model's interval is this narrow")
+    watch.add_argument("--model", action="append", help="name of a model that was run; may be repeated")
+    watch.add_argument(
+        "--webhook", type=int, metavar="PORT", help="have a server on this machine wake the next pull early"
+    )
+    watch.add_argument("--once", action="store_true", help="look once and stop")
+
+
+def push(args: argparse.Namespace, study: Study) -> int:
+    """Send what has no task yet."""
+    from protocols.collect.label_studio.campaign import Desk
+
+    with Repository(study.store_url) as store, Desk(study, store) as desk:
+        done = desk.push()
+    lines = [
+        f"{expert}: {p.sent} sent, {p.adopted} found there"
+        + (f", {p.removed} doubles removed" if p.removed else "")
+        + (", page put back" if p.restored else "")
+        + f"; {p.url}"
+        for expert, p in done.items()
+    ]
+    payload = {"sent": sum(p.sent for p in done.values()), "experts": {e: asdict(p) for e, p in done.items()}}
+    emit(args, payload, "\n".join([*lines, "next: oversight experts invite, then oversight label watch"]))
+    return 0
+
+
+def pull(args: argparse.Namespace, study: Study) -> int:
+    """Bring home what changed; for the sequential protocol send what follows."""
+    from protocols.collect.label_studio.campaign import Desk
+
+    with Repository(study.store_url) as store, Desk(study, store) as desk:
+        found = desk.pull(full=args.full)
+        follow = _follow(desk)
+    emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
+    return 0
+
+
+def close(args: argparse.Namespace, study: Study) -> int:
+    """Pull a last time and end the campaign."""
+    from protocols.collect.label_studio.campaign import Desk
+
+    with Repository(study.store_url) as store, Desk(study, store) as desk:
+        found = desk.close(delete=args.delete)
+    emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
+    return 0
+
+
+def watch(args: argparse.Namespace, study: Study) -> int:
+    """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
+    from protocols.collect.label_studio.campaign import Desk
+    from protocols.collect.label_studio.server.webhooks import Bell, hints
+    from protocols.collect.label_studio.watch import look
+
+    _check_watch(args, study)
+    with Repository(study.store_url) as store, Desk(study, store) as desk, contextlib.ExitStack() as stack:
+        for name in args.model or ():
+            if name not in {run["name"] for run in store.runs()}:
+                raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
+        bell = Bell()
+        if args.webhook is not None:
+            stack.enter_context(hints(desk.projects(), args.webhook, bell))
+        while True:
+            found, follow = desk.pull(), _follow(desk)
+            now, at = progress(study, store), look(study, store, models=args.model)
+            left = sum(p.open for p in now.values())
+            narrow = args.until_width is not None and at.width() <= args.until_width
+            if args.once or narrow or left == 0:
+                payload = _payload(found, follow, now, at) | {"reached": narrow, "open": left}
+                emit(args, payload, _lines(now, at))
+                return 0
+            note(_lines(now, at))
+            if bell.wait(args.every):
+                time.sleep(min(_GAP, args.every))  # who answers fast must not be pulled at every click
+
+
+def _check_watch(args: argparse.Namespace, study: Study) -> None:
+    if args.every <= 0 or (args.until_width is not None and not 0 < args.until_width <= 1):
+        raise BadInput("--every must be above 0 and --until-width in (0, 1]")
+    if args.webhook is not None and not 0 <= args.webhook <= 65535:
+        raise BadInput(f"--webhook must be a port, from 0 (any free one) to 65535, is {args.webhook}")
+    if study.experts.is_panel and (args.until_width is not None or args.model):
+        raise BadInput("--until-width and --model are for yes/no questions; a panel estimates no accuracy")
+
+
+def status(args: argparse.Namespace, study: Study) -> int:
+    """Show who was asked what, what came back, and what does not count."""
+    from rich.table import Table
+
+    with Repository(study.store_url) as store:
+        now, quarantine = progress(study, store), Campaign(store).quarantine()
+    shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
+    table = Table("expert", *shown, "s/answer", "left", title="Answers")
+    for expert, p in now.items():
+        typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
+        left = "" if p.seconds_left is None else _span(p.seconds_left)
+        table.add_row(expert, *(str(getattr(p, name)) for name in shown), typical, left)
+    totals = {
+        key: sum(getattr(p, key) for p in now.values()) for key in ("asked", "answered", "open", "foreign")
+    }
+    table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
+    if quarantine:
+        table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
+    experts = {expert: asdict(p) for expert, p in now.items()}
+    emit(args, {"experts": experts, **totals, "quarantine": [asdict(q) for q in quarantine]}, table)
+    return 0
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace, Any], int]] = {
+    "push": push,
+    "pull": pull,
+    "watch": watch,
+    "close": close,
+    "status": status,
+}
+
+
+def _follow(desk: Desk) -> int:
+    """Draw and send what follows from the answers; only the sequential protocol asks on."""
+    if desk.study.experts.protocol != "sequential":
+        return 0
+    from protocols.routing.study_rule import next_questions, plan_of
+
+    plan = plan_of(desk.study, desk.store, desk.roster)
+    new = desk.store.add_questions(next_questions(plan, desk.store.items(), (), desk.store.answers()))
+    if new:
+        desk.push()
+    return new
+
+
+def _told(found: Difference, follow: int) -> str:
+    text = f"{found.new} new answers, {found.changed} changed, {found.withdrawn} withdrawn"
+    text += f"; {found.answers} in all"
+    if found.quarantined:
+        text += f"; {found.quarantined} annotations count for nothing, see oversight label status --json"
+    return text + (f"; {follow} questions follow from them and were sent" if follow else "")
+
+
+def _payload(found: Difference, follow: int, now: Mapping[str, Progress], at: Look) -> dict[str, Any]:
+    from harness.cli.verbs.estimate import plain
+
+    return {
+        **asdict(found),
+        "next_questions": follow,
+        "experts": {expert: asdict(p) for expert, p in now.items()},
+        "share": at.share,
+        "slowest": at.slowest,
+        "used": at.used,
+        "estimates": {name: plain(e) for name, e in at.estimates.items()},
+        "undefined": at.undefined,
+    }
+
+
+def _lines(now: Mapping[str, Progress], at: Look) -> str:
+    wide = max(map(len, now))
+    lines = []
+    for expert, p in now.items():
+        bar = "█" * round(20 * p.answered / p.asked)
+        left = "" if p.seconds_left is None else f", about {_span(p.seconds_left)} left"
+        lines.append(f"{expert:<{wide}} {bar:<20} {p.answered}/{p.asked}{left}")
+    lines += [f"{name}: {estimate}" for name, estimate in at.estimates.items()]
+    lines += [f"{name}: no estimate yet ({why})" for name, why in at.undefined.items()]
+    if at.slowest and at.estimates:
+        lines.append(
+            f"estimated from the first {at.share:.0%} of every queue, as far as {at.slowest} has come"
+        )
+    return "\n".join(lines)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,82 @@
+"""The verbs of ``oversight label`` in a study whose protocol is a panel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.cli.output import emit
+from harness.cli.study_arguments import study_items
+from harness.errors import ConfigError
+from harness.store.ratings import PanelRatings
+from harness.store.repository import Repository
+from protocols.collect.label_studio.export_file import read_label_studio_export
+from protocols.collect.panel_spreadsheet import export_assignments, read_panel, write_ratings
+from protocols.collect.pending import assignments_in
+from protocols.routing.roster import read_roster
+from protocols.routing.study_rule import next_assignments, panel_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.config.study import Study
+
+
+def route(args: argparse.Namespace, study: Study) -> int:
+    """Give every item to its annotators, and store who has what."""
+    items = study_items(study)
+    roster = read_roster(study.path(study.experts.roster))
+    plan = panel_of(study, roster)
+    with Repository(study.store_url) as store:
+        if store.questions():
+            raise ConfigError("this study has yes/no questions already: start a new study for a panel")
+        panel = PanelRatings(store)
+        drawn = next_assignments(plan, items, panel.assignments(), roster)
+        store.add_items(items)
+        new = panel.add_assignments(drawn)
+    loads = Counter(a.annotator for a in drawn)
+    text = (
+        f"{len(items)} items, {plan.n} of {len(plan.annotators)} annotators each: {len(drawn)} ratings to "
+        f"give ({new} new), {min(loads.values())} to {max(loads.values())} a person; next: oversight label "
+        "export, or push"
+    )
+    emit(args, {"assignments": len(drawn), "new": new, "experts": dict(loads)}, text)
+    return 0
+
+
+def export(args: argparse.Namespace, study: Study) -> int:
+    """Write the open assignments, one file per annotator, or the ratings that are there."""
+    with Repository(study.store_url) as store:
+        panel, items = PanelRatings(store), {i.id: i for i in store.items()}
+        given, ratings = assignments_in(store), panel.ratings()
+        rated = {c.assignment.id for c in panel.choices()}
+    if args.ratings:
+        write_ratings(ratings, args.ratings)
+        text = f"{len(ratings)} ratings in {args.ratings}; next: oversight agree"
+        emit(args, {"files": [args.ratings], "ratings": len(ratings)}, text)
+        return 0
+    paths = [str(p) for p in export_assignments(given, items, rated, args.folder, args.format)]
+    left = len(given) - len(rated)
+    emit(args, {"files": paths, "questions": left}, f"{left} open ratings in {len(paths)} files")
+    return 0
+
+
+def import_(args: argparse.Namespace, study: Study) -> int:
+    """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
+    files = [Path(name) for name in args.files]
+    with Repository(study.store_url) as store:
+        panel, items = PanelRatings(store), {i.id: i for i in store.items()}
+        given = assignments_in(store)
+        if args.label_studio:
+            roster = read_roster(study.path(study.experts.roster))
+            replies = read_label_studio_export(files, given, items, roster)
+            read, new = len(replies), panel.book.add(replies)
+        else:
+            choices = read_panel(files, given, items)
+            read, new = len(choices), panel.add_choices(choices)
+    emit(args, {"answers": read, "new": new}, f"{read} ratings read, {new} new; next: oversight agree")
+    return 0
+
+
+ACTIONS = {"route": route, "export": export, "import": import_}

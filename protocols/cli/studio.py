@@ -1,0 +1,72 @@
+"""Start, stop and find a Label Studio server of one's own on this machine.
+
+examples: oversight label-studio start
+          oversight label-studio start --isolated     one server per expert of the study's roster
+          oversight label-studio status
+          oversight label-studio stop
+
+The first start installs Label Studio in an environment of its own (0.8 GB in the user's cache). It
+listens on this machine alone and sends nothing anywhere. The admin's password is in the file that
+``status`` names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.cli.output import emit
+from harness.cli.study_arguments import add_study, study_of
+from protocols.collect.label_studio.names import server_name
+from protocols.collect.label_studio.server import own_server as server
+from protocols.routing.roster import read_roster
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight label-studio``."""
+    add_study(parser)
+    parser.add_argument("action", choices=("start", "stop", "status"), help="what to do")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free one)")
+    parser.add_argument(
+        "--isolated", action="store_true", help="one server per expert, so that nobody sees another's answers"
+    )
+    parser.add_argument(
+        "--hooks", action="store_true", help="let webhooks call this machine, for label watch --webhook"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked; 1 if ``status`` finds a server missing."""
+    names = _names(args)
+    if args.action == "stop":
+        stopped = [name for name in names if server.stop(name)]
+        text = f"stopped: {', '.join(stopped)}" if stopped else "was not running"
+        emit(args, {"stopped": stopped}, text)
+        return 0
+    if args.action == "start":
+        found = {name: server.start(name, args.port, hooks=args.hooks) for name in names}
+    else:
+        found = {name: there for name in names if (there := server.status(name)) is not None}
+    lines = [
+        f"{name}: {s.url} (process {s.pid}); log in as {s.admin}, password in {s.public['secrets']}"
+        for name, s in found.items()
+    ]
+    lines += [f"{name}: not running; oversight label-studio start" for name in names if name not in found]
+    running = len(found) == len(names)
+    servers = {name: s.public for name, s in found.items()}
+    emit(args, {"running": running, "servers": servers}, "\n".join(lines))
+    return 0 if running else 1
+
+
+def _names(args: argparse.Namespace) -> list[str]:
+    if not args.isolated:
+        return [server.MAIN]
+    study = study_of(args)
+    roster = read_roster(study.path(study.experts.roster))
+    if args.port:
+        from harness.errors import ConfigError
+
+        raise ConfigError("--port fits one server, not one per expert: leave it out")
+    return [server_name(study.study.name, expert.name) for expert in roster.experts]

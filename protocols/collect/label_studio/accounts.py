@@ -1,0 +1,98 @@
+"""Accounts for experts: made through the invitation link, so that they can log in."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.errors import LabelStudioError
+from protocols.collect.label_studio.names import account_email
+
+if TYPE_CHECKING:
+    from protocols.collect.label_studio.campaign import Desk
+    from protocols.collect.label_studio.server.client import Client
+    from protocols.routing.roster import Expert
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An expert's account; `password` and `link` only where one was made for this call.
+
+    Attributes
+    ----------
+    exists
+        Whether the expert can log in by now.
+    password
+        The password of an account made just now. It is stored nowhere.
+    link
+        Where the expert makes the account, with this very address.
+    """
+
+    expert: str
+    email: str
+    classes: tuple[str, ...]
+    url: str
+    exists: bool
+    password: str = field(default="", repr=False)
+    link: str = field(default="", repr=False)
+
+
+def invite(desk: Desk, *, link: bool = False, check: bool = False) -> list[Account]:
+    """Give every expert of the roster who has no account one, or a link to make one.
+
+    Parameters
+    ----------
+    link
+        Give a link instead of making the account with a password.
+    check
+        Only look who has an account.
+
+    Raises
+    ------
+    LabelStudioError
+        If the server refuses to make an account.
+    """
+    accounts = []
+    for expert in desk.roster.experts:
+        client = desk.client(expert.name)
+        accounts.append(_account(client, expert, link=link, check=check))
+    return accounts
+
+
+def _account(client: Client, expert: Expert, *, link: bool, check: bool) -> Account:
+    email = account_email(expert.name, expert.email)
+    there = email in client.users()
+    password = invitation = ""
+    if not there and link and not check:
+        invitation = client.invitation()
+    elif not there and not check:
+        password = secrets.token_urlsafe(9)
+        _sign_up(client.invitation(), email, password)
+        there = email in client.users()
+        if not there:
+            raise LabelStudioError(
+                f"{client.url} made no account for {email}: use --link, and have them sign up"
+            )
+    return Account(expert.name, email, expert.classes, client.url, there, password, invitation)
+
+
+def _sign_up(invitation: str, email: str, password: str) -> None:
+    """Fill in the form behind the invitation link: accounts made through the API have no password."""
+    import httpx
+
+    try:
+        with httpx.Client(timeout=60.0) as browser:
+            form = browser.get(invitation)
+            token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
+            if form.status_code != httpx.codes.OK or token is None:
+                raise LabelStudioError(f"the invitation page cannot be used (status {form.status_code})")
+            fields = {"email": email, "password": password, "csrfmiddlewaretoken": token[1]}
+            done = browser.post(invitation, data=fields, headers={"Referer": invitation})
+    except httpx.HTTPError as error:
+        raise LabelStudioError(f"the account {email} could not be made: {type(error).__name__}") from None
+    if done.status_code != httpx.codes.FOUND:
+        said = re.findall(r'class="(?:field_errors|error[^"]*)"[^>]*>\s*([^<]+)', done.text)
+        reason = said[0].strip() if said else f"status {done.status_code}"
+        raise LabelStudioError(f"the server made no account for {email}: {reason}")

@@ -1,0 +1,150 @@
+"""Which annotation of a task is the answer, and why the others are not.
+
+The Community edition has no roles: anybody with an account may answer anybody's tasks, and name any
+user as the author. The one trace is the editor, which the server sets itself. So an answer counts
+only if the asked expert is its author *and* its last editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from protocols.collect.label_studio.labelling_page import CHOICE, COMMENT
+
+
+class Reason(StrEnum):
+    """Why an annotation counts for nothing."""
+
+    FOREIGN = "answered by another user"
+    EDITED = "written or changed by another user in the expert's name"
+    INVALID = "not one of the values offered"
+    DUPLICATE = "second answer, same as the first"
+    CONTRADICTION = "several answers that differ"
+    UNKNOWN_TASK = "a task that was never pushed"
+    ALTERED_TASK = "the task's text was changed on the server"
+    ELSEWHERE = "the question has an answer from elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """An annotation as the server tells it."""
+
+    id: int
+    task_id: int
+    author: int | None
+    editor: int | None
+    cancelled: bool
+    updated_at: str
+    seconds: float | None = None
+    result: Sequence[Any] = ()
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Annotation:
+        """Read what the server, or an export of it, says of an annotation."""
+        return cls(
+            id=int(row["id"]),
+            task_id=int(row["task"]),
+            author=_user(row.get("completed_by")),
+            editor=_user(row.get("updated_by")),
+            cancelled=bool(row.get("was_cancelled")),
+            updated_at=str(row.get("updated_at") or ""),
+            seconds=None if row.get("lead_time") is None else float(row["lead_time"]),
+            result=row.get("result") or (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The one answer to a task, if there is one, and what counts for nothing.
+
+    `value` is what was chosen, None if nothing was or the task was `skipped`.
+    """
+
+    value: str | None = None
+    comment: str = ""
+    skipped: bool = False
+    annotation: Annotation | None = None
+    rejected: tuple[tuple[Annotation, Reason, str], ...] = field(default=())
+
+
+def judge(annotations: Sequence[Annotation], expert: int | None, offered: Sequence[str]) -> Judgement:
+    """Judge all annotations of one task.
+
+    Parameters
+    ----------
+    annotations
+        Whatever is on the server for the task.
+    expert
+        User id of the expert who was asked; None if they have no account.
+    offered
+        Values that may be chosen.
+
+    Returns
+    -------
+    Judgement
+        A skip counts as an answer only if there is no other; equal answers count once, different
+        ones not at all.
+    """
+    rejected: list[tuple[Annotation, Reason, str]] = []
+    answers: list[tuple[Annotation, str, str]] = []
+    skips: list[Annotation] = []
+    for annotation in sorted(annotations, key=lambda a: a.id):
+        if expert is None or annotation.author != expert:
+            rejected.append((annotation, Reason.FOREIGN, f"user {annotation.author}"))
+        elif annotation.editor != expert:
+            rejected.append((annotation, Reason.EDITED, f"user {annotation.editor}"))
+        elif annotation.cancelled:
+            skips.append(annotation)
+        else:
+            try:
+                answers.append((annotation, *read_result(annotation.result, offered)))
+            except ValueError as error:
+                rejected.append((annotation, Reason.INVALID, str(error)))
+    if len({value for _, value, _ in answers}) > 1:
+        told = " and ".join(dict.fromkeys(value for _, value, _ in answers))
+        rejected += [(annotation, Reason.CONTRADICTION, told) for annotation, _, _ in answers]
+        return Judgement(rejected=tuple(rejected))
+    if answers:
+        annotation, value, comment = answers[0]
+        rejected += [(again, Reason.DUPLICATE, v) for again, v, _ in answers[1:]]
+        return Judgement(value, comment, annotation=annotation, rejected=tuple(rejected))
+    if skips:
+        return Judgement(skipped=True, annotation=skips[0], rejected=tuple(rejected))
+    return Judgement(rejected=tuple(rejected))
+
+
+def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str]:
+    """Value and comment of an annotation's result; the server checks nothing of it.
+
+    Raises
+    ------
+    ValueError
+        Saying what is wrong with it.
+    """
+    values: list[object] = []
+    comments: list[str] = []
+    for region in result:
+        value = region.get("value") if isinstance(region, dict) else None
+        name = region.get("from_name") if isinstance(region, dict) else None
+        if name == CHOICE and isinstance(value, dict) and isinstance(value.get("choices"), list):
+            values += value["choices"]
+        elif name == COMMENT and isinstance(value, dict) and isinstance(value.get("text"), list | str):
+            text = value["text"]
+            comments += [text] if isinstance(text, str) else [str(t) for t in text]
+        else:
+            raise ValueError(f"a part called {name!r}"[:80])
+    if len(values) != 1:
+        raise ValueError(f"{len(values)} values")
+    if values[0] not in offered:
+        raise ValueError(f"the value {values[0]!r}"[:80])
+    return str(values[0]), "\n".join(comments)
+
+
+def _user(value: object) -> int | None:
+    """Return a user's id; exports write the user out, lists give the number."""
+    if isinstance(value, Mapping):
+        value = value.get("id")
+    return value if isinstance(value, int) else None

@@ -1,0 +1,255 @@
+"""Push, pull and close: what a study asks, on Label Studio."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from harness.errors import BadInput, LabelStudioError
+from harness.store.labelling import SOURCE, Campaign, Queue, QueuedTask
+from harness.types.records import Question
+from protocols.collect.label_studio.names import server_name
+from protocols.collect.label_studio.pull import pull_queue
+from protocols.collect.label_studio.push import Pushed, find_project, finish_project, push_queue
+from protocols.collect.label_studio.queues import (
+    check_open,
+    new_queues,
+    new_tasks,
+    one_class_each,
+    refuse_repeats,
+)
+from protocols.collect.label_studio.server.client import Client
+from protocols.collect.label_studio.server.connection import connect
+from protocols.collect.label_studio.snapshot import known_now
+from protocols.collect.label_studio.task_payload import Sheet
+from protocols.collect.pending import asked_in
+from protocols.routing.roster import Roster, read_roster
+
+if TYPE_CHECKING:
+    from harness.config.study import Study
+    from harness.store.repository import Repository
+    from protocols.collect.label_studio.server.client import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a pull changed in the stored answers, and how many annotations are in quarantine."""
+
+    new: int
+    changed: int
+    withdrawn: int
+    answers: int
+    quarantined: int
+
+
+class Desk:
+    """A study's labelling desk: one project per expert (or annotator of a panel) on Label Studio.
+
+    Parameters
+    ----------
+    study
+        The study file.
+    store
+        Its database.
+    patience
+        Seconds for which reading is tried again when the server does not answer.
+    timeout
+        Seconds to wait for one answer of the server.
+    """
+
+    def __init__(
+        self, study: Study, store: Repository, *, patience: float = 20.0, timeout: float = 120.0
+    ) -> None:
+        self.study, self.store = study, store
+        self.campaign = Campaign(store, panel=study.experts.is_panel)
+        self.roster: Roster = read_roster(study.path(study.experts.roster))
+        self.sheet = Sheet.of(study)
+        self._patience, self._timeout = patience, timeout
+        self._clients: dict[str, Client] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients.values():
+            client.close()
+
+    def client(self, expert: str) -> Client:
+        """The server on which an expert's project lies: everybody's, or the expert's own."""
+        name = server_name(self.study.study.name, expert) if self.study.label_studio.isolated else ""
+        if name not in self._clients:
+            connection = connect(name or None)
+            self._clients[name] = Client(connection, patience=self._patience, timeout=self._timeout)
+        return self._clients[name]
+
+    def projects(self) -> list[tuple[Client, int]]:
+        """Every open project and the server it lies on.
+
+        Raises
+        ------
+        BadInput
+            If nothing was pushed yet.
+        """
+        return [(self.client(q.expert), q.project_id or 0) for q in self._pushed() if not q.closed]
+
+    # --- push --------------------------------------------------------------------------------
+
+    def push(self) -> dict[str, Pushed]:
+        """Send every question that has no task yet; expert → what was done.
+
+        Raises
+        ------
+        BadInput
+            If roster, items or page are not fit for it; nothing was sent.
+        LabelStudioError
+            If a server fails; the same call goes on from there.
+        """
+        with self._alone():
+            asked = asked_in(self.study, self.store)
+            items = {item.id: item for item in self.store.items()}
+            if self.study.experts.protocol == "sequential":
+                one_class_each(self.roster)
+            refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
+            data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
+            queues = self.campaign.queues()
+            fresh = new_queues(self.roster, asked, queues)
+            tasks = new_tasks(asked, data, self.campaign.tasks())
+            check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
+            clients = {a.expert: self.client(a.expert) for a in asked}
+            for client in set(clients.values()):
+                client.me()  # a wrong token must fail before anything is written
+            for queue in fresh:
+                self.campaign.save_queue(queue)
+            self.campaign.add_tasks(tasks)
+            answered = frozenset(self.campaign.book.replies())
+            queued = self._queued()
+            return {
+                name: push_queue(
+                    clients[name],
+                    self.campaign,
+                    queue,
+                    self.sheet,
+                    self.study.study.name,
+                    queued[name],
+                    data,
+                    answered,
+                )
+                for name, queue in self.campaign.queues().items()
+                if not queue.closed
+            }
+
+    # --- pull --------------------------------------------------------------------------------
+
+    def pull(self, *, full: bool = False) -> Difference:
+        """Bring home what experts did since the last pull, or everything.
+
+        Raises
+        ------
+        BadInput
+            If nothing was pushed yet.
+        LabelStudioError
+            If a server fails, or a project is gone or changed; what was stored stays.
+        """
+        with self._alone():
+            queues = [q for q in self._pushed() if not q.closed]
+            queued, known = self._queued(), known_now(self.study, self.store, self.campaign)
+            projects: dict[tuple[str, int], Project] = {}
+            for client in {self.client(q.expert) for q in queues}:
+                ids = [q.project_id for q in queues if q.project_id and self.client(q.expert) is client]
+                found = client.projects(ids)
+                projects |= {(client.url, number): project for number, project in found.items()}
+            before = self._pulled()
+            for queue in queues:
+                client = self.client(queue.expert)
+                here = {number: p for (url, number), p in projects.items() if url == client.url}
+                project = find_project(client, queue, here)
+                pull_queue(
+                    client,
+                    self.campaign,
+                    queue,
+                    project,
+                    self.sheet.page,
+                    queued[queue.expert],
+                    known,
+                    full=full,
+                )
+            return self._difference(before)
+
+    def close(self, *, delete: bool = False) -> Difference:
+        """Bring everything home a last time and end the campaign; later answers count for nothing.
+
+        The projects say so from then on, in their titles and to whoever opens them: nothing in the
+        Community edition keeps an expert from answering.
+
+        Parameters
+        ----------
+        delete
+            Whether to delete the projects on the server; all that was answered is stored here.
+        """
+        found = self.pull(full=True)
+        left = [queue for queue in self._pushed() if not queue.closed]
+        if not delete:
+            for queue in left:
+                finish_project(self.client(queue.expert), queue, self.study.study.name)
+            last = self.pull()  # what was answered before it said so
+            new, changed = found.new + last.new, found.changed + last.changed
+            found = replace(last, new=new, changed=changed, withdrawn=found.withdrawn + last.withdrawn)
+        with self._alone():
+            for queue in left:
+                if delete:
+                    self.client(queue.expert).delete_project(queue.project_id or 0)
+                self.campaign.save_queue(replace(self.campaign.queues()[queue.expert], closed=True))
+        return found
+
+    # --- what is here ------------------------------------------------------------------------
+
+    def _pushed(self) -> list[Queue]:
+        queues = list(self.campaign.queues().values())
+        if not queues:
+            raise BadInput("nothing was pushed yet; send the questions with: oversight label push")
+        if unfinished := [q.expert for q in queues if q.project_id is None]:
+            raise BadInput(
+                f"the questions of {', '.join(unfinished)} were not sent; go on with: oversight label push"
+            )
+        return queues
+
+    def _queued(self) -> dict[str, list[QueuedTask]]:
+        queued: dict[str, list[QueuedTask]] = defaultdict(list)
+        for task in self.campaign.tasks():
+            queued[task.expert].append(task)
+        return queued
+
+    def _pulled(self) -> dict[str, str]:
+        return {i: r.value for i, r in self.campaign.book.replies().items() if r.source == SOURCE}
+
+    def _difference(self, before: dict[str, str]) -> Difference:
+        after = self._pulled()
+        both = before.keys() & after.keys()
+        return Difference(
+            new=len(after.keys() - before.keys()),
+            changed=sum(before[q] != after[q] for q in both),
+            withdrawn=len(before.keys() - after.keys()),
+            answers=len(after),
+            quarantined=len(self.campaign.quarantine()),
+        )
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One push or pull of a study at a time, so that two cannot send the same question."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(Path(self.study.folder, ".label-studio.lock"), timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise LabelStudioError(
+                "another oversight label push, pull or watch of this study is under way: wait for it"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()

@@ -1,0 +1,119 @@
+"""Answers from a Label Studio JSON export, for campaigns that were run elsewhere.
+
+The tasks must carry this project's ``question_id``: those of `label push`, or of a file made from
+`label export`. Users are known by their e-mail address if the export tells it (the JSON export of
+newer versions gives numbers only); then nothing can be checked but that one user answered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import DataError
+from harness.store.responses import Reply
+from protocols.collect.label_studio.adjudication import Annotation, judge
+from protocols.collect.label_studio.names import account_email
+from protocols.collect.label_studio.task_payload import Sheet
+
+if TYPE_CHECKING:
+    from harness.types.records import Item
+    from protocols.collect.pending import Asked
+    from protocols.routing.roster import Roster
+
+SOURCE = "label_studio_export"
+
+
+def read_label_studio_export(
+    files: Sequence[str | Path], asked: Sequence[Asked], items: Mapping[str, Item], roster: Roster
+) -> list[Reply]:
+    """Read JSON exports; tasks without an annotation are passed over.
+
+    Raises
+    ------
+    DataError
+        Naming file, task and field: not such an export, a question that was never asked, an answer by
+        another expert, or one that was not offered.
+    """
+    by_id = {a.id: a for a in asked}
+    emails = {account_email(e.name, e.email): e.name for e in roster.experts}
+    replies: dict[str, Reply] = {}
+    users: dict[int, str] = {}
+    for file in files:
+        for number, task in enumerate(_tasks(file), start=1):
+            reply = _reply(file, number, task, by_id, items, emails, users)
+            if reply is not None and replies.setdefault(reply.id, reply).value != reply.value:
+                raise DataError(
+                    f"question {reply.id!r} has two answers", file=file, line=number, field="annotations"
+                )
+    return list(replies.values())
+
+
+def _tasks(file: str | Path) -> list[Any]:
+    try:
+        tasks = json.loads(Path(file).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError("there is no such file", file=file) from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"not a readable JSON file: {error}", file=file) from None
+    if not isinstance(tasks, list):
+        raise DataError("a Label Studio export is a list of tasks; choose the format JSON", file=file)
+    return tasks
+
+
+def _reply(
+    file: str | Path,
+    number: int,
+    task: Any,
+    by_id: Mapping[str, Asked],
+    items: Mapping[str, Item],
+    emails: Mapping[str, str],
+    users: dict[int, str],
+) -> Reply | None:
+    """Judge one task as a pull would; `users` learns which expert a user number is."""
+
+    def wrong(field: str, message: str) -> DataError:
+        return DataError(f"task {number}: {message}", file=file, field=field)
+
+    if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
+        raise wrong("data", "has no data; choose the export format JSON, not JSON-MIN")
+    asked = by_id.get(str(task["data"].get("question_id")))
+    if asked is None:
+        raise wrong("data.question_id", f"the question {task['data'].get('question_id')!r} was never asked")
+    try:
+        rows = [{**row, "task": row.get("task") or task.get("id") or number} for row in task["annotations"]]
+        found = [Annotation.of(row) for row in rows]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise wrong("annotations", f"cannot be read ({type(error).__name__}: {error})") from None
+    if not found:
+        return None
+    offered = Sheet.offered(asked, items[asked.item_id])
+    judged = judge(found, _author(rows[0], found[0], asked.expert, emails, users, wrong), tuple(offered))
+    if judged.rejected:
+        _, reason, detail = judged.rejected[0]
+        raise wrong("annotations", f"{reason.value} ({detail})")
+    said = Sheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
+    return Reply(asked.id, asked.expert, said, SOURCE, judged.comment)
+
+
+def _author(
+    row: Mapping[str, Any],
+    first: Annotation,
+    asked: str,
+    emails: Mapping[str, str],
+    users: dict[int, str],
+    wrong: Callable[[str, str], DataError],
+) -> int:
+    """User number of who answered, who must be the expert that was asked."""
+    if first.author is None:
+        raise wrong("completed_by", "the export does not say who answered")
+    told = row["completed_by"]
+    email = str(told.get("email", "")).lower() if isinstance(told, Mapping) else ""
+    if email and email not in emails:
+        raise wrong("completed_by", f"the user {email} is no expert of the roster")
+    expert = users.setdefault(first.author, emails.get(email, asked))
+    if expert != asked:
+        raise wrong("completed_by", f"the question was put to {asked!r}, user {first.author} is {expert!r}")
+    return first.author

@@ -1,0 +1,106 @@
+"""Label Studio in four calls, for programs and notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from harness.cli.study_arguments import study_items
+from harness.config.study import STUDY_FILE, read_study
+from harness.errors import ConfigError
+from harness.store.ratings import PanelRatings
+from harness.store.repository import Repository
+from harness.types.records import Question
+from protocols.collect.label_studio.campaign import Desk
+from protocols.collect.label_studio.queue_progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.types.panel import Assignment, Rating
+    from harness.types.records import Answer
+    from protocols.collect.label_studio.campaign import Difference
+    from protocols.collect.label_studio.push import Pushed
+    from protocols.collect.label_studio.queue_progress import Progress
+
+
+class LabelStudio:
+    """A study's questions on Label Studio; made by `from_env`.
+
+    Parameters
+    ----------
+    desk
+        The study's desk. Its database stays open until `close_files` or the end of ``with``.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    @classmethod
+    def from_env(cls, study: str | Path = ".") -> Self:
+        """Open a study; the server is the one that the environment names, or the local one.
+
+        Parameters
+        ----------
+        study
+            Its folder, or its study.toml.
+
+        Raises
+        ------
+        DataError
+            If there is no such study, or something is wrong in its files.
+        """
+        path = Path(study)
+        read = read_study(path / STUDY_FILE if path.is_dir() else path)
+        return cls(Desk(read, Repository(read.store_url)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_files()
+
+    def push(self, drawn: Sequence[Question] | Sequence[Assignment] = ()) -> dict[str, Pushed]:
+        """Store what was drawn, and send all that is not there yet; expert → what was done.
+
+        Raises
+        ------
+        ConfigError
+            If questions are given to the study of a panel, or assignments to another.
+        LabelStudioError
+            If the server fails; the same call goes on from there.
+        """
+        study, store = self.desk.study, self.desk.store
+        questions = [d for d in drawn if isinstance(d, Question)]
+        given = [d for d in drawn if not isinstance(d, Question)]
+        if questions if study.experts.is_panel else given:
+            raise ConfigError(
+                f"the study's protocol is {study.experts.protocol!r}: push what that one draws, or change it"
+            )
+        store.add_items(study_items(study))
+        store.add_questions(questions)
+        PanelRatings(store).add_assignments(given)
+        return self.desk.push()
+
+    def pull(self, *, full: bool = False) -> list[Answer]:
+        """Bring home what changed, and return all answers of the study."""
+        self.desk.pull(full=full)
+        return self.desk.store.answers()
+
+    def ratings(self, *, full: bool = False) -> list[Rating]:
+        """Bring home what changed, and return all ratings of the panel."""
+        self.desk.pull(full=full)
+        return PanelRatings(self.desk.store).ratings()
+
+    def status(self) -> dict[str, Progress]:
+        """Expert → progress, from what was pulled so far."""
+        return progress(self.desk.study, self.desk.store)
+
+    def close(self, *, delete: bool = False) -> Difference:
+        """Pull a last time and end the campaign."""
+        return self.desk.close(delete=delete)
+
+    def close_files(self) -> None:
+        """Close the database and the connections."""
+        self.desk.__exit__()
+        self.desk.store.close()

@@ -1,0 +1,132 @@
+"""What an expert sees: the labelling pages, and what a page must hold to be one.
+
+The verdict page asks "is the answer this option?" with Yes, No and Unsure; the panel page asks for
+the one right option of K. Neither shows a prediction, another's answer, or how often an item is asked.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+from harness.errors import DataError
+from harness.types.records import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+CHOICE, COMMENT, ITEM = "verdict", "comment", "item"
+VERDICTS = (Verdict.YES, Verdict.NO, Verdict.UNSURE)
+
+_STYLE = (
+    "<Style>.ask-page{max-width:60em;margin:0 auto} .ask-text{white-space:pre-line;line-height:1.55}"
+    " .ask-small{opacity:.75;white-space:pre-line;margin-bottom:.8em}</Style>"
+)
+_COMMENT = (
+    f'<TextArea name="{COMMENT}" toName="{ITEM}" rows="2" maxSubmissions="1" editable="true" '
+    'placeholder="Comment (optional)"/>'
+)
+
+
+def verdict_page(*, options: bool = False, descriptions: bool = False) -> str:
+    """Page that asks whether the answer is one option.
+
+    Parameters
+    ----------
+    options
+        Whether items bring their own options, which are then listed.
+    descriptions
+        Whether a description of the class is shown under the question.
+    """
+    choices = "".join(
+        f'<Choice value="{v.value.capitalize()}" alias="{v.value}" hotkey="{v.value[0]}"/>' for v in VERDICTS
+    )
+    return _page(
+        '<View className="ask-small"><Text name="list" value="$options"/></View>' if options else "",
+        _choices(choices, "Answer Yes, No or Unsure"),
+        descriptions=descriptions,
+    )
+
+
+def panel_page(options: Sequence[str] = (), *, descriptions: bool = False) -> str:
+    """Page that asks for the right option of K.
+
+    Parameters
+    ----------
+    options
+        The study's classes; their aliases in the result are ``"0"``, ``"1"``, … in this order. If there
+        are none, every task brings its own as ``choices``: a list of objects with ``value`` (what is
+        shown) and ``alias`` (the option's number).
+    descriptions
+        Whether what classes mean is shown under the question.
+    """
+    if options:
+        shown = "".join(
+            f'<Choice value={quoteattr(o)} alias="{j}"' + (f' hotkey="{j + 1}"/>' if j < 9 else "/>")
+            for j, o in enumerate(options)
+        )
+        choices = _choices(shown, "Choose one")
+    else:
+        choices = _choices("", "Choose one", source=' value="$choices"')
+    return _page(choices, descriptions=descriptions)
+
+
+def check_page(page: str, file: str | Path) -> str:
+    """Check a page of the user's own, and return it.
+
+    Raises
+    ------
+    DataError
+        Naming file and line: not XML, no choice of ``yes``, ``no`` and ``unsure`` called ``verdict``,
+        more than one of them to be chosen, or a tag that would show predictions.
+    """
+    try:
+        root = ET.fromstring(page)  # noqa: S314  the user's own file
+    except ET.ParseError as error:
+        raise DataError(f"the page is not valid XML: {error}", file=file, line=error.position[0]) from None
+    found = [tag for tag in root.iter("Choices") if tag.get("name") == CHOICE]
+    if len(found) != 1:
+        raise DataError(f'the page needs one <Choices name="{CHOICE}">', file=file, field=CHOICE)
+    line = next((n for n, t in enumerate(page.splitlines(), 1) if f'name="{CHOICE}"' in t), None)
+    if found[0].get("choice", "single") not in ("single", "single-radio"):
+        raise DataError("one verdict only: choice must be single-radio", file=file, line=line, field=CHOICE)
+    offered = {choice.get("alias") or choice.get("value") for choice in found[0].iter("Choice")}
+    for verdict in VERDICTS:
+        if verdict.value not in offered:
+            raise DataError(
+                f'the page lacks the verdict {verdict.value!r}; add <Choice alias="{verdict.value}" …/>',
+                file=file,
+                line=line,
+                field=CHOICE,
+            )
+    if extra := sorted(str(o) for o in offered - {v.value for v in VERDICTS}):
+        raise DataError(f"unknown verdict {extra[0]!r}", file=file, line=line, field=CHOICE)
+    return page
+
+
+def same_page(a: str, b: str) -> bool:
+    """Whether two pages mean the same: a server may write the same XML in another form."""
+    try:
+        left, right = (ET.canonicalize(page, strip_text=True) for page in (a, b))
+    except ET.ParseError:
+        return False
+    return left == right
+
+
+def _page(*answers: str, descriptions: bool) -> str:
+    about = '<View className="ask-small"><Text name="about" value="$description"/></View>'
+    parts = (
+        '<Header value="$question" size="3"/>',
+        about if descriptions else "",
+        f'<View className="ask-text"><Text name="{ITEM}" value="$text"/></View>',
+        *answers,
+        _COMMENT,
+    )
+    return f'<View className="ask-page">{_STYLE}{"".join(parts)}</View>'
+
+
+def _choices(inside: str, message: str, *, source: str = "") -> str:
+    head = f'<Choices name="{CHOICE}" toName="{ITEM}" choice="single-radio" showInline="true" '
+    return head + f'required="true" requiredMessage="{message}"{source}>{inside}</Choices>'

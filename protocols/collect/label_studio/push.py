@@ -1,0 +1,190 @@
+"""Send what is queued: after any interruption, the same command leaves one task per question.
+
+What is about to be sent is noted first. If the answer never comes, nobody knows whether the tasks
+arrived; so the next push reads the project, adopts what is there and sends the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import LabelStudioError
+from protocols.collect.label_studio.labelling_page import same_page
+from protocols.collect.label_studio.names import project_title
+from protocols.collect.label_studio.task_payload import digest
+
+if TYPE_CHECKING:
+    from harness.store.labelling import Campaign, Queue, QueuedTask
+    from protocols.collect.label_studio.server.client import Client, Project
+    from protocols.collect.label_studio.task_payload import Sheet
+
+CHUNK = 500
+CLOSED = "This project is finished. Answers given from now on are not counted."
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What a push did for one expert.
+
+    Attributes
+    ----------
+    project, url
+        Where the expert's questions are.
+    sent, adopted, removed
+        Tasks sent now, found to be there already, and removed as doubles of an interrupted push.
+    restored
+        Whether the page had been changed on the server and was put back.
+    """
+
+    project: int
+    url: str
+    sent: int
+    adopted: int = 0
+    removed: int = 0
+    restored: bool = False
+
+
+def push_queue(
+    client: Client,
+    campaign: Campaign,
+    queue: Queue,
+    sheet: Sheet,
+    study: str,
+    tasks: Sequence[QueuedTask],
+    data: Mapping[str, Mapping[str, object]],
+    answered: frozenset[str],
+) -> Pushed:
+    """Bring one expert's project to the state of the queue.
+
+    Parameters
+    ----------
+    tasks
+        The expert's whole queue.
+    data
+        Question id → what the task holds.
+    answered
+        Questions with an answer; a task of theirs that is gone is not sent again.
+
+    Raises
+    ------
+    LabelStudioError
+        If the server fails, or has another number of tasks in the end.
+    """
+    project, restored = _project(client, campaign, queue, sheet, study)
+    queue = replace(queue, project_id=project.id, server=client.url)
+    adopted = removed = 0
+    known = {task.question_id: task.task_id for task in tasks if task.task_id is not None}
+    if project.tasks != len(known) or any(task.sending for task in tasks):
+        adopted, removed, known = _reconcile(client, campaign, queue, tasks)
+    open_tasks = [t for t in tasks if t.question_id not in known and t.question_id not in answered]
+    for chunk in _chunks(open_tasks):
+        sent = [data[task.question_id] for task in chunk]
+        campaign.mark_sending(replace(t, digest=digest(d)) for t, d in zip(chunk, sent, strict=True))
+        ids = client.import_tasks(project.id, sent)
+        if ids is not None:
+            campaign.set_task_ids(dict(zip((t.question_id for t in chunk), ids, strict=True)))
+    _check_count(client, campaign, queue)
+    url = f"{client.url}/projects/{project.id}/data?labeling=1"
+    return Pushed(project.id, url, len(open_tasks), adopted, removed, restored)
+
+
+def find_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
+    """Return an expert's project as it is on the server, whatever it is called there.
+
+    Raises
+    ------
+    LabelStudioError
+        If it is not there, or is another study's.
+    """
+    project = found.get(queue.project_id or 0)
+    if project is None or queue.marker not in project.description:
+        what = "is not there" if project is None else "is another study's, or its description was changed"
+        raise LabelStudioError(
+            f"{client.url}: project {queue.project_id} of {queue.expert!r} {what}. Is it the "
+            f"server it was pushed to ({queue.server})? Its description must contain {queue.marker}"
+        )
+    return project
+
+
+def finish_project(client: Client, queue: Queue, study: str) -> None:
+    """Say on the server that the project is finished, where whoever opens it cannot overlook it."""
+    client.update_project(
+        queue.project_id or 0,
+        title=project_title(study, queue.expert, closed=True),
+        description=f"{CLOSED} [{queue.marker}]",
+        expert_instruction=CLOSED,
+        show_instruction=True,
+        is_published=False,
+    )
+
+
+def _project(
+    client: Client, campaign: Campaign, queue: Queue, sheet: Sheet, study: str
+) -> tuple[Project, bool]:
+    if queue.project_id is not None:
+        project = find_project(client, queue, client.projects([queue.project_id]))
+        restored = not same_page(project.page, sheet.page)
+        if restored:
+            client.update_project(project.id, label_config=sheet.page)
+        return project, restored
+    description = f"Questions of the study {study} for {queue.expert}. Do not edit. [{queue.marker}]"
+    # An earlier push may have been killed after the project was made.
+    made = client.find_project(queue.marker) or client.create_project(
+        project_title(study, queue.expert), sheet.page, description, sheet.instructions_html
+    )
+    campaign.save_queue(replace(queue, project_id=made.id, server=client.url))
+    return made, False
+
+
+def _reconcile(
+    client: Client, campaign: Campaign, queue: Queue, tasks: Sequence[QueuedTask]
+) -> tuple[int, int, dict[str, int]]:
+    """Compare with what is on the server; return adopted, removed, and question → task there now."""
+    there: dict[str, list[dict[str, Any]]] = {}
+    rows = client.tasks(queue.project_id or 0)
+    for row in rows:
+        there.setdefault(str(row["data"].get("question_id")), []).append(row)
+    ids: dict[str, int | None] = {}
+    known: dict[str, int] = {}
+    removed = adopted = 0
+    for task in tasks:
+        ours = [row for row in there.get(task.question_id, ()) if digest(row["data"]) == task.digest]
+        present = {row["id"] for row in rows} & {task.task_id}
+        keep = task.task_id if present else min((row["id"] for row in ours), default=None)
+        if keep is not None:
+            known[task.question_id] = keep
+            adopted += keep != task.task_id
+        if keep != task.task_id or task.sending:
+            ids[task.question_id] = keep
+        for row in ours:
+            if row["id"] != keep and not row["annotations"]:
+                client.delete_task(row["id"])
+                removed += 1
+    campaign.set_task_ids(ids)
+    if adopted:  # what was answered there before it was known must not be passed over
+        campaign.save_queue(replace(queue, cursor=""))
+    return adopted, removed, known
+
+
+def _check_count(client: Client, campaign: Campaign, queue: Queue) -> None:
+    """Compare the number of tasks with the queue; where ids were not told, read them back."""
+    mine = [task for task in campaign.tasks() if task.expert == queue.expert]
+    if any(task.sending for task in mine):
+        _reconcile(client, campaign, queue, mine)
+        mine = [task for task in campaign.tasks() if task.expert == queue.expert]
+    expected = sum(task.task_id is not None for task in mine)
+    found = client.projects([queue.project_id or 0])
+    there = find_project(client, queue, found).tasks
+    if any(task.sending for task in mine) or there < expected:
+        raise LabelStudioError(
+            f"{client.url}: project {queue.project_id} of {queue.expert!r} holds {there} tasks, {expected} "
+            "were sent; run the same command again"
+        )
+
+
+def _chunks(tasks: Sequence[QueuedTask]) -> Iterator[Sequence[QueuedTask]]:
+    ordered = sorted(tasks, key=lambda task: task.place)
+    for start in range(0, len(ordered), CHUNK):
+        yield ordered[start : start + CHUNK]

@@ -1,0 +1,100 @@
+"""How far every expert is, from what is stored here."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from harness.store.labelling import Campaign
+from harness.types.records import Verdict
+from protocols.collect.pending import asked_in
+
+if TYPE_CHECKING:
+    from harness.config.study import Study
+    from harness.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One expert's questions and answers.
+
+    Attributes
+    ----------
+    asked, answered, open
+        Questions; `answered` counts unsure and skipped ones, too.
+    yes, no, unsure, skip, rated
+        What was answered: verdicts, or a panel's labels.
+    foreign
+        Annotations in quarantine: they count for nothing.
+    revised
+        Questions whose answer was changed or taken back at least once.
+    queued
+        Questions that lie on the server.
+    median_seconds
+        Typical time for one answer; None before the first.
+    seconds_left
+        `open` times that.
+    """
+
+    asked: int
+    answered: int
+    open: int
+    yes: int
+    no: int
+    unsure: int
+    skip: int
+    rated: int = 0
+    foreign: int = 0
+    revised: int = 0
+    queued: int = 0
+    account: bool = False
+    median_seconds: float | None = None
+    seconds_left: float | None = None
+
+
+def progress(study: Study, store: Repository) -> dict[str, Progress]:
+    """Expert → progress, in order of their first question.
+
+    Raises
+    ------
+    BadInput
+        If nothing was drawn yet.
+    """
+    campaign, drawn = Campaign(store, panel=study.experts.is_panel), asked_in(study, store)
+    asked, said = Counter(a.expert for a in drawn), Counter[tuple[str, str]]()
+    for reply in campaign.book.replies().values():
+        # A panel's labels are whatever the classes are called, "yes" and "skip" among them.
+        kind = ("rated" if reply.value else "skip") if study.experts.is_panel else reply.value
+        said[reply.expert, kind] += 1
+    foreign = Counter(row.expert for row in campaign.quarantine())
+    queued = Counter(task.expert for task in campaign.tasks() if task.task_id is not None)
+    queues = campaign.queues()
+    seconds: dict[str, dict[int, float]] = defaultdict(dict)
+    states: dict[str, Counter[str]] = defaultdict(Counter)
+    for revision in campaign.revisions():
+        queue = queues[revision.expert]
+        if revision.question_id is None or revision.author != queue.user_id or queue.user_id is None:
+            continue
+        states[revision.expert][revision.question_id] += 1
+        if revision.seconds is not None and not revision.deleted:
+            seconds[revision.expert][revision.annotation_id] = revision.seconds
+    found = {}
+    for expert, n in asked.items():
+        kinds = {kind: said[expert, kind] for kind in (*(v.value for v in Verdict), "rated")}
+        answered = sum(kinds.values())
+        typical = median(seconds[expert].values()) if seconds[expert] else None
+        found[expert] = Progress(
+            asked=n,
+            answered=answered,
+            open=n - answered,
+            **kinds,
+            foreign=foreign[expert],
+            revised=sum(count > 1 for count in states[expert].values()),
+            queued=queued[expert],
+            account=expert in queues and queues[expert].user_id is not None,
+            median_seconds=typical,
+            seconds_left=None if typical is None else typical * (n - answered),
+        )
+    return found

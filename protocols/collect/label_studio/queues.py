@@ -1,0 +1,140 @@
+"""Questions take their places in experts' queues; written down before anything is sent."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import ConfigError, DataError
+from harness.seeding import derive_seed
+from harness.store.labelling import Queue, QueuedTask
+from protocols.collect.label_studio.names import account_email
+from protocols.collect.label_studio.task_payload import digest
+
+if TYPE_CHECKING:
+    from harness.types.records import Question
+    from protocols.collect.pending import Asked
+    from protocols.routing.roster import Roster
+
+
+def new_queues(roster: Roster, questions: Sequence[Asked], known: Mapping[str, Queue]) -> list[Queue]:
+    """Queues that are not there yet, and those whose expert's address changed.
+
+    Raises
+    ------
+    DataError
+        If two experts share an account, or a question was put to somebody who is not in the roster.
+    """
+    emails: dict[str, str] = {}
+    for expert in roster.experts:
+        email = account_email(expert.name, expert.email)
+        if email in emails.values():
+            raise DataError(
+                f"expert {expert.name!r} has the address {email} of another expert; answers could not be "
+                "told apart",
+                file=roster.file,
+                field="email",
+            )
+        emails[expert.name] = email
+    changed = []
+    for name in dict.fromkeys(question.expert for question in questions):
+        if name not in emails:
+            raise DataError(
+                f"questions were put to {name!r}, who is not in the roster (any more); put them back",
+                file=roster.file,
+                field="name",
+            )
+        old = known.get(name)
+        if old is None:
+            changed.append(Queue(name, marker=secrets.token_hex(8), email=emails[name]))
+        elif old.email != emails[name]:
+            # Another account: whose answers count must be looked at anew.
+            changed.append(replace(old, email=emails[name], user_id=None, cursor=""))
+    return changed
+
+
+def new_tasks(
+    questions: Sequence[Asked], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
+) -> list[QueuedTask]:
+    """Places for questions that have none: at the end of the queue, in an order drawn per expert.
+
+    Parameters
+    ----------
+    data
+        Question id → what will be sent.
+    """
+    there, lengths = {task.question_id for task in queued}, Counter[str]()
+    for task in queued:
+        lengths[task.expert] = max(lengths[task.expert], task.place + 1)
+    by_expert: dict[str, list[Asked]] = defaultdict(list)
+    for question in questions:
+        if question.id not in there:
+            by_expert[question.expert].append(question)
+    fresh = []
+    for expert, asked in by_expert.items():
+        first = lengths[expert]
+        names = ("order", expert, str(first)) if first else ("order", expert)
+        order = np.random.default_rng(derive_seed(asked[0].seed, *names)).permutation(len(asked))
+        fresh += [
+            QueuedTask(asked[int(j)].id, expert, first + place, digest(data[asked[int(j)].id]))
+            for place, j in enumerate(order)
+        ]
+    return fresh
+
+
+def refuse_repeats(questions: Iterable[Question], roster: Roster) -> None:
+    """Refuse to ask one expert about several options of one item: the second answer follows the first.
+
+    Raises
+    ------
+    DataError
+        Naming the roster, the expert and the item.
+    """
+    asked: dict[tuple[str, str], int] = {}
+    for question in questions:
+        other = asked.setdefault((question.expert, question.item_id), question.option)
+        if other != question.option:
+            raise DataError(
+                f"expert {question.expert!r} would be asked about the item {question.item_id!r} twice, for "
+                f"the options {other} and {question.option}: this protocol allows one class per expert",
+                file=roster.file,
+                field="classes",
+            )
+
+
+def one_class_each(roster: Roster) -> None:
+    """Refuse experts of several classes where items are asked about again and again.
+
+    Raises
+    ------
+    DataError
+        Naming the roster and the expert.
+    """
+    for expert in roster.experts:
+        if len(expert.classes) > 1 or "*" in expert.classes:
+            raise DataError(
+                f"expert {expert.name!r} judges {', '.join(expert.classes)}: asked about one item again, an "
+                "expert learns what others said; the sequential protocol allows one class per expert",
+                file=roster.file,
+                field="classes",
+            )
+
+
+def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None:
+    """Refuse to send to a closed project.
+
+    Raises
+    ------
+    ConfigError
+        Naming the expert.
+    """
+    for task in tasks:
+        if queues[task.expert].closed:
+            raise ConfigError(
+                f"the project of {task.expert!r} was closed: start a new study for new questions"
+            )

@@ -1,0 +1,118 @@
+"""Label Studio's own environment and an empty database for it, made once in the user's cache.
+
+It pins its libraries so tightly (``openai < 2`` among them) that it cannot live in this project's
+environment. Making its database takes hundreds of migrations; later servers copy the result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import LabelStudioError
+from harness.llm.local.weights import cache_dir
+from harness.machine.process import only_one
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION = "1.23.2"
+DATABASE = "label_studio.sqlite3"
+_REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+_KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ"}
+
+
+def home() -> Path:
+    """Directory of everything the project keeps of Label Studio: the environment, and the servers."""
+    folder = cache_dir() / "label-studio"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def environment() -> Path:
+    """Python of Label Studio's environment, installing it on first use (about 0.8 GB).
+
+    Raises
+    ------
+    LabelStudioError
+        If the installer fails.
+    """
+    folder = home() / VERSION
+    folder.mkdir(exist_ok=True)
+    python = folder / "env" / "bin" / "python"
+    with only_one(folder):
+        if not (folder / "installed").exists():
+            shutil.rmtree(folder / "env", ignore_errors=True)  # what an interrupted installation left
+            _tell(f"Installing Label Studio {VERSION} in {folder / 'env'} (0.8 GB, only this once) …")
+            for command in _install_commands(folder / "env"):
+                _run(command, dict(os.environ), "Label Studio could not be installed", _INSTALL_HINT)
+            (folder / "installed").touch()
+    return python
+
+
+def template() -> Path:
+    """Database with all of Label Studio's tables and nothing in them, made on first use."""
+    python = environment()
+    folder = home() / VERSION
+    with only_one(folder):
+        if not (folder / "migrated").exists():
+            shutil.rmtree(folder / "template", ignore_errors=True)
+            (folder / "template").mkdir()
+            _tell("Making Label Studio's tables (about a minute, only this once) …")
+            command = [str(python), "-m", "label_studio.server", "version"]
+            where = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder / "template")}
+            _run(command, clean_environment(where), "Label Studio's tables could not be made", "")
+            (folder / "migrated").touch()
+    return folder / "template" / DATABASE
+
+
+def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """What a server may know: nothing of the caller's keys, no telemetry, and `extra`."""
+    kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("LC_")}
+    quiet = {
+        "COLLECT_ANALYTICS": "false",
+        "FRONTEND_SENTRY_DSN": "",
+        "LATEST_VERSION_CHECK": "false",
+        "PYTHONWARNINGS": "ignore",
+        "SENTRY_DSN": "",
+    }
+    return {**kept, **quiet, **extra}
+
+
+_INSTALL_HINT = " (is the package index within reach? the same settings as for pip or uv apply)"
+
+
+def _install_commands(target: Path) -> list[list[str]]:
+    """Make the environment with uv if there is one, which takes a fraction of pip's time."""
+    python, requirements = str(target / "bin" / "python"), str(_REQUIREMENTS)
+    beside = Path(sys.executable).with_name("uv")
+    uv = str(beside) if beside.exists() else shutil.which("uv")
+    if uv:
+        make = [uv, "venv", "--quiet", "--python", sys.executable, str(target)]
+        return [make, [uv, "pip", "install", "--quiet", "--python", python, "-r", requirements]]
+    if importlib.util.find_spec("venv") is None:
+        raise LabelStudioError("installing Label Studio needs uv, or Python's venv module (python3-venv)")
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    return [[sys.executable, "-m", "venv", str(target)], [*pip, "-r", requirements]]
+
+
+def _run(command: list[str], env: dict[str, str], failure: str, hint: str) -> None:
+    # Fixed commands, no shell.
+    done = subprocess.run(  # noqa: S603
+        command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
+        raise LabelStudioError(f"{failure}: {lines[-1].strip()}{hint}")
+
+
+def _tell(text: str) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()

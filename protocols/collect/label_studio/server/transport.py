@@ -1,0 +1,170 @@
+"""Calls to a Label Studio server through its SDK: the only module that knows the SDK.
+
+Every failure becomes one of this project's errors, with the token cut out. Reading is tried again
+while a server restarts; writing is not: whoever wrote looks first what has arrived.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from harness.errors import ConfigError, LabelStudioError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from protocols.collect.label_studio.server.connection import Connection
+
+T = TypeVar("T")
+Sdk = Any  # the generated types do not say what the Community edition answers
+
+
+class Transport:
+    """A server, and how to call it.
+
+    Parameters
+    ----------
+    connection
+        Where, and the token.
+    patience
+        Seconds for which reading is tried again when the server does not answer.
+    timeout
+        Seconds to wait for one answer.
+    """
+
+    def __init__(self, connection: Connection, *, patience: float = 20.0, timeout: float = 120.0) -> None:
+        self.url, self._connection = connection.url, connection
+        self._patience, self._timeout = patience, timeout
+        self._clock = datetime.now(UTC)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if "_http" in self.__dict__:
+            self._http.close()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine."""
+        return self._connection.is_local
+
+    @property
+    def clock(self) -> datetime:
+        """The server's own time when it last answered."""
+        return self._clock
+
+    def pages(self, page: Callable[[Sdk, int], Any]) -> list[Any]:
+        """All pages of a list: as many rows as the server says there are, none twice.
+
+        The list may change while it is read; then it is read again.
+        """
+        for _ in range(4):
+            rows: dict[int, Any] = {}
+            number, total, steady = 1, 0, True
+            while number == 1 or (len(rows) < total and steady):
+                try:
+                    found = self.read(partial(_at, page, number))
+                except _MissingError:
+                    if number == 1:
+                        raise
+                    break  # it has become shorter
+                items, reply = list(found.items or ()), found.response
+                # Two kinds of lists, two names.
+                count = int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
+                steady = bool(items) and (number == 1 or count == total)
+                rows |= {int(row.id): row for row in items}
+                number, total = number + 1, count
+            if len(rows) == total:
+                return list(rows.values())
+        raise LabelStudioError(
+            f"{self.url}: a list has {len(rows)} of {total} entries; run the command again"
+        )
+
+    def read(self, call: Callable[[Sdk], T], *, patient: bool = True) -> T:
+        """Call, and again while the server is away; first waits are short, as a restart may be."""
+        deadline, wait = time.monotonic() + (self._patience if patient else 0), 0.2
+        while True:
+            try:
+                return self.write(call)
+            except _AwayError as error:
+                if time.monotonic() + wait > deadline:
+                    raise LabelStudioError(str(error)) from None
+            time.sleep(wait)
+            wait = min(2 * wait, 2.0)
+
+    def write(self, call: Callable[[Sdk], T]) -> T:
+        """Call once; the server may have done it even if this fails."""
+        import httpx
+        from label_studio_sdk.core.api_error import ApiError
+
+        try:
+            return call(self._sdk)
+        except httpx.TimeoutException:
+            raise _AwayError(f"{self.url} did not answer within {self._timeout:.0f} s") from None
+        except httpx.HTTPError as error:
+            raise _AwayError(f"{self.url} cannot be reached: {self._clean(str(error))}") from None
+        except ApiError as error:
+            raise self._error(error.status_code or 0, error.body) from None
+        except ValueError as error:  # not JSON, or not of the expected form
+            raise _AwayError(f"{self.url} sent an unreadable answer: {self._clean(str(error))}") from None
+
+    def _error(self, status: int, body: object) -> Exception:
+        detail = (
+            body.get("detail") or body.get("validation_errors") or body if isinstance(body, dict) else body
+        )
+        said = self._clean(str(detail))
+        if status == 401:
+            return ConfigError(
+                f"{self.url} refuses the token ({said}): oversight doctor tells what it is and the mend"
+            )
+        if status == 403:
+            return ConfigError(f"{self.url}: the account may not do this ({said}): use the owner's token")
+        if status >= 500 or status in (0, 200, 201, 429):
+            return _AwayError(f"{self.url} failed with status {status}: {said}")
+        kind = _MissingError if status == 404 else LabelStudioError
+        return kind(f"{self.url} answered with status {status}: {said}")
+
+    def _clean(self, text: str) -> str:
+        return " ".join(text.replace(self._connection.token, "[token]").split())[:200]
+
+    def _note_time(self, response: httpx.Response) -> None:
+        if "date" in response.headers:
+            self._clock = parsedate_to_datetime(response.headers["date"])
+
+    @cached_property
+    def _http(self) -> httpx.Client:
+        import httpx
+
+        local = self._connection.is_local
+        return httpx.Client(
+            timeout=self._timeout,
+            event_hooks={"response": [self._note_time]},
+            follow_redirects=True,
+            trust_env=not local,
+            # The built-in server writes head and body apart, and on a kept connection the second waits
+            # for the delayed acknowledgement of the first: 40 ms a call. Elsewhere a new one costs more.
+            limits=httpx.Limits(max_keepalive_connections=0 if local else None),
+        )
+
+    @cached_property
+    def _sdk(self) -> Sdk:
+        from label_studio_sdk import LabelStudio  # 3 s: only who talks to a server pays
+
+        make: Any = LabelStudio  # it has no types of its own
+        return make(base_url=self.url, api_key=self._connection.token, max_retries=0, httpx_client=self._http)
+
+
+class _MissingError(LabelStudioError):
+    """There is no such thing on the server."""
+
+
+class _AwayError(LabelStudioError):
+    """The server is not there, or not itself: another try may help."""
+
+
+def _at(page: Callable[[Sdk, int], Any], number: int, sdk: Sdk) -> Any:
+    return page(sdk, number)

@@ -1,0 +1,112 @@
+"""Hints that something was answered: a server's webhooks wake a poll early, and tell nothing else.
+
+What a hook says is never read. Whoever knows the address can at most make the next pull come sooner.
+Lost hooks cost nothing either, as the poll comes all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import ConfigError, OversightError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from protocols.collect.label_studio.server.client import Client
+
+PATH = "/oversight-hint/"
+
+
+class Bell:
+    """Rung by hooks; `wait` returns when it rings, or after the time is over."""
+
+    def __init__(self) -> None:
+        self._rung = threading.Event()
+
+    def ring(self) -> None:
+        """Wake who waits, or who will wait next."""
+        self._rung.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it rang within so many seconds."""
+        rung = self._rung.wait(seconds)
+        self._rung.clear()
+        return rung
+
+
+@contextlib.contextmanager
+def hints(projects: Sequence[tuple[Client, int]], port: int, bell: Bell) -> Iterator[None]:
+    """Listen on the loopback interface, and have the projects' servers ring the bell.
+
+    Hooks are registered at the beginning, after those that a killed process left, and removed at the end.
+
+    Parameters
+    ----------
+    port
+        To listen on; 0 takes any free one.
+
+    Raises
+    ------
+    ConfigError
+        If a server is not on this machine, refuses to call it, or the port is taken.
+    """
+    if far := next((client for client, _ in projects if not client.is_local), None):
+        raise ConfigError(f"--webhook: {far.url} is not on this machine, and could not call it: leave it out")
+    path = PATH + secrets.token_urlsafe(16)
+    try:
+        server = _Server(("127.0.0.1", port), _handler(path, bell))
+    except OSError as error:
+        raise ConfigError(f"--webhook {port}: cannot listen there ({error.strerror})") from None
+    url = f"http://127.0.0.1:{server.server_address[1]}{path}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+    thread.start()
+    made: list[tuple[Client, int]] = []
+    try:
+        for client, project in projects:
+            for old in client.hooks(project, PATH):
+                client.remove_hook(old)
+            made.append((client, client.add_hook(project, url)))
+        yield
+    except OversightError as error:
+        if "reserved network" in str(error):
+            raise ConfigError(
+                "--webhook: the server may not call this machine; one of your own does if started with: "
+                "oversight label-studio start --hooks"
+            ) from None
+        raise
+    finally:
+        for client, hook in made:
+            with contextlib.suppress(OversightError):
+                client.remove_hook(hook)
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A caller that hangs up is no error."""
+
+
+def _handler(path: str, bell: Bell) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 5
+
+        def do_POST(self) -> None:
+            known = secrets.compare_digest(self.path.encode(), path.encode())
+            if known:
+                bell.ring()
+            self.send_response_only(204 if known else 404)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing: the address is a secret."""
+
+    return Handler

@@ -1,0 +1,65 @@
+"""What is known here before a pull: what was asked, what came another way, what was seen last time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.store.labelling import SOURCE, Revision
+from protocols.collect.pending import asked_in
+
+if TYPE_CHECKING:
+    from harness.config.study import Study
+    from harness.store.labelling import Campaign
+    from harness.store.repository import Repository
+    from harness.store.responses import Reply
+    from harness.types.records import Item
+    from protocols.collect.pending import Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known here before a pull.
+
+    Attributes
+    ----------
+    asked
+        Id → question or assignment.
+    items
+        Item id → item.
+    elsewhere
+        Id → reply that came another way, such as a file.
+    live
+        (expert, task id) → annotation id → its last revision, unless that was its end.
+    quarantined
+        Expert → ids of tasks with something in quarantine.
+    """
+
+    asked: Mapping[str, Asked]
+    items: Mapping[str, Item]
+    elsewhere: Mapping[str, Reply]
+    live: Mapping[tuple[str, int], Mapping[int, Revision]]
+    quarantined: Mapping[str, frozenset[int]]
+
+
+def known_now(study: Study, store: Repository, campaign: Campaign) -> Known:
+    """Read all of it from the study's database."""
+    last: dict[tuple[str, int], Revision] = {}
+    for revision in campaign.revisions():
+        last[revision.expert, revision.annotation_id] = revision
+    live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
+    for revision in last.values():
+        if not revision.deleted:
+            live[revision.expert, revision.task_id][revision.annotation_id] = revision
+    quarantined: dict[str, set[int]] = defaultdict(set)
+    for row in campaign.quarantine():
+        quarantined[row.expert].add(row.task_id)
+    return Known(
+        asked={a.id: a for a in asked_in(study, store)},
+        items={item.id: item for item in store.items()},
+        elsewhere={i: r for i, r in campaign.book.replies().items() if r.source != SOURCE},
+        live=live,
+        quarantined={expert: frozenset(ids) for expert, ids in quarantined.items()},
+    )

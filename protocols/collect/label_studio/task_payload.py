@@ -1,0 +1,149 @@
+"""What is sent to the server for one study: the page, instructions, and the data of each task.
+
+A task holds what the expert must read and the question's id: no truth, no prediction, no propensity,
+nobody else's answer, nothing that tells how or why the item was chosen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.errors import DataError
+from harness.types.records import Question, Verdict
+from protocols.collect.label_studio.labelling_page import VERDICTS, check_page, panel_page, verdict_page
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.config.study import Study
+    from harness.types.records import Item
+    from protocols.collect.pending import Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """How what a study asks is shown, and what may be said to it.
+
+    Attributes
+    ----------
+    page
+        The labelling page.
+    instructions
+        Shown to the expert before the first question; empty for none.
+    descriptions
+        Class → what is meant by it.
+    own_options
+        Whether tasks must bring the item's options.
+    """
+
+    page: str
+    instructions: str = ""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    own_options: bool = False
+
+    @classmethod
+    def of(cls, study: Study) -> Sheet:
+        """Make the sheet that study.toml describes.
+
+        Raises
+        ------
+        DataError
+            If the page is not one, or a class that is no class of the study is described.
+        """
+        section, classes = study.label_studio, _classes(study)
+        for name in section.descriptions:
+            if classes and name not in classes:
+                raise DataError(
+                    f"describes the unknown class {name!r}; classes are {', '.join(classes)}",
+                    file=study.path("study.toml"),
+                    field=f"label_studio.descriptions.{name}",
+                )
+        described = bool(section.descriptions)
+        # What begins with a dollar sign in a page is a field of the task to the server.
+        own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
+        if section.page:
+            page = _own_page(study)
+        elif study.experts.is_panel:
+            page = panel_page(() if own_options else classes, descriptions=described)
+        else:
+            page = verdict_page(options=own_options, descriptions=described)
+        return cls(page, section.instructions, section.descriptions, own_options)
+
+    @property
+    def instructions_html(self) -> str:
+        """The instructions with their line breaks, as the server wants them."""
+        return html.escape(self.instructions).replace("\n", "<br>")
+
+    def data(self, asked: Asked, item: Item) -> dict[str, object]:
+        """Give the data of a task.
+
+        Raises
+        ------
+        DataError
+            If the item has no text.
+        """
+        if not item.text.strip():
+            raise DataError(
+                f"the item {item.id!r} has no text: an expert would see an empty page", field="text"
+            )
+        sent: dict[str, object] = {"question_id": asked.id, "text": item.text}
+        if isinstance(asked, Question):
+            name = item.options[asked.option]
+            sent["question"] = f"Is the answer “{name}”?"
+            if self.descriptions:
+                # The page wants the field in every task.
+                sent["description"] = self.descriptions.get(name, " ")
+            if self.own_options:
+                sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)
+            return sent
+        sent["question"] = "Which one is the answer?"
+        if self.descriptions:
+            told = [f"{o}: {self.descriptions[o]}" for o in item.options if o in self.descriptions]
+            sent["description"] = "\n".join(told) or " "
+        if self.own_options:
+            sent["choices"] = [{"value": item.options[j], "alias": str(j)} for j in item.permutation]
+        return sent
+
+    @staticmethod
+    def offered(asked: Asked, item: Item) -> Mapping[str, str]:
+        """What may be chosen on the page → what it means: a verdict, or an option of the item."""
+        if isinstance(asked, Question):
+            return {v.value: v.value for v in VERDICTS}
+        return {str(j): option for j, option in enumerate(item.options)}
+
+    @staticmethod
+    def skipped(asked: Asked) -> str:
+        """What is stored for a task that was passed over."""
+        return Verdict.SKIP.value if isinstance(asked, Question) else ""
+
+
+def _classes(study: Study) -> tuple[str, ...]:
+    """Classes that all items share, in their order; none where every item brings its own options."""
+    from harness.datasets.presets import PRESETS
+
+    preset = PRESETS.get(study.items.preset or "")
+    return tuple(study.items.classes) or (preset.classes if preset else ())
+
+
+def _own_page(study: Study) -> str:
+    section = study.label_studio
+    if study.experts.is_panel:
+        raise DataError(
+            "a page of one's own asks yes or no; a panel has its page from the options",
+            file=study.path("study.toml"),
+            field="label_studio.page",
+        )
+    path = study.path(section.page or "")
+    try:
+        return check_page(path.read_text(encoding="utf-8"), path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the page cannot be read: {error}", file=path) from None
+
+
+def digest(data: Mapping[str, object]) -> str:
+    """Hash of a task's data, to tell if somebody changed it on the server."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

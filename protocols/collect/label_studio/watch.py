@@ -1,0 +1,120 @@
+"""What the answers say so far, without being misled by who answers faster.
+
+Options are drawn uniformly, but experts do not answer equally fast: while only the cardiologist has
+answered, every answer is about cardiology, and the estimate would be of nothing. Each expert's queue is
+in random order, so the same share f of every queue, from its start, is a random part of all questions.
+The running estimate uses just these, with f as large as the slowest expert allows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.errors import EstimateError
+from harness.estimate.strata.anytime_accuracy import running_accuracy
+from harness.labels import decode
+from harness.store.labelling import Campaign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from harness.config.study import Study
+    from harness.store.labelling import QueuedTask
+    from harness.store.repository import Repository
+    from harness.types.records import Answer, Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a campaign that goes on.
+
+    Attributes
+    ----------
+    share
+        Of every queue, from its start, that has been answered by all.
+    slowest
+        The expert whom that share waits for; empty when all is answered.
+    used
+        Answers that the estimates rest on.
+    estimates
+        Model → running estimate with its anytime-valid interval.
+    undefined
+        Model → why there is none yet.
+    """
+
+    share: float
+    slowest: str
+    used: int
+    estimates: dict[str, Estimate]
+    undefined: dict[str, str]
+
+    def width(self) -> float:
+        """Of the widest interval; 1 before there is one for every model."""
+        if self.undefined or not self.estimates:
+            return 1.0
+        return max(e.high - e.low for e in self.estimates.values())
+
+
+def look(study: Study, store: Repository, *, models: Sequence[str] | None = None) -> Look:
+    """Estimate every model (or those named, newest runs) from what is stored by now; of a panel, nothing."""
+    if study.experts.is_panel:
+        return Look(0.0, "", 0, {}, {})
+    answers = store.answers()
+    used, share, slowest = balanced(Campaign(store).tasks(), answers)
+    options = {item.id: len(item.options) for item in store.items()}
+    newest = {run["name"]: run["id"] for run in store.runs()}
+    estimates, undefined = {}, {}
+    for name in models or newest:
+        if name not in newest:
+            undefined[name] = "was not run yet"
+            continue
+        predictions = store.predictions(newest[name])
+        predicted = {p.item_id for p in predictions}
+        if not _independent(used, {p.item_id: p.option for p in predictions}):
+            undefined[name] = (
+                "its questions followed from predictions; an interval for looking on needs the partitioned "
+                "protocol, or the targeted one with this model alone; at the end: oversight estimate"
+            )
+            continue
+        try:
+            labels = decode(a for a in used if a.question.item_id in predicted)
+            estimates[name] = running_accuracy(
+                predictions, labels, level=study.estimate.level, n_options=options
+            )
+        except EstimateError as error:
+            undefined[name] = str(error)
+    return Look(share, slowest, len(used), estimates, undefined)
+
+
+def _independent(used: Sequence[Answer], predicted: Mapping[str, int | None]) -> bool:
+    """Whether the sequence's likelihood is right: options drawn uniformly, or each the prediction itself."""
+    protocols = {answer.question.protocol for answer in used}
+    if protocols == {"targeted"}:
+        return all(predicted.get(a.question.item_id) == a.question.option for a in used)
+    return protocols <= {"partitioned"}
+
+
+def balanced(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:
+    """Answers to the same share of every queue, that share, and whom it waits for.
+
+    Examples
+    --------
+    >>> balanced([], [])
+    ([], 0.0, '')
+    """
+    by_question = {answer.question.id: answer for answer in answers}
+    queues: dict[str, list[str]] = defaultdict(list)
+    for task in sorted(tasks, key=lambda t: t.place):
+        queues[task.expert].append(task.question_id)
+    if not queues:
+        return [], 0.0, ""
+    done: dict[str, float] = {}
+    for expert, queue in queues.items():
+        first_open = next((j for j, q in enumerate(queue) if q not in by_question), len(queue))
+        done[expert] = first_open / len(queue)
+    slowest = min(done, key=lambda expert: done[expert])
+    share = done[slowest]
+    used = [by_question[q] for queue in queues.values() for q in queue[: int(share * len(queue) + 1e-9)]]
+    return used, share, "" if share == 1.0 else slowest

@@ -1,0 +1,73 @@
+"""Experts who answer from a sealed key with stated error and abstention rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import BadInput
+from harness.seeding import derive_seed
+from harness.types.records import Answer, Question, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedExperts:
+    """Experts with known sensitivity, specificity and abstention rate.
+
+    Parameters
+    ----------
+    truth
+        The sealed key: item id → true option (source order, from 0).
+    sensitivity
+        P(yes | the option is true), in [0, 1].
+    specificity
+        P(no | the option is false), in [0, 1].
+    abstention
+        P(unsure), in [0, 1), whatever the truth.
+    seed
+        Of all draws; the answer to a question depends on the seed and the question's id alone.
+
+    Raises
+    ------
+    BadInput
+        If a rate is outside its range.
+    """
+
+    truth: Mapping[str, int]
+    sensitivity: float = 1.0
+    specificity: float = 1.0
+    abstention: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("sensitivity", "specificity", "abstention"):
+            rate = getattr(self, name)
+            if not 0 <= rate <= 1 or (name == "abstention" and rate == 1):
+                raise BadInput(f"{name} must be a probability, is {rate}")
+
+    def answer(self, questions: Iterable[Question]) -> list[Answer]:
+        """Answer every question.
+
+        Raises
+        ------
+        BadInput
+            If the key has no answer for an item.
+        """
+        return [self._answer(question) for question in questions]
+
+    def _answer(self, question: Question) -> Answer:
+        if question.item_id not in self.truth:
+            raise BadInput(f"the sealed key has no answer for the item {question.item_id!r}")
+        abstains, errs = np.random.default_rng(derive_seed(self.seed, question.id)).random(2)
+        if abstains < self.abstention:
+            verdict = Verdict.UNSURE
+        else:
+            is_true = self.truth[question.item_id] == question.option
+            right = errs < (self.sensitivity if is_true else self.specificity)
+            verdict = Verdict.YES if is_true == right else Verdict.NO
+        return Answer(question, question.expert, verdict, source="simulated")

@@ -1,0 +1,124 @@
+"""Route the direct comparison of a model with the average annotator to the experts of classes.
+
+One annotator per item is drawn; where the model says the same, nothing is asked. On the rest, experts
+are asked in turn about the two labels (`protocols.routing.sequential`) until it is known which is right.
+The result is `harness.panel.superhuman.direct_comparison.direct_result`: needs no assumption on how annotators err.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import BadInput, EstimateError
+from harness.panel.superhuman.direct_comparison import DirectResult, differing, direct_result, draw_annotators
+from harness.seeding import derive_seed
+from protocols.routing.sequential import Sequential
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from harness.panel.ratings.panel import IntArray, Panel
+    from harness.types.records import Answer, Item, Question
+    from protocols.routing.roster import Roster
+
+MODEL, ANNOTATOR = "model", "annotator"
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Model against a random annotator of each item.
+
+    Parameters
+    ----------
+    roster
+        Experts of the classes.
+    items
+        The panel's items, in its order, with their options; panel classes are option texts.
+    panel, predicted
+        Ratings, and the model's class per item (negative: unreadable).
+    seed
+        Of the annotators drawn, of the items asked about, and of experts.
+    limit
+        Ask about so many disagreements at most, drawn at random (`harness.panel.superhuman.direct_comparison.direct_plan`
+        says how many); all by default.
+    """
+
+    roster: Roster
+    items: Sequence[Item]
+    panel: Panel
+    predicted: IntArray
+    seed: int = 0
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        ids = tuple(item.id for item in self.items)
+        if ids != self.panel.items:
+            raise BadInput("items must be the panel's, in its order")
+        for item in self.items:
+            missing = next((c for c in self.panel.classes if c not in item.options), None)
+            if missing is not None:
+                raise BadInput(f"item {item.id!r} has no option {missing!r}, which is a class of the panel")
+
+    @property
+    def asked(self) -> list[Item]:
+        """Items that are asked about: the drawn annotator and the model differ on them."""
+        places = differing(self._drawn(), self.predicted)
+        if self.limit is not None:
+            rng = np.random.default_rng(derive_seed(self.seed, "direct"))
+            places = np.sort(rng.permutation(places)[: self.limit])
+        return [self.items[int(j)] for j in places]
+
+    def next_questions(self, answers: Iterable[Answer] = ()) -> list[Question]:
+        """Give the open questions, given all answers so far; none when all is known."""
+        return self._sequential().next_questions(self.asked, list(answers))
+
+    def result(self, answers: Iterable[Answer], *, level: float = 0.95) -> DirectResult:
+        """Test and estimate once every item asked about is settled.
+
+        Items left open by an abstention count against the model in the test, either way in the interval.
+
+        Raises
+        ------
+        EstimateError
+            If questions are open. An early look would count what a first yes settles, and miss what a
+            first no leaves open.
+        """
+        answers, asked = list(answers), self.asked
+        still = len(self.next_questions(answers))
+        if still:
+            raise EstimateError(f"{still} of {len(asked)} items are not settled yet; ask the open questions")
+        known = self._sequential().correctness(asked, answers) if asked else {}
+        pairs = list(zip(known.get(MODEL, ()), known.get(ANNOTATOR, ()), strict=True))
+        wins, losses = pairs.count((1, 0)), pairs.count((0, 1))
+        neither = pairs.count((0, 0))
+        # Disagreements asked about stand for a like share of all items, those without a question included.
+        every = len(differing(self._drawn(), self.predicted))
+        screened = round(len(self.items) * len(asked) / every) if every else len(self.items)
+        return direct_result(
+            wins,
+            losses,
+            neither=neither,
+            unsettled=len(asked) - wins - losses - neither,
+            screened=max(1, screened),
+            level=level,
+        )
+
+    def _drawn(self) -> IntArray:
+        return draw_annotators(self.panel, self.seed)
+
+    def _sequential(self) -> Sequential:
+        return Sequential(
+            self.roster,
+            {MODEL: self._options(self.predicted), ANNOTATOR: self._options(self._drawn())},
+            self.seed,
+            name="direct",
+        )
+
+    def _options(self, codes: IntArray) -> Mapping[str, int | None]:
+        return {
+            item.id: item.options.index(self.panel.classes[int(c)]) if c >= 0 else None
+            for item, c in zip(self.items, codes, strict=True)
+        }

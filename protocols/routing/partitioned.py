@@ -1,0 +1,121 @@
+"""Partitioned supervision: one option drawn uniformly, its expert asked "is it this one?".
+
+The protocol of "Scalable Oversight via Partitioned Human Supervision", section 2 and Appendix B:
+the option is drawn uniformly from all K, so that given a no it is uniform over the K−1 wrong
+options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the same distribution.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import BadInput
+from harness.labels import decode
+from harness.seeding import derive_seed
+from harness.types.records import Item, Question
+from protocols.routing.roster import Expert, Roster, read_roster
+from protocols.routing.rule import question_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioned:
+    """Every item to one expert (or to m), drawn uniformly over the options.
+
+    Parameters
+    ----------
+    roster
+        The experts.
+    seed
+        Of all draws.
+    options_per_item
+        m ≥ 1 different options are asked about per item, drawn without replacement; an item with
+        fewer than m options gets a question for each.
+    """
+
+    roster: Roster
+    seed: int = 0
+    options_per_item: int = 1
+    name: str = "partitioned"
+    assumptions: tuple[str, ...] = (
+        "the asked option was drawn uniformly, before any answer and without a look at predictions",
+        "experts answer for their own class without error; yes means it is, no means it is not",
+        "abstentions are unrelated to whether the prediction is right",
+    )
+
+    def __post_init__(self) -> None:
+        if self.options_per_item < 1:
+            raise BadInput(f"options_per_item must be at least 1, is {self.options_per_item}")
+
+    @classmethod
+    def from_roster(cls, path: str | Path, *, seed: int = 0, options_per_item: int = 1) -> Partitioned:
+        """Make the protocol from a roster file."""
+        return cls(read_roster(path), seed, options_per_item)
+
+    def route(self, items: Sequence[Item]) -> list[Question]:
+        """Draw m options per item and an expert for each.
+
+        The propensity of an asked option is m/K: the probability that it is among the m drawn.
+        Where several experts judge a class, one is drawn among those with capacity left, which
+        does not touch the propensity of the option.
+
+        Raises
+        ------
+        BadInput
+            If nobody can judge an option that was drawn, or all who can are at capacity.
+        """
+        load: Counter[str] = Counter()
+        questions: list[Question] = []
+        for item in items:
+            rng = np.random.default_rng(derive_seed(self.seed, item.id))
+            k = len(item.options)
+            m = min(self.options_per_item, k)
+            for option in (int(j) for j in rng.choice(k, size=m, replace=False)):
+                expert = draw_expert(item, option, self.roster, load, rng)
+                questions.append(
+                    Question(
+                        id=question_id(self.name, self.seed, item.id, option),
+                        item_id=item.id,
+                        option=option,
+                        expert=expert.name,
+                        n_options=k,
+                        protocol=self.name,
+                        propensity=m / k,
+                        seed=self.seed,
+                    )
+                )
+        return questions
+
+    decode = staticmethod(decode)
+
+
+def draw_expert(
+    item: Item, option: int, roster: Roster, load: Counter[str], rng: np.random.Generator
+) -> Expert:
+    """Draw an expert for the option among those present with capacity left, and count the load.
+
+    Raises
+    ------
+    BadInput
+        If there is none. The option is never redrawn: that would bend its propensity.
+    """
+    class_name = item.options[option]
+    able = roster.for_class(class_name)
+    if not able:
+        raise BadInput(f"item {item.id!r}: no expert judges the option {class_name!r}")
+    free = [e for e in able if e.capacity is None or load[e.name] < e.capacity]
+    if not free:
+        raise BadInput(
+            f"item {item.id!r}: all experts for {class_name!r} are at capacity "
+            f"({', '.join(f'{e.name} {e.capacity}' for e in able)}); raise it or route fewer items"
+        )
+    expert = free[int(rng.integers(len(free)))]
+    load[expert.name] += 1
+    return expert

@@ -1,0 +1,51 @@
+"""What every protocol does: items become questions, answers become labels.
+
+A protocol draws, for every item, which option is asked about, with a propensity that is fixed
+before any answer. What estimators may rely on is stated by the protocol (`Protocol.assumptions`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Protocol
+
+from harness.labels import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.types.records import Item, Question
+
+__all__ = ["RoutingProtocol", "decode", "question_id"]
+
+
+class RoutingProtocol(Protocol):
+    """A rule that decides who is asked what.
+
+    Attributes
+    ----------
+    name
+        Stored with every question.
+    assumptions
+        What an estimator may rely on, in words.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102  described above
+
+    @property
+    def assumptions(self) -> tuple[str, ...]: ...  # noqa: D102  described above
+
+    def route(self, items: Sequence[Item]) -> list[Question]:
+        """Draw the questions; equal protocols and items give equal questions.
+
+        The draw for an item depends on the seed and on the item's id alone, so that items added
+        later change no earlier question.
+        """
+        ...
+
+
+def question_id(protocol: str, seed: int, item_id: str, option: int) -> str:
+    """Stable name of a question: 16 hexadecimal digits of SHA-256 over what defines it."""
+    text = "\x1f".join((protocol, str(seed), item_id, str(option)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

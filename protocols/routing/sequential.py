@@ -1,0 +1,169 @@
+"""Sequential resolution: ask about predicted options until every model is known right or wrong.
+
+Wave by wave: `route` gives the first questions, `next_questions` the following ones once answers are
+in, until none is left. After that every model's correctness on every item is exact, so its accuracy
+is a plain binomial share, and two models are compared by McNemar's test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.errors import BadInput
+from harness.estimate.routed.propensities import neyman_rates, vote_posterior
+from harness.estimate.routed.sequential_resolution import correctness, expected_questions, next_option
+from harness.labels import decode
+from harness.seeding import derive_seed
+from harness.types.records import Answer, Item, Question, Verdict
+from protocols.routing.partitioned import draw_expert
+from protocols.routing.predicted import option_counts, predicted_matrix
+from protocols.routing.rule import question_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from protocols.routing.predicted import Predictions
+    from protocols.routing.roster import Roster
+
+
+@dataclass(frozen=True, slots=True)
+class Sequential:
+    """As many questions per item as it takes, by decreasing votes.
+
+    Parameters
+    ----------
+    roster
+        The experts.
+    predictions
+        Model → item id → option from 0, None if unreadable.
+    seed
+        Of the draw of experts, and of items if there is a budget.
+    budget
+        Expected questions in all. If given, items are drawn with probability ρ ∝ √(uncertainty/cost)
+        (`rates`), and estimates must weigh by it (`harness.estimate.routed.means.sampled_mean`).
+    guesses
+        Model → guess of its accuracy, for the order of questions and for ρ. Wrong guesses cost
+        questions, never validity.
+    """
+
+    roster: Roster
+    predictions: Predictions
+    seed: int = 0
+    budget: float | None = None
+    guesses: Mapping[str, float] = field(default_factory=dict)
+    name: str = "sequential"
+    assumptions: tuple[str, ...] = (
+        "options are asked about in turn until the item is resolved: use exact correctness, "
+        "not estimators that expect independently drawn options",
+        "experts answer for their own class without error; exactly one option is true",
+        "abstentions are unrelated to whether the prediction is right",
+    )
+
+    def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """What the models' votes say of the truth, shape (items, largest K); sets the order only."""
+        k = option_counts(items)
+        accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]
+        return vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()), accuracy=accuracy)
+
+    def rates(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """Probability ρ with which each item is resolved at all, shape (items,): 1 without a budget."""
+        if self.budget is None:
+            return np.ones(len(items))
+        predicted, p = predicted_matrix(items, self.predictions), self.posterior(items)
+        rows = np.arange(len(items))[:, None]
+        chance = np.where(predicted >= 0, p[rows, np.maximum(predicted, 0)], 0.0)
+        cost = expected_questions(predicted, p, option_counts(items))
+        return neyman_rates((chance * (1 - chance)).mean(axis=1), cost, self.budget)
+
+    def drawn(self, items: Sequence[Item]) -> NDArray[np.bool_]:
+        """Which items are resolved; the draw of an item depends on its ρ, its id and the seed."""
+        u = [np.random.default_rng(derive_seed(self.seed, item.id, "drawn")).random() for item in items]
+        return np.asarray(u) < self.rates(items)
+
+    def route(self, items: Sequence[Item]) -> list[Question]:
+        """Give the first wave: the most likely predicted option of every item."""
+        return self.next_questions(items, ())
+
+    def next_questions(self, items: Sequence[Item], answers: Iterable[Answer]) -> list[Question]:
+        """Give the open questions, given all answers so far; an empty list when all is resolved.
+
+        Answers to questions of other protocols on these items count as well. A question that is
+        still unanswered is given again, with the same id, so that asking twice changes nothing.
+
+        Raises
+        ------
+        BadInput
+            If a prediction is missing, an answer belongs to no item, or no expert is free.
+        EstimateError
+            If the answers contradict each other (two options confirmed, or all refuted).
+        """
+        if not items:
+            return []
+        said = list(answers)
+        known, silent = _facts(items, said)
+        load = Counter(answer.question.expert for answer in said)
+        predicted, p, drawn = (
+            predicted_matrix(items, self.predictions),
+            self.posterior(items),
+            self.drawn(items),
+        )
+        questions = []
+        for row in np.flatnonzero(drawn):
+            item = items[row]
+            options = p[row, : len(item.options)]
+            option = next_option(predicted[row].tolist(), options, known[item.id], silent[item.id])
+            if option is not None:
+                questions.append(self._question(item, option, load))
+        return questions
+
+    def correctness(self, items: Sequence[Item], answers: Iterable[Answer]) -> dict[str, NDArray[np.int64]]:
+        """Model → 1 (right), 0 (wrong) or −1 (not known) for every item, in the order given."""
+        known, _ = _facts(items, list(answers))
+        predicted = predicted_matrix(items, self.predictions)
+        rows = [
+            correctness(predicted[row].tolist(), known[item.id], len(item.options))
+            for row, item in enumerate(items)
+        ]
+        table = np.array(rows, dtype=np.int64).reshape(len(items), len(self.predictions))
+        return {model: table[:, column] for column, model in enumerate(self.predictions)}
+
+    def _question(self, item: Item, option: int, load: Counter[str]) -> Question:
+        rng = np.random.default_rng(derive_seed(self.seed, item.id, str(option)))
+        return Question(
+            id=question_id(self.name, self.seed, item.id, option),
+            item_id=item.id,
+            option=option,
+            expert=draw_expert(item, option, self.roster, load, rng).name,
+            n_options=len(item.options),
+            protocol=self.name,
+            propensity=1.0,
+            seed=self.seed,
+        )
+
+    decode = staticmethod(decode)
+
+
+def _facts(
+    items: Sequence[Item], answers: Sequence[Answer]
+) -> tuple[dict[str, dict[int, bool]], dict[str, set[int]]]:
+    """Per item: option → confirmed or refuted, and the options whose expert did not say."""
+    ids = {item.id for item in items}
+    known: dict[str, dict[int, bool]] = defaultdict(dict)
+    silent: dict[str, set[int]] = defaultdict(set)
+    for answer in answers:
+        item_id, option = answer.question.item_id, answer.question.option
+        if item_id not in ids:
+            raise BadInput(f"answer to a question on the unknown item {item_id!r}")
+        if answer.verdict not in (Verdict.YES, Verdict.NO):
+            silent[item_id].add(option)
+            continue
+        yes = answer.verdict is Verdict.YES
+        if known[item_id].setdefault(option, yes) != yes:
+            raise BadInput(f"item {item_id!r}: option {option} was both confirmed and refuted")
+    return known, silent

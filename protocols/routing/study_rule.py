@@ -1,0 +1,141 @@
+"""The rule that a study names, made ready with the predictions it looks at or the annotators it draws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from harness.analysis.study_report import newest_runs
+from harness.errors import BadInput, ConfigError, DataError
+from harness.types.records import PredictionStatus
+from protocols.routing.panel_draw import BalancedPanel, RandomPanel
+from protocols.routing.partitioned import Partitioned
+from protocols.routing.sequential import Sequential
+from protocols.routing.targeted import Targeted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.config.study import Study
+    from harness.store.repository import Repository
+    from harness.types.panel import Assignment
+    from harness.types.records import Answer, Item, Question
+    from protocols.routing.roster import Roster
+
+    Plan = Partitioned | Sequential | Targeted
+
+
+def plan_of(study: Study, store: Repository, roster: Roster) -> Plan:
+    """Make the protocol; all but the partitioned one look at the newest run of every model named.
+
+    Raises
+    ------
+    BadInput
+        If the protocol looks at predictions and there are none.
+    """
+    section, seed = study.experts, study.study.seed
+    if section.protocol == "partitioned":
+        return Partitioned(roster, seed, section.options_per_item)
+    predictions = {
+        run["name"]: {
+            p.item_id: p.option
+            for p in store.predictions(run["id"])
+            if p.status is not PredictionStatus.FAILED
+        }
+        for run in newest_runs(store.runs(), section.models or None)
+    }
+    if section.protocol == "sequential":
+        return Sequential(roster, predictions, seed)
+    return Targeted(
+        roster,
+        predictions,
+        seed,
+        section.epsilon,
+        disagreements_only=section.protocol == "disagreement",
+        name=section.protocol,
+    )
+
+
+def next_questions(
+    plan: Plan, items: Sequence[Item], stored: Sequence[Question], answers: Sequence[Answer]
+) -> list[Question]:
+    """Give the questions of a plan; the sequential protocol's follow from the answers so far.
+
+    Raises
+    ------
+    ConfigError
+        If questions were drawn before by another rule.
+    """
+    if isinstance(plan, Sequential):
+        return plan.next_questions(items, answers)
+    questions = plan.route(items)
+    _same_draw(stored, questions, plan.name)
+    return questions
+
+
+def _same_draw(stored: Sequence[Question], drawn: Sequence[Question], name: str) -> None:
+    """Refuse a second draw over the first: propensities would be wrong, and looks could be chosen."""
+    redrawn = {q.item_id for q in drawn}
+    same = {(q.id, q.propensity, q.propensities) for q in drawn}
+    for question in stored:
+        if question.protocol != name or (
+            question.item_id in redrawn
+            and (question.id, question.propensity, question.propensities) not in same
+        ):
+            raise ConfigError(
+                f"questions were drawn before by {question.protocol!r} with seed {question.seed} and "
+                f"propensity {question.propensity:.3g}; protocol, seed, options_per_item and the models "
+                "looked at cannot change once questions are drawn: start a new study"
+            )
+
+
+def panel_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
+    """Make the rule that gives items to annotators.
+
+    Raises
+    ------
+    DataError
+        If too few experts of the roster are there and judge any class.
+    """
+    rule = BalancedPanel if study.experts.protocol == "panel" else RandomPanel
+    try:
+        return rule.from_roster(roster, study.experts.annotators_per_item, seed=study.study.seed)
+    except BadInput as error:
+        raise DataError(
+            f'{error}; annotators are those present with classes = ["*"]', file=roster.file, field="classes"
+        ) from None
+
+
+def next_assignments(
+    plan: BalancedPanel | RandomPanel, items: Sequence[Item], stored: Sequence[Assignment], roster: Roster
+) -> list[Assignment]:
+    """Draw; what was drawn before must come out again.
+
+    Raises
+    ------
+    DataError
+        If an annotator would get more items than the roster allows. Nobody takes their place: that
+        would bend the propensities.
+    ConfigError
+        If annotators, seed or rule have changed, or (balanced blocks, which are one draw) the items.
+    """
+    drawn = plan.route(items)
+    same = {(a.id, a.propensity) for a in drawn}
+    for old in stored:
+        if (old.id, old.propensity) not in same:
+            raise ConfigError(
+                f"the item {old.item_id!r} was given to {old.annotator!r} before, by {old.protocol!r} with "
+                f"seed {old.seed}; protocol, seed, annotators and annotators_per_item cannot change once "
+                'items are given, nor the items of balanced blocks ("panel-random" takes more): start a new '
+                "study"
+            )
+    loads = Counter(a.annotator for a in drawn)
+    for expert in roster.experts:
+        if expert.capacity is not None and loads[expert.name] > expert.capacity:
+            raise DataError(
+                f"expert {expert.name!r} would rate {loads[expert.name]} items, the capacity is "
+                f"{expert.capacity}; raise it, add annotators or rate fewer items",
+                file=roster.file,
+                field="capacity",
+            )
+    return drawn
