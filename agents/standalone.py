@@ -13,11 +13,11 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.prompt_format import Example, Shape
+from agents.programs.prompt_format import Example, PromptFormat
 from agents.programs.roles import Role
 from agents.runtime.broker import Broker
 from agents.runtime.evaluate import prediction_of
-from agents.runtime.host import Desk
+from agents.runtime.host import WorkflowHost
 from agents.sandbox.base import read_outcomes
 from agents.sandbox.prelude import _answer_all
 from agents.sandbox.tiers import open_sandbox
@@ -47,7 +47,7 @@ class Workflow:
     def __init__(self, forward: Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
         self._forward = forward
         shape = dict(setting["shape"])
-        self._shape = Shape(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
+        self._shape = PromptFormat(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
         self._roles = tuple(Role(**role) for role in setting["roles"])
         self.options = tuple(setting["options"])
 
@@ -63,7 +63,7 @@ class Workflow:
         """
         broker = Broker(model, "", budget=Budget(None, None, None), concurrency=concurrency)
         sandbox = open_sandbox()
-        desk = Desk(questions, broker, self._roles, self._shape, 0, sandbox)
+        desk = WorkflowHost(questions, broker, self._roles, self._shape, 0, sandbox)
         async with sandbox:
             found = await _answer_all(self._forward, desk.payloads(), desk.ask)
         if desk.fatal is not None:

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from agents.programs.program import Program
-from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
 from agents.search.fitness.power import Kind, simulated_labels
-from agents.search.loop.context import Proposal, View
-from agents.search.policies import selection as select
+from agents.search.loop.context import PolicyView, Proposal
+from agents.search.policies.selection import choose, probabilities, published_probabilities
 from harness.seeding import derive_seed
 from harness.types.records import Item, Prediction
 
@@ -69,7 +69,7 @@ class Task:
         answers = self.answers(program, run)
         return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]
 
-    def labelled(self, rows: slice, kind: Kind, voters: Sequence[Program] = ()) -> Labelled:
+    def labelled(self, rows: slice, kind: Kind, voters: Sequence[Program] = ()) -> ExpertLabels:
         """One expert answer about each of these items.
 
         The kinds are those of `agents.search.fitness.power.simulated_labels`.
@@ -89,11 +89,11 @@ class FreshDraws:
     sd: float = 0.08
     name: str = "fresh"
 
-    async def propose(self, view: View) -> Proposal:
+    async def propose(self, view: PolicyView) -> Proposal:
         accuracy = self.mean + self.sd * view.rng.standard_normal()
         return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name)
 
-    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> None:
+    async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
         """Nothing is ever refused."""
 
 
@@ -107,19 +107,19 @@ class Steps:
     pool: int = 4
     name: str = "steps"
 
-    async def propose(self, view: View) -> Proposal:
+    async def propose(self, view: PolicyView) -> Proposal:
         board = view.board
         ids = board.ranked()[: self.pool]
         found = [board.fitness[c] for c in ids]
         mean = np.array([f.mean for f in found])
-        p = select.probabilities(mean, np.array([f.se_relative for f in found]))
+        p = probabilities(mean, np.array([f.se_relative for f in found]))
         if self.published:
-            p = select.published_probabilities(np.array([f.value for f in found]))
-        parent = ids[select.choose(p, view.rng)]
+            p = published_probabilities(np.array([f.value for f in found]))
+        parent = ids[choose(p, view.rng)]
         accuracy = self.task.accuracy[parent] + self.sd * view.rng.standard_normal()
         return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name, (parent,))
 
-    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> None:
+    async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
         """Nothing is ever refused."""
 
 

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate.core.binomial_sample import Component, success_probability
-from harness.estimate.estimators.point import Point, point
-from harness.estimate.intervals.methods import interval
+from harness.estimate.core.binomial_sample import BinomialSample, success_probability
+from harness.estimate.estimators.point import Point, make_point
+from harness.estimate.intervals.methods import make_interval
 
 Floats = NDArray[np.float64]
 ACCURACIES = np.concatenate(
@@ -55,9 +55,9 @@ def enumerate_design(K: int, n_o: int, n_c: int, level: float = 0.95) -> Found:
         chance = np.array([o[S_o] * c[S_c] for o, c in zip(mass_o, mass_c, strict=True)])
         if chance.max() < NEGLIGIBLE:
             continue
-        hits, misses = Component(2, n_o, S_o), (Component(K, n_c, S_c),) if n_c else ()
-        p = point(estimator, hits, misses)
-        published = point(estimator, hits, misses, published=True)
+        hits, misses = BinomialSample(2, n_o, S_o), (BinomialSample(K, n_c, S_c),) if n_c else ()
+        p = make_point(estimator, hits, misses)
+        published = make_point(estimator, hits, misses, published=True)
         for name in names:
             low, high = ends(p, published, name, level)
             found.coverage[name] += chance * ((low - 1e-9 <= ACCURACIES) & (high + 1e-9 >= ACCURACIES))
@@ -66,7 +66,9 @@ def enumerate_design(K: int, n_o: int, n_c: int, level: float = 0.95) -> Found:
 
 
 def ends(p: Point, published: Point, name: str, level: float) -> tuple[float, float]:
-    made = interval(published, "wald", level) if name == "wald_published" else interval(p, name, level)
+    made = (
+        make_interval(published, "wald", level) if name == "wald_published" else make_interval(p, name, level)
+    )
     return made.low, made.high
 
 

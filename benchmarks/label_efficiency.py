@@ -2,8 +2,9 @@
 
 For K options and accuracy A: one model (targeted), five models with accuracies around A (shared
 propensities, sequential resolution, sequential on Neyman-sampled items), and the difference of two.
-Savings are ratios of variance per question in a stylised population (`harness.estimate.planning.synthetic_population`);
-next to each stands the coverage of the 95 % interval in simulated studies. The last line is JSON.
+Savings are ratios of variance per question in a stylised population
+(`harness.estimate.planning.synthetic_population`); next to each stands the coverage of the 95 % interval in
+simulated studies. The last line is JSON.
 
     python benchmarks/label_efficiency.py [--quick]
 """
@@ -22,12 +23,12 @@ from scipy import optimize, stats
 from harness.estimate.compare.paired import adjusted_difference
 from harness.estimate.core.binomial import clopper_pearson
 from harness.estimate.planning.sample_size import (
-    complementary_variance,
+    complementary_design_variance,
     difference_variances,
-    targeted_variance,
-    uniform_variance,
+    targeted_design_variance,
+    uniform_design_variance,
 )
-from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.planning.synthetic_population import synthesise_population
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
 from harness.estimate.routed.propensities import (
     disagreement,
@@ -39,7 +40,7 @@ from harness.estimate.routed.propensities import (
 from harness.estimate.routed.routed_sample import (
     FloatArray,
     IntArray,
-    Routed,
+    RoutedSample,
     accuracy_target,
     difference_target,
     flat_posterior,
@@ -82,7 +83,7 @@ def covered_share(right: FloatArray, truth: float) -> float:
 
 def fitted_votes(K: int, accuracy: list[float], rng: np.random.Generator) -> float:
     """The power of the votes that fits a pilot of 2,000 resolved items best."""
-    truth, predicted = stylised_population(2000, K, accuracy, rng)
+    truth, predicted = synthesise_population(2000, K, accuracy, rng)
 
     def loss(tau: float) -> float:
         p = vote_posterior(predicted, K, K, accuracy=accuracy, temper=tau)
@@ -93,10 +94,10 @@ def fitted_votes(K: int, accuracy: list[float], rng: np.random.Generator) -> flo
 
 def one_model(K: int, A: float, studies: int, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
     """Targeted routing: saving and coverage."""
-    truth, predicted = stylised_population(studies * QUESTIONS, K, [A], rng)
+    truth, predicted = synthesise_population(studies * QUESTIONS, K, [A], rng)
     right = (predicted[:, 0] == truth).reshape(studies, QUESTIONS)
-    saving = uniform_variance(K, A) / targeted_variance(A)
-    over_comp = complementary_variance(K, A) / targeted_variance(A)
+    saving = uniform_design_variance(K, A) / targeted_design_variance(A)
+    over_comp = complementary_design_variance(K, A) / targeted_design_variance(A)
     coverage = covered_share(right, A)
     uniform = uniform_coverage(K, truth, predicted[:, 0], A, studies)
     return {
@@ -112,7 +113,7 @@ def uniform_coverage(K: int, truth: IntArray, predicted: IntArray, A: float, stu
     pi = np.full((n, K), 1 / K)
     asked = draw_options(pi, np.random.default_rng(n))
     p = vote_posterior(predicted[:, None], K, K, accuracy=[A])
-    data = Routed(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=p)
+    data = RoutedSample(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=p)
     return covered_mean(pseudo_outcomes(accuracy_target(predicted, K), data).reshape(studies, -1), A)
 
 
@@ -120,12 +121,12 @@ def five_models(K: int, A: float, studies: int, rng: np.random.Generator) -> dic
     """Shared propensities, sequential, sequential + Neyman: savings and coverages, mean over models."""
     accuracy = five(A)
     n = studies * QUESTIONS
-    truth, predicted = stylised_population(n, K, accuracy, rng)
-    base = float(np.mean([uniform_variance(K, a) for a in accuracy]))
+    truth, predicted = synthesise_population(n, K, accuracy, rng)
+    base = float(np.mean([uniform_design_variance(K, a) for a in accuracy]))
     votes = vote_posterior(predicted, K, K, accuracy=accuracy)
     pi = shared_propensities(predicted, K, K, posterior=votes)
     asked = draw_options(pi, rng)
-    data = Routed(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=votes)
+    data = RoutedSample(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=votes)
     g = [pseudo_outcomes(accuracy_target(predicted[:, m], K), data) for m in range(5)]
     shared = base / float(np.mean([x.var() for x in g]))
     covered = [covered_mean(x.reshape(studies, -1), a) for x, a in zip(g, accuracy, strict=True)]
@@ -148,7 +149,7 @@ def neyman(
     tau = fitted_votes(K, accuracy, rng)
 
     def outcomes(n: int, share: float) -> tuple[list[FloatArray], float]:
-        truth, predicted = stylised_population(n, K, accuracy, rng)
+        truth, predicted = synthesise_population(n, K, accuracy, rng)
         p = vote_posterior(predicted, K, K, accuracy=accuracy, temper=tau)
         chance = p[np.arange(n)[:, None], predicted]
         cost = expected_questions(predicted, p)
@@ -175,10 +176,10 @@ def two_models(K: int, A: float, studies: int, rng: np.random.Generator) -> dict
     """
     variance, accuracy = difference_variances(K, A), [A, A - 0.05]
     base = variance["uniform, sign test"]
-    _, few = stylised_population(20_000, K, accuracy, rng)
+    _, few = synthesise_population(20_000, K, accuracy, rng)
     pool = int(QUESTIONS / disagreement(few).mean())
     studies = min(studies, 400)
-    truth, predicted = stylised_population(studies * pool, K, accuracy, rng)
+    truth, predicted = synthesise_population(studies * pool, K, accuracy, rng)
     differ = np.flatnonzero(disagreement(predicted))
     rows: dict[str, tuple[float, float]] = {}
     for name in ("uniform, paired", "disagreements, uniform", "disagreements, targeted"):
@@ -206,7 +207,9 @@ def paired_outcomes(
     pi = np.abs(c) / 2 if targeted else flat
     p = vote_posterior(predicted, K, K, accuracy=accuracy)
     asked = draw_options(pi, rng)
-    return pseudo_outcomes(c, Routed(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=p))
+    return pseudo_outcomes(
+        c, RoutedSample(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=p)
+    )
 
 
 def missed_targets(saved: dict[str, dict[str, dict[str, float]]]) -> list[str]:

@@ -27,18 +27,18 @@ import httpx
 
 from harness.cli.study_arguments import study_items
 from harness.config.study import Study, read_study
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
-from protocols.collect.label_studio.campaign import Desk
+from protocols.collect.label_studio.campaign import Campaign
 from protocols.collect.label_studio.labelling_page import verdict_page
 from protocols.collect.label_studio.pull import OVERLAP
-from protocols.collect.label_studio.server import own_server as label_studio_server
 from protocols.collect.label_studio.server.connection import Connection
+from protocols.collect.label_studio.server.own_server import LabelStudioServer, start_server, stop_server
 from protocols.collect.label_studio.server.transport import Transport
 from protocols.routing.partitioned import Partitioned
 from protocols.routing.roster import read_roster
-from protocols.routing.study_rule import panel_of
+from protocols.routing.study_rule import panel_rule_of
 
 CLASSES = ["neoplasms", "digestive", "nervous", "cardiovascular", "general"]
 PLAIN_TASKS = 40
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def measure(
-    folder: Path, texts: list[str], running: label_studio_server.LabelStudioServer
+    folder: Path, texts: list[str], running: LabelStudioServer
 ) -> dict[str, tuple[float, float | None]]:
     found: dict[str, tuple[float, float | None]] = {}
     desk, store = study(folder, texts)
@@ -94,11 +94,11 @@ def seconds(call: Any) -> float:
 
 
 @contextlib.contextmanager
-def server(folder: Path) -> Iterator[label_studio_server.LabelStudioServer]:
+def server(folder: Path) -> Iterator[LabelStudioServer]:
     try:
-        yield label_studio_server.start(folder=folder / "server")
+        yield start_server(folder=folder / "server")
     finally:
-        label_studio_server.stop(folder=folder / "server")
+        stop_server(folder=folder / "server")
 
 
 def abstracts() -> list[str]:
@@ -111,7 +111,7 @@ def abstracts() -> list[str]:
         return [row["medical_abstract"] for row in csv.DictReader(stream)]
 
 
-def study(folder: Path, texts: list[str]) -> tuple[Desk, Repository]:
+def study(folder: Path, texts: list[str]) -> tuple[Campaign, Repository]:
     (folder / "study.toml").write_text(
         f'[study]\nname = "bench"\n[items]\nfile = "items.jsonl"\nclasses = {json.dumps(CLASSES)}\n'
     )
@@ -126,10 +126,10 @@ def study(folder: Path, texts: list[str]) -> tuple[Desk, Repository]:
     items = study_items(found)
     store.add_items(items)
     store.add_questions(Partitioned(read_roster(folder / "experts.toml"), 1).route(items))
-    return Desk(found, store), store
+    return Campaign(found, store), store
 
 
-def panel(folder: Path, like: Study) -> tuple[Desk, Repository]:
+def panel(folder: Path, like: Study) -> tuple[Campaign, Repository]:
     """The same items, every one to each of the five."""
     (folder / "experts.toml").write_text(
         "".join(f'[[expert]]\nname = "expert-{j}"\nclasses = ["*"]\n' for j in range(len(CLASSES)))
@@ -140,13 +140,13 @@ def panel(folder: Path, like: Study) -> tuple[Desk, Repository]:
     store, items = Repository(found.store_url), study_items(found)
     store.add_items(items)
     roster = read_roster(folder / "experts.toml")
-    PanelRatings(store).add_assignments(panel_of(found, roster).route(items))
-    return Desk(found, store), store
+    PanelRatings(store).add_assignments(panel_rule_of(found, roster).route(items))
+    return Campaign(found, store), store
 
 
-def answer(sdk: Transport, store: Repository, running: label_studio_server.LabelStudioServer) -> None:
+def answer(sdk: Transport, store: Repository, running: LabelStudioServer) -> None:
     """Answer everything; the admin stands for every expert, so that one account will do."""
-    campaign = Campaign(store)
+    campaign = LabellingStore(store)
     me = sdk.read(lambda c: c.users.whoami()).id
     for queue in campaign.queues().values():
         campaign.save_queue(replace(queue, user_id=me))
@@ -174,7 +174,7 @@ def plain_push(sdk: Transport, texts: list[str]) -> float:
 
 def plain_pull(sdk: Transport, store: Repository) -> float:
     """Every task of every project, in pages of the default size."""
-    projects = [queue.project_id for queue in Campaign(store).queues().values()]
+    projects = [queue.project_id for queue in LabellingStore(store).queues().values()]
 
     def pull() -> None:
         for project in projects:

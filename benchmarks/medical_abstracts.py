@@ -18,7 +18,7 @@ from pathlib import Path
 
 import harness as h
 from harness.analysis.study_report import true_accuracy
-from harness.llm.local import lifecycle as local
+from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
 from protocols.collect.simulated import SimulatedExperts
 from protocols.routing.partitioned import Partitioned
 from protocols.routing.roster import one_expert_per_class
@@ -49,8 +49,8 @@ def main() -> None:
     items = everything[: 40 if args.quick else args.items]
     plan = Partitioned(one_expert_per_class(items[0].options), seed=SEED)
     labels = plan.decode(SimulatedExperts(truth, abstention=0.03, seed=SEED).answer(plan.route(items)))
-    running = local.status()
-    server = running or local.start()
+    running = find_local_model()
+    server = running or start_local_model()
     started = time.perf_counter()
     try:
         with tempfile.TemporaryDirectory() as scratch:
@@ -67,7 +67,7 @@ def main() -> None:
             )
     finally:
         if running is None:
-            local.stop()
+            stop_local_model()
     seconds = time.perf_counter() - started
     A = true_accuracy(predictions, truth)
     print(f"{len(items)} abstracts, K = 5, {len(labels)} answers; true accuracy {A:.1%}; {seconds:.0f} s")

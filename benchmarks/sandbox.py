@@ -15,14 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents.programs.library import NAMES, load
+from agents.programs.library import NAMES, load_program
 from agents.programs.program import Program
 from agents.programs.roles import Role
 from agents.runtime.broker import Broker
-from agents.runtime.dry_run import smoke
-from agents.runtime.evaluate import evaluate
+from agents.runtime.dry_run import dry_run_program
+from agents.runtime.evaluate import answer_items
 from agents.sandbox.base import Sandbox
-from agents.sandbox.tiers import open_sandbox, probe
+from agents.sandbox.tiers import open_sandbox, probe_tiers
 from harness.errors import ProgramRefused
 from harness.llm.limits.budget import Budget
 from harness.store.repository import Repository
@@ -42,7 +42,9 @@ async def cost(sandbox: Sandbox, workflow: str, store: Repository) -> tuple[floa
     name = f"scripted {time.perf_counter_ns()}"
     broker = Broker(model, name, budget=Budget(None, None, None), store=store, concurrency=64)
     started = time.perf_counter()
-    predictions = await evaluate(load(workflow), ITEMS, broker=broker, roles=ROLES, sandbox=sandbox)
+    predictions = await answer_items(
+        load_program(workflow), ITEMS, broker=broker, roles=ROLES, sandbox=sandbox
+    )
     ms = (time.perf_counter() - started) * 1000
     assert all(p.status is PredictionStatus.OK for p in predictions)
     return ms / len(ITEMS), len(model.requests) / len(ITEMS)
@@ -66,7 +68,7 @@ async def language(sandbox: Sandbox) -> int:
     works = 0
     for name, source in CORPUS.items():
         try:
-            await smoke(Program(name, source), sandbox=sandbox, roles=ROLES)
+            await dry_run_program(Program(name, source), sandbox=sandbox, roles=ROLES)
             works += 1
         except ProgramRefused as refused:
             print(f"    not: {str(refused).split(': ', 1)[1]} ({name})")
@@ -76,7 +78,7 @@ async def language(sandbox: Sandbox) -> int:
 
 async def measure(*, quick: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"benchmark": "sandbox", "corpus": len(CORPUS), "tiers": {}}
-    for tier in await probe():
+    for tier in await probe_tiers():
         print(f"{tier.name}: {tier.detail}" if tier.active else f"{tier.name}: not here ({tier.detail})")
         if not tier.active:
             continue

@@ -27,15 +27,15 @@ import numpy as np
 
 from agents.programs.program import Program
 from agents.search.archive.archive import Archive
-from agents.search.fitness.empirical_bayes import shrink
-from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+from agents.search.fitness.empirical_bayes import shrink_scores
+from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
 from agents.search.fitness.power import Kind, simulated_labels
-from agents.search.fitness.scores import item_scores
-from agents.search.loop.confirmation import finish
-from agents.search.loop.context import Policy, Settings, State
+from agents.search.fitness.scores import score_items
+from agents.search.loop.confirmation import confirm_finalists
+from agents.search.loop.context import Policy, SearchContext, Settings
 from agents.search.loop.loop import search
 from benchmarks._population import FreshDraws, Steps, Task, spread
-from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.planning.synthetic_population import synthesise_population
 
 OPTIONS = (4, 5, 10, 16)
 PROGRAMS, ITEMS, MEAN, SD = 30, 120, 0.6, 0.08
@@ -57,10 +57,12 @@ class Population:
         """Thirty programs with accuracies N(.6, .08)."""
         rng = np.random.default_rng([K, seed])
         true = np.clip(rng.normal(MEAN, SD, PROGRAMS), 0.05, 0.95)
-        truth, predicted = stylised_population(ITEMS, K, true.tolist(), rng, correlation=0.5, temptation=0.5)
+        truth, predicted = synthesise_population(
+            ITEMS, K, true.tolist(), rng, correlation=0.5, temptation=0.5
+        )
         return cls(true, truth, predicted.T, rng)
 
-    def labelled(self, K: int, kind: Kind) -> Labelled:
+    def labelled(self, K: int, kind: Kind) -> ExpertLabels:
         """One expert answer per item; routed ones by the votes of all programs."""
         return simulated_labels(self.truth, self.answers, K, kind, self.rng)
 
@@ -78,7 +80,7 @@ def race(scores: FloatArray, rungs: tuple[int, ...]) -> tuple[int, float, float]
         seen[alive, before:n] = scores[alive, before:n]
         calls += len(alive) * (n - before)
         before = n
-        found = shrink(seen)
+        found = shrink_scores(seen)
         if n < rungs[-1]:
             room = max(1, int(len(scores) * KEEP[step]))
             alive = alive[np.argsort(-found.mean[alive])][:room]
@@ -104,7 +106,7 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
         for name, (kind, estimator, rungs) in RULES.items():
             if (kind, estimator) not in known:
                 labelled = population.labelled(K, kind)
-                known[kind, estimator] = item_scores(population.answers, labelled, estimator)
+                known[kind, estimator] = score_items(population.answers, labelled, estimator)
             scores = known[kind, estimator]
             if estimator == "raw":
                 pick = int(scores.mean(axis=1).argmax())
@@ -123,7 +125,7 @@ def fewer_calls(K: int, repetitions: int, bar: float) -> float:
         found = []
         for seed in range(repetitions):
             population = Population.draw(K, seed)
-            scores = item_scores(population.answers, population.labelled(K, "routed"), "ml")
+            scores = score_items(population.answers, population.labelled(K, "routed"), "ml")
             pick, _, calls = race(scores[:, :top], rungs)
             found.append((population.regret(pick), calls * top / ITEMS))
         regret, share = np.mean(found, axis=0)
@@ -165,10 +167,10 @@ async def whole(K: int, seed: int, way: Way, policy: str) -> tuple[float, float,
     cuts = {"select": slice(0, select), "confirm": slice(select, None)}
     parts = {name: task.items[rows] for name, rows in cuts.items() if task.items[rows]}
     labels = {name: task.labelled(cuts[name], way.kind, library) for name in parts}
-    state = State(Archive(parts), settings, labels, library[0].id, task.evaluate, accept)
+    state = SearchContext(Archive(parts), settings, labels, library[0].id, task.evaluate, accept)
     proposer: Policy = Steps(task, published=way.published) if policy == "steps" else FreshDraws(task)
     await search(state, proposer, library)
-    winner = await finish(state)
+    winner = await confirm_finalists(state)
     true = task.accuracy[winner.id]
     reported = winner.reported
     if way.published:

@@ -26,7 +26,7 @@ import numpy as np
 
 import harness as h
 from harness.cli.main import main as oversight
-from harness.llm.local import lifecycle as local
+from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
 from harness.report.search.findings import SearchReport
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
@@ -95,8 +95,8 @@ def main() -> None:
     args = parser.parse_args()
     if not (FOLDER / "medical_abstracts_test.csv.gz").exists():
         sys.exit(f"{FOLDER / 'medical_abstracts_test.csv.gz'} is not there; set OVERSIGHT_DATASETS")
-    running = local.status()
-    local.start() if running is None else None
+    running = find_local_model()
+    start_local_model() if running is None else None
     try:
         with tempfile.TemporaryDirectory() as scratch:
             folder = args.folder or Path(scratch)
@@ -104,7 +104,7 @@ def main() -> None:
             results = [one(folder, seed) for seed in range(1 if args.quick else args.seeds)]
     finally:
         if running is None:
-            local.stop()
+            stop_local_model()
     print(json.dumps(summary(results)))
 
 
@@ -144,8 +144,8 @@ def title(item: h.Item) -> str:
 
 def one(folder: Path, seed: int) -> dict[str, Any]:
     """Search with one seed, then open the key."""
-    from agents.search.search_report import overview
-    from agents.search.setup import prepare
+    from agents.search.search_report import report_search
+    from agents.search.setup import prepare_search
     from harness.cli.study_arguments import study_truth
     from harness.config.study import read_study
     from harness.store.repository import Repository
@@ -156,8 +156,8 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
     study = read_study(folder / "study.toml")
     with Repository(study.store_url) as store:
         truth = study_truth(study, str(folder / "key.csv"), store.items())
-        prepared = prepare(study, store, seed, study.search)
-        report = overview(study, store, prepared, "", truth)
+        prepared = prepare_search(study, store, seed, study.search)
+        report = report_search(study, store, prepared, "", truth)
         test = prepared.archive.splits["test"]
         pair = (prepared.programs[0].id, report.winner.id if report.winner else "")
         right = [

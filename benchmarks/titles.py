@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import harness as h
-from harness.llm.local import lifecycle as local
+from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
 from harness.store.repository import Repository
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
@@ -62,9 +62,9 @@ def main() -> None:
         sys.exit(f"{path} is not there; set OVERSIGHT_DATASETS")
     items, truth = h.read_preset("medical-abstracts", path, seed=7)
     items = items[: 40 if args.quick else None]
-    running = local.status()
+    running = find_local_model()
     if running is None:
-        local.start()
+        start_local_model()
     try:
         with tempfile.TemporaryDirectory() as scratch:
             folder = args.folder or Path(scratch)
@@ -72,7 +72,7 @@ def main() -> None:
             report(folder, items, truth, killed_and_resumed(folder, len(items)))
     finally:
         if running is None:
-            local.stop()
+            stop_local_model()
 
 
 def lay_out(folder: Path, items: list[h.Item]) -> None:

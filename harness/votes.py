@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-def voted(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+def take_votes(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
     """One prediction per item from those of one run, sorted by item.
 
     An item with one sample keeps it as it is. Among several, the option with the most readable answers

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.cli.main import main
-from harness.llm.local import lifecycle as local
+from harness.llm.local.lifecycle import LocalServer, find_local_model, start_local_model, stop_local_model
 from harness.types.records import Item
 
 ROOT = Path(__file__).parents[1]
@@ -27,13 +27,13 @@ def datasets() -> Path:
 
 
 @pytest.fixture(scope="session")
-def local_model() -> Iterator[local.LocalServer]:
+def local_model() -> Iterator[LocalServer]:
     """The real small model behind its real server; one for the whole run."""
-    running = local.status()
-    server = running or local.start()
+    running = find_local_model()
+    server = running or start_local_model()
     yield server
     if running is None:
-        local.stop()
+        stop_local_model()
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from agents.sandbox.tiers import probe
+from agents.sandbox.tiers import probe_tiers
 from harness.cli.verbs.doctor import Finding
 
 
-def findings() -> list[Finding]:
+def check_sandbox() -> list[Finding]:
     """One finding per tier; only the default one must work."""
     return [
         Finding(
@@ -16,5 +16,5 @@ def findings() -> list[Finding]:
             "ok" if tier.active else ("wrong" if tier.name == "monty" else "missing"),
             tier.detail,
         )
-        for tier in asyncio.run(probe())
+        for tier in asyncio.run(probe_tiers())
     ]

@@ -59,19 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run a subverb."""
-    from agents.search.setup import look, prepare, resume
+    from agents.search.setup import open_search, prepare_search, resume_search
 
     study = study_of(args)
     study = study.model_copy(update={"search": _section(args, study)})
     with Repository(study.store_url) as store:
         if args.verb == "show":
-            return _show(args, _report(study, store, look(study, store, args.search), args.open_key))
+            return _show(args, _report(study, store, open_search(study, store, args.search), args.open_key))
         if args.verb == "export":
-            return _export(args, look(study, store, args.search))
+            return _export(args, open_search(study, store, args.search))
         if args.verb == "resume":
-            return _go(args, study, store, resume(study, store, args.search))
+            return _go(args, study, store, resume_search(study, store, args.search))
         seed = study.study.seed if args.seed is None else args.seed
-        return _go(args, study, store, prepare(study, store, seed, study.search))
+        return _go(args, study, store, prepare_search(study, store, seed, study.search))
 
 
 def _section(args: argparse.Namespace, study: Study) -> SearchSection:
@@ -80,16 +80,16 @@ def _section(args: argparse.Namespace, study: Study) -> SearchSection:
 
 
 def _go(args: argparse.Namespace, study: Study, store: Repository, prepared: Prepared) -> int:
-    from agents.search.fitness.power import power
-    from agents.search.launch import estimate, go_on
+    from agents.search.fitness.power import measure_power
+    from agents.search.launch import continue_search, estimate_costs
 
-    for line in power(prepared.labels["select"]).lines():
+    for line in measure_power(prepared.labels["select"]).lines():
         note(line)
     if getattr(args, "dry_run", False):
-        costs = asyncio.run(estimate(study, prepared))
+        costs = asyncio.run(estimate_costs(study, prepared))
         emit(args, {"search": prepared.id, "costs": costs.as_dict()}, "\n".join(costs.lines()))
         return 0
-    ended = asyncio.run(go_on(study, store, prepared, note))
+    ended = asyncio.run(continue_search(study, store, prepared, note))
     note(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, _report(study, store, prepared, None))
 
@@ -97,24 +97,24 @@ def _go(args: argparse.Namespace, study: Study, store: Repository, prepared: Pre
 def _export(args: argparse.Namespace, prepared: Prepared) -> int:
     from pathlib import Path
 
-    from agents.search.winner_file import exported
+    from agents.search.winner_file import write_winner
     from harness.report.study.page import write_whole
 
     path = Path(args.file)
     if path.suffix != ".py":
         raise ConfigError(f"search export: the file must end in .py, is {args.file!r}")
-    write_whole(exported(prepared, path.name), path)
+    write_whole(write_winner(prepared, path.name), path)
     emit(args, {"search": prepared.id, "file": str(path)}, f"wrote {path}")
     return 0
 
 
 def _report(study: Study, store: Repository, prepared: Prepared, key: str | None) -> SearchReport:
-    from agents.search.search_report import overview
+    from agents.search.search_report import report_search
     from harness.store.searches import SearchStore
 
     created = {s["id"]: s["created"] for s in SearchStore(store).searches()}[prepared.id]
     truth = study_truth(study, key, store.items()) if key else None
-    return overview(study, store, prepared, created, truth)
+    return report_search(study, store, prepared, created, truth)
 
 
 def _show(args: argparse.Namespace, report: SearchReport) -> int:

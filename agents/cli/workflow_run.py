@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.library import load
-from agents.programs.workflow_settings import read_setting
-from agents.runtime.workflow_model import Plan, rehearse, run_workflow
+from agents.programs.library import load_program
+from agents.programs.workflow_settings import read_workflow_settings
+from agents.runtime.workflow_model import WorkflowPlan, rehearse, run_workflow
 from harness.analysis.costs import study_prices
 from harness.cli.study_arguments import study_items
 from harness.cli.verbs.run import lines, summary
 from harness.errors import ConfigError
 from harness.llm.limits.budget import Budget
-from harness.llm.runner.preparation import priced
+from harness.llm.runner.preparation import price_target
 from harness.store.repository import Repository
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
-    program, prices = load(args.workflow), study_prices(study)
+    program, prices = load_program(args.workflow), study_prices(study)
     items = study_items(study)
-    shape, roles = read_setting(study.folder, items)
+    shape, roles = read_workflow_settings(study.folder, items)
     names = dict.fromkeys(args.model or study.models)
-    plans = [Plan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
+    plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
     rehearse(plans[0], sorted({len(item.options) for item in items}))
-    targets = [priced(plan.target, prices) for plan in plans]
+    targets = [price_target(plan.target, prices) for plan in plans]
     budgets = _budgets(args, [target.price for target in targets])
     results: dict[str, Any] = {}
     with Repository(study.store_url) as store:

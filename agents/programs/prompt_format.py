@@ -29,7 +29,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PromptFormat:
     """What every call of a study has in common.
 
     Attributes
@@ -69,4 +69,4 @@ class Shape:
         return self.labels.get(name, f"{name[:1].upper()}{name[1:]}:")
 
 
-DEFAULT_SHAPE = Shape()
+DEFAULT_FORMAT = PromptFormat()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agents.programs.prompt_format import DEFAULT_SHAPE, Example, Shape
+from agents.programs.prompt_format import DEFAULT_FORMAT, Example, PromptFormat
 from agents.programs.roles import Role, default_roles
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
@@ -43,18 +43,20 @@ class _Role(_Section):
 
 
 class _File(_Section):
-    style: Literal["json", "lines"] = DEFAULT_SHAPE.style
-    answer: Literal["letter", "option"] = DEFAULT_SHAPE.answer
-    field_chars: int | None = Field(default=DEFAULT_SHAPE.field_chars, ge=1)
-    max_tokens: int = Field(default=DEFAULT_SHAPE.max_tokens, ge=1)
-    max_words: int | None = Field(default=DEFAULT_SHAPE.max_words, ge=1)
-    code: bool = DEFAULT_SHAPE.code
+    style: Literal["json", "lines"] = DEFAULT_FORMAT.style
+    answer: Literal["letter", "option"] = DEFAULT_FORMAT.answer
+    field_chars: int | None = Field(default=DEFAULT_FORMAT.field_chars, ge=1)
+    max_tokens: int = Field(default=DEFAULT_FORMAT.max_tokens, ge=1)
+    max_words: int | None = Field(default=DEFAULT_FORMAT.max_words, ge=1)
+    code: bool = DEFAULT_FORMAT.code
     examples: str | None = None
     labels: dict[str, str] = {}
     role: list[_Role] = []
 
 
-def read_setting(folder: str | Path, items: Sequence[Item]) -> tuple[Shape, tuple[Role, ...]]:
+def read_workflow_settings(
+    folder: str | Path, items: Sequence[Item]
+) -> tuple[PromptFormat, tuple[Role, ...]]:
     """Read a study's ``workflow.toml``, or make the default for its items.
 
     Raises
@@ -64,7 +66,7 @@ def read_setting(folder: str | Path, items: Sequence[Item]) -> tuple[Shape, tupl
     """
     path = Path(folder) / SETTING_FILE
     if not path.exists():
-        return DEFAULT_SHAPE, default_roles(items)
+        return DEFAULT_FORMAT, default_roles(items)
     try:
         found = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
@@ -81,7 +83,7 @@ def read_setting(folder: str | Path, items: Sequence[Item]) -> tuple[Shape, tupl
     settings = found.model_dump(exclude={"role", "examples"})
     examples = _examples(path.parent / found.examples) if found.examples else ()
     roles = tuple(Role(role.name, role.text) for role in found.role)
-    return Shape(**settings, examples=examples), roles or default_roles(items)
+    return PromptFormat(**settings, examples=examples), roles or default_roles(items)
 
 
 def _examples(path: Path) -> tuple[Example, ...]:

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agents.runtime.call_cache import CallCache
-from agents.runtime.reply import missing
+from agents.runtime.reply import find_missing
 from harness.errors import FatalModelError, ModelError, TransientModelError
 from harness.llm.limits.limiter import Limiter
 from harness.llm.limits.retry import ask_with_retries
-from harness.llm.limits.throttle import ask_within, hold
+from harness.llm.limits.throttle import ask_within, hold_budget
 from harness.llm.limits.tokens import TokenGuess
-from harness.llm.models.requests import Message, Reply
+from harness.llm.models.requests import Message, ModelReply
 from harness.store.calls import StoredCall
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ OUTPUT_CAP = 2048
 
 
 @dataclass(slots=True)
-class Spent:
+class CallUsage:
     """What a broker has done since it was made: calls paid for, calls found in the cache, and so on."""
 
     calls: int = 0
@@ -85,9 +85,9 @@ class Broker:
         # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
         self._unstored = asyncio.Semaphore(self._limiter.concurrency)
         self._guess = TokenGuess()
-        self._under_way: dict[str, asyncio.Task[Reply]] = {}
+        self._under_way: dict[str, asyncio.Task[ModelReply]] = {}
         self._answered = False
-        self.spent = Spent()
+        self.spent = CallUsage()
 
     @classmethod
     def of(
@@ -104,7 +104,7 @@ class Broker:
             limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
         )
 
-    async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
+    async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
         """Answer a request from the cache, or ask the model.
 
         Parameters
@@ -131,7 +131,7 @@ class Broker:
         if request.max_tokens is None:
             request = replace(request, max_tokens=OUTPUT_CAP)
         reply = await self._draw(request, path, as_it_comes=as_it_comes)
-        lacking = missing(reply.text, request.schema.get("required", ())) if request.schema else []
+        lacking = find_missing(reply.text, request.schema.get("required", ())) if request.schema else []
         if not lacking:
             return reply
         self.spent.repaired += 1
@@ -142,13 +142,13 @@ class Broker:
         turns = (*request.messages, Message("assistant", reply.text), Message("user", wish))
         second = await self._draw(replace(request, messages=turns), f"{path}/repair")
         tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
-        return Reply(second.text, second.finish_reason, *tokens)
+        return ModelReply(second.text, second.finish_reason, *tokens)
 
     async def close(self) -> None:
         """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    async def _draw(self, request: Request, path: str, *, as_it_comes: bool = False) -> Reply:
+    async def _draw(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
         """One draw from the cache, from the same call under way, or from the model."""
         text = request.text()
         key = hashlib.sha256("\x1f".join((self._name, text, path)).encode()).hexdigest()
@@ -162,23 +162,23 @@ class Broker:
         # Shielded: others may wait for the same call, and what is paid for is to be stored.
         return await asyncio.shield(task)
 
-    async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> Reply:
+    async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         stored = await self._cache.get(key)
         if stored is not None:
             self.spent.cached += 1
-            return Reply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
+            return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
         async with self._unstored:
             started = time.perf_counter()
             try:
                 reply = await self._pay(request, as_it_comes=as_it_comes)
             except ModelError as error:
                 self.spent.failed += 1
-                await self._keep(key, text, Reply("", ""), started, str(error) or type(error).__name__)
+                await self._keep(key, text, ModelReply("", ""), started, str(error) or type(error).__name__)
                 raise
             await self._keep(key, text, reply, started, "")
         return reply
 
-    async def _pay(self, request: Request, *, as_it_comes: bool) -> Reply:
+    async def _pay(self, request: Request, *, as_it_comes: bool) -> ModelReply:
         """Ask; a second time with twice the room if the answer is empty or cut short."""
         reply = await self._send(request)
         if as_it_comes or _whole(reply):
@@ -190,10 +190,10 @@ class Broker:
             reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
             raise TransientModelError(f"the reply was {reason}")
         tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
-        return Reply(second.text, second.finish_reason, *tokens)
+        return ModelReply(second.text, second.finish_reason, *tokens)
 
-    async def _send(self, request: Request) -> Reply:
-        held = await hold(self._budget, self._guess, request)
+    async def _send(self, request: Request) -> ModelReply:
+        held = await hold_budget(self._budget, self._guess, request)
         try:
             reply, _ = await ask_with_retries(self._try, request, self._tries)
         except FatalModelError as error:
@@ -211,10 +211,10 @@ class Broker:
         finally:
             self._budget.release(held)
 
-    async def _try(self, request: Request) -> Reply:
+    async def _try(self, request: Request) -> ModelReply:
         return await ask_within(self._limiter, self._guess, self._model, request)
 
-    async def _keep(self, key: str, request: str, reply: Reply, started: float, error: str) -> None:
+    async def _keep(self, key: str, request: str, reply: ModelReply, started: float, error: str) -> None:
         price = self._price
         usd = None if price is None else price.dollars(reply.input_tokens, reply.output_tokens)
         await self._cache.add(
@@ -233,5 +233,5 @@ class Broker:
         )
 
 
-def _whole(reply: Reply) -> bool:
+def _whole(reply: ModelReply) -> bool:
     return bool(reply.text.strip()) and reply.finish_reason != "length"

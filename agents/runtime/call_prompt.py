@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from harness.llm.answers.option_letters import letters
+from harness.llm.answers.option_letters import option_letters_of
 from harness.llm.models.requests import Message, Request
 
 if TYPE_CHECKING:
     from agents.programs.call import Call, Shown
-    from agents.programs.prompt_format import Example, Shape
+    from agents.programs.prompt_format import Example, PromptFormat
     from harness.types.records import Item
 
 NOBODY = "You are a helpful assistant."
 
 
-def answers(item: Item, shape: Shape) -> tuple[str, ...]:
+def answers(item: Item, shape: PromptFormat) -> tuple[str, ...]:
     """What a field that holds an answer may say, in display order."""
-    return letters(len(item.options)) if shape.answer == "letter" else item.shown_options
+    return option_letters_of(len(item.options)) if shape.answer == "letter" else item.shown_options
 
 
 def is_answer(field: str) -> bool:
@@ -26,7 +26,7 @@ def is_answer(field: str) -> bool:
     return "answer" in field.lower()
 
 
-def make_request(call: Call, item: Item, shape: Shape) -> Request:
+def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
     """Word a call for one item.
 
     The system message carries role and format, then come the study's examples as earlier turns (if
@@ -50,7 +50,7 @@ def make_request(call: Call, item: Item, shape: Shape) -> Request:
     )
 
 
-def _system(call: Call, item: Item, shape: Shape) -> str:
+def _system(call: Call, item: Item, shape: PromptFormat) -> str:
     lines = [f'- "{field}": {_describe(field, call, item, shape)}' for field in call.fields]
     return "\n".join(
         [
@@ -62,7 +62,7 @@ def _system(call: Call, item: Item, shape: Shape) -> str:
     )
 
 
-def _describe(field: str, call: Call, item: Item, shape: Shape) -> str:
+def _describe(field: str, call: Call, item: Item, shape: PromptFormat) -> str:
     if field in call.choices:
         return "only one of: " + ", ".join(call.choices[field])
     if not is_answer(field):
@@ -71,7 +71,7 @@ def _describe(field: str, call: Call, item: Item, shape: Shape) -> str:
     return f"only {what}: " + ", ".join(answers(item, shape))
 
 
-def _schema(call: Call, item: Item, shape: Shape) -> dict[str, Any]:
+def _schema(call: Call, item: Item, shape: PromptFormat) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for field in call.fields:
         allowed = call.choices.get(field) or (answers(item, shape) if is_answer(field) else None)
@@ -88,7 +88,7 @@ def _schema(call: Call, item: Item, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _block(shown: Shown | None, call: Call, item: Item, shape: Shape) -> str:
+def _block(shown: Shown | None, call: Call, item: Item, shape: PromptFormat) -> str:
     if shown is not None:
         turn = f", round {shown.turn + 1}" if shown.turn >= 0 else ""
         yourself = " (yourself)" if shown.author == call.name else ""
@@ -97,22 +97,22 @@ def _block(shown: Shown | None, call: Call, item: Item, shape: Shape) -> str:
     question = _question(item.text, shape)
     if shape.answer == "option":  # the format names the options already
         return question
-    names = letters(len(item.options))
+    names = option_letters_of(len(item.options))
     return "\n".join([question, *(f"({n}) {o}" for n, o in zip(names, item.shown_options, strict=True))])
 
 
-def cut(text: str, shape: Shape) -> str:
+def cut(text: str, shape: PromptFormat) -> str:
     """Return as much of an item's text as is shown."""
     words = text.split()
     too_long = shape.max_words is not None and len(words) > shape.max_words
     return " ".join(words[: shape.max_words]) if too_long else text
 
 
-def _question(text: str, shape: Shape) -> str:
+def _question(text: str, shape: PromptFormat) -> str:
     return f"### Question\n{cut(text, shape)}"
 
 
-def _turns(example: Example, call: Call, item: Item, shape: Shape) -> list[Message]:
+def _turns(example: Example, call: Call, item: Item, shape: PromptFormat) -> list[Message]:
     """Show an example as a turn that went well; none if the item does not have its answer."""
     if example.answer not in item.options:
         return []

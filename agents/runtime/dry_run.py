@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.prompt_format import DEFAULT_SHAPE, Shape
+from agents.programs.prompt_format import DEFAULT_FORMAT, PromptFormat
 from agents.runtime.broker import Broker
-from agents.runtime.evaluate import evaluate
+from agents.runtime.evaluate import answer_items
 from harness.errors import ProgramRefused
 from harness.llm.limits.budget import FREE, Budget
-from harness.llm.models.requests import Reply
+from harness.llm.models.requests import ModelReply
 from harness.types.records import Item, PredictionStatus
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ SIZES = (2, 4, 11)
 """Numbers of options that a program must cope with, if the study has no numbers of its own."""
 
 
-async def smoke(
+async def dry_run_program(
     program: Program,
     *,
     sandbox: Sandbox,
     roles: Sequence[Role],
-    shape: Shape = DEFAULT_SHAPE,
+    shape: PromptFormat = DEFAULT_FORMAT,
     sizes: Iterable[int] = SIZES,
 ) -> int:
     """Run a program on made-up items of several sizes, with replies that are always in order.
@@ -52,7 +52,7 @@ async def smoke(
         for pick in (0, -1):  # a critic who is content, and one who never is
             model = _Obliging(pick)
             broker = Broker(model, "smoke", budget=Budget(None, None, FREE))
-            (prediction,) = await evaluate(
+            (prediction,) = await answer_items(
                 program, [_item(size)], broker=broker, roles=roles, sandbox=sandbox, shape=shape
             )
             most = max(most, model.calls)
@@ -77,14 +77,14 @@ class _Obliging:
         self.calls = 0
         self._pick = pick
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         self.calls += 1
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
         fields = {
             name: spec["enum"][self._pick] if "enum" in spec else "Some words."
             for name, spec in properties.items()
         }
-        return Reply(json.dumps(fields), "stop", 1, 1)
+        return ModelReply(json.dumps(fields), "stop", 1, 1)
 
     async def close(self) -> None:
         """Nothing to free."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.programs.prompt_format import DEFAULT_SHAPE, Shape
-from agents.runtime.host import Desk
+from agents.programs.prompt_format import DEFAULT_FORMAT, PromptFormat
+from agents.runtime.host import WorkflowHost
 from agents.sandbox import gate
 from harness.llm.answers.parsing import Unreadable, parse_answer
 from harness.types.records import Prediction, PredictionStatus
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from agents.programs.program import Program
     from agents.programs.roles import Role
     from agents.runtime.broker import Broker
-    from agents.sandbox.base import Outcome, Sandbox
+    from agents.sandbox.base import ProgramOutcome, Sandbox
     from harness.types.records import Item
 
 BATCH = 64
 """Items of one session: enough that its start costs nothing, few enough to hold in memory."""
 
 
-async def evaluate(
+async def answer_items(
     program: Program,
     items: Sequence[Item],
     *,
@@ -32,7 +32,7 @@ async def evaluate(
     roles: Sequence[Role],
     replicate: int = 0,
     sandbox: Sandbox,
-    shape: Shape = DEFAULT_SHAPE,
+    shape: PromptFormat = DEFAULT_FORMAT,
 ) -> list[Prediction]:
     """Answer every item with a program.
 
@@ -73,11 +73,11 @@ async def evaluate(
     SandboxError
         If the sandbox itself cannot work.
     """
-    gate.check(program)
+    gate.check_program(program)
     batches = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
 
     async def answer(batch: Sequence[Item]) -> list[Prediction]:
-        desk = Desk(batch, broker, roles, shape, replicate, sandbox)
+        desk = WorkflowHost(batch, broker, roles, shape, replicate, sandbox)
         outcomes = await sandbox.run(program, desk.payloads(), desk)
         if desk.fatal is not None:
             raise desk.fatal
@@ -91,7 +91,7 @@ async def evaluate(
             task.cancel()
 
 
-def prediction_of(desk: Desk, index: int, outcome: Outcome) -> Prediction:
+def prediction_of(desk: WorkflowHost, index: int, outcome: ProgramOutcome) -> Prediction:
     """Read what became of one of the desk's items."""
     item, tally = desk.items[index], desk.tallies[index]
     option, status, reason = None, PredictionStatus.UNREADABLE, outcome.reason

@@ -8,26 +8,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.programs.call import BadCall, read_call
-from agents.runtime.call_prompt import answers, make_request
+from agents.runtime.call_prompt import answers, make_call_request
 from agents.runtime.line_prompt import line_request, read_line
 from agents.runtime.reply import read_fields
 from harness.errors import TransientModelError
-from harness.llm.answers.option_letters import letters
+from harness.llm.answers.option_letters import option_letters_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.programs.prompt_format import Shape
+    from agents.programs.prompt_format import PromptFormat
     from agents.programs.roles import Role
     from agents.runtime.broker import Broker
     from agents.sandbox.base import Payload, Sandbox
-    from harness.llm.answers.option_letters import Asked
-    from harness.llm.models.requests import Reply, Request
+    from harness.llm.answers.option_letters import Notation
+    from harness.llm.models.requests import ModelReply, Request
     from harness.types.records import Item
 
 
 @dataclass(slots=True)
-class Tally:
+class ItemUsage:
     """What one item's run has used so far."""
 
     started: float = field(default_factory=time.perf_counter)
@@ -39,7 +39,7 @@ class Tally:
     failed: str = ""
 
 
-class Desk:
+class WorkflowHost:
     """Answers the calls that a program makes for some items; a `Host` of `agents.sandbox`.
 
     Parameters
@@ -66,17 +66,17 @@ class Desk:
         items: Sequence[Item],
         broker: Broker,
         roles: Sequence[Role],
-        shape: Shape,
+        shape: PromptFormat,
         replicate: int,
         sandbox: Sandbox,
     ) -> None:
         self.items, self.replicate = items, replicate
-        self.tallies = [Tally() for _ in items]
+        self.tallies = [ItemUsage() for _ in items]
         self.fatal: Exception | None = None
         self._broker, self._roles, self._shape, self._sandbox = broker, roles, shape, sandbox
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> Notation:
         """What an answer is to say."""
         return self._shape.answer
 
@@ -86,7 +86,7 @@ class Desk:
             {
                 "text": item.text,
                 "options": list(item.shown_options),
-                "letters": list(letters(len(item.options))),
+                "letters": list(option_letters_of(len(item.options))),
                 "answers": list(answers(item, self._shape)),
                 "roles": [[role.name, role.text] for role in self._roles],
                 "code_allowed": self._shape.code,
@@ -96,7 +96,7 @@ class Desk:
 
     def begin(self, index: int) -> None:
         """Start an item afresh, so that a repeated run makes the same draws and counts once."""
-        self.tallies[index] = Tally()
+        self.tallies[index] = ItemUsage()
 
     async def ask(self, index: int, call: Payload) -> Payload:
         """Answer one call; what it raises, the program sees, with nothing of the host in it."""
@@ -127,7 +127,7 @@ class Desk:
         call = read_call(payload, self._sandbox.limits.characters)
         item = self.items[index]
         if self._shape.style == "json":
-            reply = await self._draw(make_request(call, item, self._shape), index)
+            reply = await self._draw(make_call_request(call, item, self._shape), index)
             return dict(read_fields(reply.text, call.fields))
         written: dict[str, str] = {}
         for name in call.fields:
@@ -135,7 +135,7 @@ class Desk:
             written[name] = read_line(reply.text)
         return dict(written)
 
-    async def _draw(self, request: Request, index: int) -> Reply:
+    async def _draw(self, request: Request, index: int) -> ModelReply:
         tally, same = self.tallies[index], (request.messages, request.temperature)
         occurrence = tally.seen[same]
         tally.seen[same] += 1

@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.runtime.call_prompt import answers, cut, is_answer
-from harness.llm.answers.option_letters import letters
+from harness.llm.answers.option_letters import option_letters_of
 from harness.llm.models.requests import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.programs.call import Call, Shown
-    from agents.programs.prompt_format import Example, Shape
+    from agents.programs.prompt_format import Example, PromptFormat
     from harness.types.records import Item
 
 
-def line_request(call: Call, item: Item, shape: Shape, written: Mapping[str, str]) -> Request:
+def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[str, str]) -> Request:
     """Word the request for the first field that is not yet written.
 
     The options and the examples come first and are the same for all items of a study that does not
@@ -44,20 +44,20 @@ def read_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[0].strip().rstrip(".")
 
 
-def _options(item: Item, shape: Shape) -> str:
+def _options(item: Item, shape: PromptFormat) -> str:
     label = shape.label("options")
     if shape.answer == "option":
         return f"{label} {', '.join(item.shown_options)}."
-    lettered = zip(letters(len(item.options)), item.shown_options, strict=True)
+    lettered = zip(option_letters_of(len(item.options)), item.shown_options, strict=True)
     return "\n".join([label, *(f"({name}) {option}" for name, option in lettered)])
 
 
-def _label(field: str, call: Call, shape: Shape) -> str:
+def _label(field: str, call: Call, shape: PromptFormat) -> str:
     label = shape.label("answer" if is_answer(field) else field)
     return f"{label[:-1]} ({', '.join(call.choices[field])}):" if field in call.choices else label
 
 
-def _example(example: Example, call: Call, item: Item, shape: Shape) -> list[str]:
+def _example(example: Example, call: Call, item: Item, shape: PromptFormat) -> list[str]:
     """Show a solved item in the lines of this call; none if the item does not have its answer."""
     if example.answer not in item.options:
         return []
@@ -72,7 +72,7 @@ def _example(example: Example, call: Call, item: Item, shape: Shape) -> list[str
     return [*lines, ""]
 
 
-def _block(shown: Shown | None, item: Item, shape: Shape) -> str:
+def _block(shown: Shown | None, item: Item, shape: PromptFormat) -> str:
     if shown is None:
         return f"{shape.label('question')} {cut(item.text, shape)}"
     field = "answer" if is_answer(shown.field) else shown.field

@@ -34,7 +34,7 @@ def read_object(text: str) -> dict[str, Any] | None:
     return None
 
 
-def missing(text: str, fields: Sequence[str]) -> list[str]:
+def find_missing(text: str, fields: Sequence[str]) -> list[str]:
     """Fields that a reply does not hold."""
     found = read_object(text)
     return [field for field in fields if found is None or found.get(field) is None]

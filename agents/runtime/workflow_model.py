@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from agents.runtime.broker import Broker
-from agents.runtime.dry_run import smoke
-from agents.runtime.evaluate import evaluate
+from agents.runtime.dry_run import dry_run_program
+from agents.runtime.evaluate import answer_items
 from agents.sandbox.base import DEFAULT_LIMITS
 from agents.sandbox.tiers import open_sandbox
 from harness.errors import first_of
@@ -18,16 +18,16 @@ from harness.llm.models.factory import make_model
 from harness.llm.runner.preparation import Target
 from harness.llm.runner.progress_bar import Progress
 from harness.llm.runner.run_models import make_spec
-from harness.store.runs import items_by_id, left_to_ask, store_predictions, usage
+from harness.store.runs import find_unasked, items_by_id, store_predictions, sum_usage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from agents.programs.program import Program
-    from agents.programs.prompt_format import Shape
+    from agents.programs.prompt_format import PromptFormat
     from agents.programs.roles import Role
-    from agents.runtime.broker import Spent
-    from agents.sandbox.base import Limits
+    from agents.runtime.broker import CallUsage
+    from agents.sandbox.base import SandboxLimits
     from harness.config.models import ModelSection
     from harness.llm.limits.budget import Budget
     from harness.store.repository import Repository
@@ -39,7 +39,7 @@ _PORTION = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkflowPlan:
     """A workflow with all that decides its answers.
 
     Attributes
@@ -54,7 +54,7 @@ class Plan:
 
     program: Program
     roles: Sequence[Role]
-    shape: Shape
+    shape: PromptFormat
     tier: str
     model: str
     settings: ModelSection
@@ -74,7 +74,7 @@ class Plan:
         )
 
 
-def rehearse(plan: Plan, sizes: Iterable[int]) -> None:
+def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
     """Try a plan's workflow for free, on made-up items with so many options.
 
     Raises
@@ -87,7 +87,9 @@ def rehearse(plan: Plan, sizes: Iterable[int]) -> None:
 
     async def run() -> None:
         async with open_sandbox(plan.tier) as sandbox:
-            await smoke(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)
+            await dry_run_program(
+                plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes
+            )
 
     asyncio.run(run())
 
@@ -95,13 +97,13 @@ def rehearse(plan: Plan, sizes: Iterable[int]) -> None:
 def run_workflow(
     store: Repository,
     ids: Sequence[str],
-    plan: Plan,
+    plan: WorkflowPlan,
     target: Target,
     *,
     budget: Budget,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: SandboxLimits = DEFAULT_LIMITS,
     retry_failed: bool = False,
-) -> tuple[int, Spent]:
+) -> tuple[int, CallUsage]:
     """Answer the stored items that have no stored answer; return how many, and what was spent on it.
 
     Interrupted, it goes on where it was: answers are stored by the portion, and calls one by one.
@@ -124,19 +126,19 @@ def run_workflow(
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
-        As `agents.runtime.evaluate.evaluate` and the model do.
+        As `agents.runtime.evaluate.answer_items` and the model do.
     """
     sandbox = open_sandbox(plan.tier, limits)
     settings, spec = plan.settings, target.spec
     model = make_model(settings)
     store.add_run(spec)
-    budget.charge_before(usage(store, spec.id))
-    left = [i for some in left_to_ask(store, spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some]
+    budget.charge_before(sum_usage(store, spec.id))
+    left = [i for some in find_unasked(store, spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some]
     found = items_by_id(store, left)
     broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
 
     async def some(portion: Sequence[Item]) -> list[Prediction]:
-        return await evaluate(
+        return await answer_items(
             plan.program, portion, broker=broker, roles=plan.roles, sandbox=sandbox, shape=plan.shape
         )
 

@@ -37,7 +37,7 @@ class Nobody:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """What a program may use; one that passes a limit is stopped, and that is its own fault.
 
     Attributes
@@ -61,12 +61,12 @@ class Limits:
     idle: float = 20.0
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = SandboxLimits()
 _LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProgramOutcome:
     """What became of one task.
 
     Attributes
@@ -81,7 +81,7 @@ class Outcome:
     reason: str = ""
 
 
-def read_outcomes(found: Any, n: int, limits: Limits) -> list[Outcome]:
+def read_outcomes(found: Any, n: int, limits: SandboxLimits) -> list[ProgramOutcome]:
     """Read what a session says of its `n` tasks: pairs of answer (or None) and reason.
 
     A program can forge this, and so say what it likes of its own answers and nothing else.
@@ -90,15 +90,15 @@ def read_outcomes(found: Any, n: int, limits: Limits) -> list[Outcome]:
     return [_read_outcome(pair, limits) for pair in pairs]
 
 
-def _read_outcome(pair: Any, limits: Limits) -> Outcome:
+def _read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
     match pair:
         case [str() as text, _] if len(text) > limits.characters:
-            return Outcome(None, f"the answer is longer than {limits.characters:,} characters")
+            return ProgramOutcome(None, f"the answer is longer than {limits.characters:,} characters")
         case [str() as text, _]:
-            return Outcome(_storable(text))
+            return ProgramOutcome(_storable(text))
         case [None, str() as reason]:
-            return Outcome(None, _storable(reason[:_LONGEST_REASON]))
-    return Outcome(None, "the session said nothing that can be read")
+            return ProgramOutcome(None, _storable(reason[:_LONGEST_REASON]))
+    return ProgramOutcome(None, "the session said nothing that can be read")
 
 
 def _storable(text: str) -> str:
@@ -120,7 +120,7 @@ class Sandbox(Protocol):
         ...
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> SandboxLimits:
         """What a program may use."""
         ...
 
@@ -128,7 +128,7 @@ class Sandbox(Protocol):
 
     async def __aexit__(self, *exc: object) -> None: ...
 
-    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """Run ``forward`` on every task, all in one session, and return the outcomes in order.
 
         Raises
@@ -140,7 +140,7 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """Do the same with a parsed source, past the gate: the tier alone has to hold it."""
         ...
 
@@ -158,10 +158,10 @@ class Stopped(Exception):
 
 
 async def run_together(
-    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]],
+    session: Callable[[Sequence[Payload], Host], Awaitable[list[ProgramOutcome]]],
     tasks: Sequence[Payload],
     host: Host,
-) -> list[Outcome]:
+) -> list[ProgramOutcome]:
     """Run all tasks in one session; if one of them stops it, each in its own to see which.
 
     Calls made before are in the broker's cache, so that nothing is paid for twice. A worker that
@@ -174,12 +174,12 @@ async def run_together(
 
 
 async def _run_alone(
-    session: Callable[[Sequence[Payload], Host], Awaitable[list[Outcome]]], task: Payload, host: Host
-) -> Outcome:
+    session: Callable[[Sequence[Payload], Host], Awaitable[list[ProgramOutcome]]], task: Payload, host: Host
+) -> ProgramOutcome:
     try:
         return (await session([task], host))[0]
     except Stopped as stopped:
-        return Outcome(None, str(stopped))
+        return ProgramOutcome(None, str(stopped))
 
 
 @dataclass(frozen=True, slots=True)

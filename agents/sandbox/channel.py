@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agents.sandbox.base import Stopped
 
 if TYPE_CHECKING:
-    from agents.sandbox.base import Host, Limits, Payload
+    from agents.sandbox.base import Host, Payload, SandboxLimits
 
 LONGEST_LINE = 64 << 20
 """Bytes of one message from a session, all answers of which come in one."""
@@ -21,7 +21,7 @@ async def converse(
     order: Payload,
     tasks: int,
     host: Host,
-    limits: Limits,
+    limits: SandboxLimits,
 ) -> dict[str, Any]:
     """Send an order, answer the session's calls, and return its last message.
 
@@ -54,7 +54,7 @@ async def converse(
 
 
 async def _next(
-    reader: asyncio.StreamReader, under_way: set[asyncio.Task[None]], limits: Limits
+    reader: asyncio.StreamReader, under_way: set[asyncio.Task[None]], limits: SandboxLimits
 ) -> dict[str, Any]:
     """Return the next message; time runs only while nothing is being answered."""
     line = asyncio.ensure_future(reader.readline())

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from agents.sandbox import gate
-from agents.sandbox.base import DEFAULT_LIMITS, Nobody, Outcome, Stopped, read_outcomes, run_together
+from agents.sandbox.base import DEFAULT_LIMITS, Nobody, ProgramOutcome, Stopped, read_outcomes, run_together
 from agents.sandbox.channel import LONGEST_LINE, converse
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import CPYTHON, restrictions
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.programs.program import Program
-    from agents.sandbox.base import Host, Limits, Payload
+    from agents.sandbox.base import Host, Payload, SandboxLimits
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()
@@ -53,7 +53,7 @@ class CPythonSandbox:
     name = "cpython"
     around = ""
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
         self._worker: Worker | None = None
         # A program's session waits while its code runs in another: two pools of permits, no deadlock.
@@ -80,19 +80,19 @@ class CPythonSandbox:
         """See `agents.sandbox.base.Sandbox`."""
         return restrictions(self.limits, CPYTHON)
 
-    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """See `agents.sandbox.base.Sandbox`."""
-        return await self.run_tree(gate.check(program), tasks, host)
+        return await self.run_tree(gate.check_program(program), tasks, host)
 
-    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """See `agents.sandbox.base.Sandbox`."""
         source = ast.unparse(strip_own(tree))
 
-        async def session(some: Sequence[Payload], host: Host) -> list[Outcome]:
+        async def session(some: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
             async with self._free:
                 found = await self._session(self._order(source, list(some)), len(some), host)
             if "stopped" in found:  # it cannot even be loaded: no task would fare better
-                return [Outcome(None, str(found["stopped"]))] * len(some)
+                return [ProgramOutcome(None, str(found["stopped"]))] * len(some)
             return read_outcomes(found.get("done"), len(some), self.limits)
 
         return await run_together(session, tasks, host)
@@ -134,7 +134,7 @@ class CPythonSandbox:
             writer.close()
 
 
-def _death(how: str, limits: Limits) -> str:
+def _death(how: str, limits: SandboxLimits) -> str:
     kind, _, number = how.partition(" ")
     if kind == "signal" and int(number) in _TOO_LONG:
         return f"it computed for more than {limits.seconds:g} s between two calls"

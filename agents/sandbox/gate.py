@@ -64,7 +64,7 @@ _STATEMENTS = (
 )
 
 
-def check(program: Program) -> ast.Module:
+def check_program(program: Program) -> ast.Module:
     """Return the parsed source if nothing in it is refused.
 
     Raises

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from agents.sandbox import gate
-from agents.sandbox.base import DEFAULT_LIMITS, Outcome, Stopped, read_outcomes, run_together
+from agents.sandbox.base import DEFAULT_LIMITS, ProgramOutcome, Stopped, read_outcomes, run_together
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import MONTY, restrictions
 from agents.sandbox.shim import for_monty
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic_monty import AsyncMonty, AsyncMontySession
 
     from agents.programs.program import Program
-    from agents.sandbox.base import Host, Limits, Payload
+    from agents.sandbox.base import Host, Payload, SandboxLimits
 
 _RUN = "await _answer_all(forward, _payloads, _host)"
 _SESSIONS = 4
@@ -49,7 +49,7 @@ class MontySandbox:
     name = "monty"
     layers = "an interpreter without files, sockets or processes; a worker process, empty environment"
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
         self._pool: AsyncMonty | None = None
         # A program's session waits while its code runs in another: two pools of permits, no deadlock.
@@ -76,20 +76,20 @@ class MontySandbox:
         """See `agents.sandbox.base.Sandbox`."""
         return restrictions(self.limits, MONTY)
 
-    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """See `agents.sandbox.base.Sandbox`."""
-        return await self.run_tree(gate.check(program), tasks, host)
+        return await self.run_tree(gate.check_program(program), tasks, host)
 
-    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[Outcome]:
+    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """See `agents.sandbox.base.Sandbox`."""
         text = f"{prelude_text(stand_ins=True)}\n\n{for_monty(tree)}"
 
-        async def session(some: Sequence[Payload], host: Host) -> list[Outcome]:
+        async def session(some: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
             async with self._session("program", len(some) * self.limits.calls) as monty:
                 try:
                     await _feed(monty, text)
                 except Stopped as stopped:  # it cannot even be loaded: no task would fare better
-                    return [Outcome(None, str(stopped))] * len(some)
+                    return [ProgramOutcome(None, str(stopped))] * len(some)
                 return read_outcomes(await self._answer(monty, some, host), len(some), self.limits)
 
         return await run_together(session, tasks, host)

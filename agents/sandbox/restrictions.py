@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agents.sandbox import gate
 
 if TYPE_CHECKING:
-    from agents.sandbox.base import Limits
+    from agents.sandbox.base import SandboxLimits
 
 MONTY_MODULES = gate.MODULES - {"enum", "heapq", "operator", "textwrap"}
 
@@ -20,7 +20,7 @@ CPYTHON = """\
 The interpreter is CPython with the modules named above; everything else of Python works."""
 
 
-def restrictions(limits: Limits, tier: str) -> str:
+def restrictions(limits: SandboxLimits, tier: str) -> str:
     """Describe the gate, a tier and its limits."""
     modules = MONTY_MODULES if tier == MONTY else gate.MODULES
     plain = sorted(name for name in modules if not name.startswith("agents."))

@@ -11,7 +11,7 @@ from agents.sandbox.base import DEFAULT_LIMITS, Nobody
 from harness.errors import ConfigError, OversightError
 
 if TYPE_CHECKING:
-    from agents.sandbox.base import Limits, Payload, Sandbox
+    from agents.sandbox.base import Payload, Sandbox, SandboxLimits
 
 TIERS = ("monty", "cpython", "bubblewrap")
 """From the one that is there everywhere to the one that holds most."""
@@ -26,7 +26,7 @@ class Tier:
     detail: str
 
 
-def open_sandbox(tier: str = TIERS[0], limits: Limits = DEFAULT_LIMITS) -> Sandbox:
+def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -> Sandbox:
     """Return a tier's sandbox, to be opened with ``async with``.
 
     Raises
@@ -49,7 +49,7 @@ def open_sandbox(tier: str = TIERS[0], limits: Limits = DEFAULT_LIMITS) -> Sandb
     return CPythonSandbox(limits) if tier == "cpython" else BubblewrapSandbox(limits)
 
 
-async def probe() -> list[Tier]:
+async def probe_tiers() -> list[Tier]:
     """Start every tier and run a program on it."""
     return [await _try(name) for name in TIERS]
 

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.runtime.broker import Broker
-from agents.search.loop.confirmation import finish
+from agents.search.loop.confirmation import confirm_finalists
 from agents.search.loop.loop import Ended, complete, search
-from agents.search.policies.optimizer import Optimiser
+from agents.search.policies.optimizer import Optimizer
 from agents.search.policies.recombine import Recombine, Wordings
 from agents.search.setup import model_name, open_bench
 from harness.analysis.costs import study_prices
 from harness.errors import BudgetSpent, ConfigError
 from harness.llm.limits.budget import Budget
 from harness.llm.models.factory import make_model
-from harness.llm.runner.preparation import Target, priced
+from harness.llm.runner.preparation import Target, price_target
 from harness.llm.runner.run_models import make_spec
 from harness.store.searches import SearchStore
 
@@ -75,7 +75,7 @@ class Costs:
         return lines
 
 
-async def go_on(
+async def continue_search(
     study: Study, store: Repository, prepared: Prepared, progress: Callable[[str], None]
 ) -> Ended:
     """Run a search to its end, or until its budget ends; what was answered before is not asked again.
@@ -107,7 +107,7 @@ async def go_on(
         if not complete(state, state.start):
             return ended
         try:
-            await finish(state)
+            await confirm_finalists(state)
         except BudgetSpent as error:
             return Ended(f"{error}; no winner was confirmed: raise the cap, then resume", ended.proposals)
         return ended
@@ -123,7 +123,7 @@ def make_policy(prepared: Prepared, bench: Bench, broker: Broker | None) -> Poli
     from agents.search.policies.aflow import AFlow
     from agents.search.policies.reflect import Reflect
 
-    optimiser = Optimiser(broker.ask, task_text(prepared), bench.sandbox.restrictions())
+    optimiser = Optimizer(broker.ask, task_text(prepared), bench.sandbox.restrictions())
     policies: dict[str, Policy] = {p.name: p for p in (Adas(optimiser), AFlow(optimiser), Reflect(optimiser))}
     return policies[section.policy]
 
@@ -138,7 +138,7 @@ def task_text(prepared: Prepared) -> str:
     return "\n".join(lines)
 
 
-async def estimate(study: Study, prepared: Prepared) -> Costs:
+async def estimate_costs(study: Study, prepared: Prepared) -> Costs:
     """Price a search by running its library for free; a call's tokens are guessed from the items' texts."""
     settings, splits = prepared.settings, prepared.archive.splits
     async with open_bench(prepared) as bench:
@@ -172,7 +172,7 @@ def _broker(
 
 def _price(study: Study, name: str, prices: PriceTable) -> Price | None:
     settings = study.model(name)
-    return priced(Target(make_spec(name, settings, "$text", None), settings), prices).price
+    return price_target(Target(make_spec(name, settings, "$text", None), settings), prices).price
 
 
 def _optimiser_name(study: Study, prepared: Prepared) -> str:

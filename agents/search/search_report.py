@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.search.fitness.paired_test import paired
-from agents.search.fitness.power import power
-from agents.search.fitness.scores import item_scores
+from agents.search.fitness.paired_test import compare_paired
+from agents.search.fitness.power import measure_power
+from agents.search.fitness.scores import score_items
 from agents.search.loop.confirmation import decide
-from agents.search.loop.context import State
+from agents.search.loop.context import SearchContext
 from agents.search.loop.loop import TWICE, complete
 from harness.errors import EstimateError
 from harness.estimate.evaluation import accuracy
 from harness.labels import decode
-from harness.report.search.findings import SearchedCandidate, SearchedWinner, SearchReport, Standing
+from harness.report.search.findings import CandidateStanding, SearchedCandidate, SearchedWinner, SearchReport
 from harness.types.records import PredictionStatus
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from harness.types.records import Estimate, Label, Prediction
 
 
-def overview(
+def report_search(
     study: Study, store: Repository, prepared: Prepared, created: str, truth: Mapping[str, int] | None = None
 ) -> SearchReport:
     """Summarise a search; with `truth`, the winner's and the start's true accuracy on the test items."""
@@ -60,15 +60,15 @@ def overview(
         duplicates=sum("duplicate" in e for e in slots),
         winner=_winner(state, decode(store.answers()), truth) if "winner" in events else None,
         a_a=a_a(state, board),
-        power=power(prepared.labels["select"]).lines(),
+        power=measure_power(prepared.labels["select"]).lines(),
         spent=_spent(archive, slots),
         settings=section.model_dump(),
     )
 
 
-def idle_state(prepared: Prepared) -> State:
+def idle_state(prepared: Prepared) -> SearchContext:
     """State of a search that nothing will be asked in."""
-    return State(
+    return SearchContext(
         prepared.archive, prepared.settings, prepared.labels, prepared.programs[0].id, _ask_nothing, _accept
     )
 
@@ -81,15 +81,15 @@ async def _accept(*_: object) -> str:
     return ""
 
 
-def a_a(state: State, board: Board | None) -> str:
+def a_a(state: SearchContext, board: Board | None) -> str:
     """How the gate sees the start against its own second run."""
     items = state.items("select")
     pair = [state.archive.matrix([state.start], items, run) for run in (0, TWICE)]
     if board is None or state.archive.missing(state.start, TWICE, items):
         return "not run yet"
     labels = state.labels["select"]
-    first, second = (item_scores(y, labels, state.settings.fitness)[0] for y in pair)
-    found = paired(second, first, board.shrunk.spread)
+    first, second = (score_items(y, labels, state.settings.fitness)[0] for y in pair)
+    found = compare_paired(second, first, board.shrunk.spread)
     changed = float((pair[0] != pair[1]).mean())
     return (
         f"the start against itself: {100 * found.difference:+.1f} points ± {100 * found.se:.1f}, P(better) "
@@ -97,7 +97,7 @@ def a_a(state: State, board: Board | None) -> str:
     )
 
 
-def _candidates(state: State, board: Board | None) -> list[SearchedCandidate]:
+def _candidates(state: SearchContext, board: Board | None) -> list[SearchedCandidate]:
     archive = state.archive
     done = {c for c in archive.candidates if complete(state, c)}
     front = pareto({c: board.fitness[c] for c in board.ids if c in done}) if board else set()
@@ -123,7 +123,7 @@ def _candidate(
     against = f.parent if f else None
     standing = None
     if f is not None:
-        standing = Standing(
+        standing = CandidateStanding(
             n_items=f.n_items,
             value=f.value,
             mean=f.mean,
@@ -162,7 +162,7 @@ def _diff(archive: Archive, candidate: Candidate) -> list[str]:
     ]
 
 
-def _winner(state: State, labels: Sequence[Label], truth: Mapping[str, int] | None) -> SearchedWinner:
+def _winner(state: SearchContext, labels: Sequence[Label], truth: Mapping[str, int] | None) -> SearchedWinner:
     archive = state.archive
     noted = archive.events["winner"]
     found = decide(state, list(noted["finalists"]), str(noted["candidate"]))
@@ -196,13 +196,13 @@ def _estimate(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Est
         return None  # routed labels, or none at all: the paired difference below says what there is
 
 
-def _difference(state: State, winner: str) -> str:
+def _difference(state: SearchContext, winner: str) -> str:
     items = state.items("test")
     if not items or winner == state.start:
         return "the start itself won" if winner == state.start else ""
     pair = [winner, state.start]
-    scores = item_scores(state.archive.matrix(pair, items), state.labels["test"], state.settings.fitness)
-    found = paired(scores[0], scores[1], 1.0)
+    scores = score_items(state.archive.matrix(pair, items), state.labels["test"], state.settings.fitness)
+    found = compare_paired(scores[0], scores[1], 1.0)
     half = 1.96 * found.se
     return (
         f"{100 * found.difference:+.1f} points, 95 % interval {100 * (found.difference - half):+.1f} to "

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agents.programs import library
-from agents.programs.prompt_format import Example, Shape
+from agents.programs.library import NAMES, load_program
+from agents.programs.prompt_format import Example, PromptFormat
 from agents.programs.roles import Role
-from agents.programs.workflow_settings import read_setting
-from agents.runtime.dry_run import smoke
+from agents.programs.workflow_settings import read_workflow_settings
+from agents.runtime.dry_run import dry_run_program
 from agents.sandbox.tiers import open_sandbox
 from agents.search.archive.archive import Archive
-from agents.search.archive.contamination import quoted
+from agents.search.archive.contamination import find_quotations
 from agents.search.archive.journal import load_archive
-from agents.search.fitness.expert_labels import Labelled
-from agents.search.loop.context import Settings, State
+from agents.search.fitness.expert_labels import ExpertLabels
+from agents.search.loop.context import SearchContext, Settings
 from harness.config.search import SearchSection
 from harness.errors import BadInput, ConfigError
 from harness.labels import decode
@@ -62,9 +62,9 @@ class Prepared:
     seed: int
     programs: tuple[Program, ...]
     roles: tuple[Role, ...]
-    shape: Shape
+    shape: PromptFormat
     archive: Archive
-    labels: Mapping[str, Labelled]
+    labels: Mapping[str, ExpertLabels]
 
     @property
     def settings(self) -> Settings:
@@ -84,7 +84,7 @@ class Prepared:
         )
 
 
-def prepare(study: Study, store: Repository, seed: int, section: SearchSection) -> Prepared:
+def prepare_search(study: Study, store: Repository, seed: int, section: SearchSection) -> Prepared:
     """Set up a search of a study, or find it: the same settings are the same search.
 
     Caps on tokens and dollars are no part of a search's identity: one that ran out goes on with others.
@@ -98,7 +98,7 @@ def prepare(study: Study, store: Repository, seed: int, section: SearchSection) 
     """
     programs = load_programs(section)
     items = store.items()
-    shape, roles = read_setting(study.folder, items)
+    shape, roles = read_workflow_settings(study.folder, items)
     spec: dict[str, Any] = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": seed,
@@ -112,14 +112,14 @@ def prepare(study: Study, store: Repository, seed: int, section: SearchSection) 
     if search not in {s["id"] for s in searches.searches()}:
         labels = decode(store.answers())
         splits = draw_splits(items, labels, section.split, seed, section.rungs)
-        feedback = Labelled.of(splits["feedback"], labels)
-        shown = solved(splits["feedback"], feedback, section.examples, shape.max_words)
+        feedback = ExpertLabels.of(splits["feedback"], labels)
+        shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
         searches.create(search, known, {name: [item.id for item in part] for name, part in splits.items()})
-    return replace(look(study, store, search), section=section, programs=programs)
+    return replace(open_search(study, store, search), section=section, programs=programs)
 
 
-def look(study: Study, store: Repository, search: str | None) -> Prepared:
+def open_search(study: Study, store: Repository, search: str | None) -> Prepared:
     """Open a search that is there, the one named or the latest, to be looked at.
 
     Raises
@@ -145,13 +145,15 @@ def look(study: Study, store: Repository, search: str | None) -> Prepared:
         seed=spec["seed"],
         programs=started or load_programs(section),
         roles=tuple(Role(**role) for role in spec["roles"]),
-        shape=Shape(**{**spec["shape"], "examples": tuple(Example(**shown) for shown in spec["shown"])}),
+        shape=PromptFormat(
+            **{**spec["shape"], "examples": tuple(Example(**shown) for shown in spec["shown"])}
+        ),
         archive=archive,
-        labels={split: Labelled.of(part, labels) for split, part in archive.splits.items()},
+        labels={split: ExpertLabels.of(part, labels) for split, part in archive.splits.items()},
     )
 
 
-def resume(study: Study, store: Repository, search: str | None) -> Prepared:
+def resume_search(study: Study, store: Repository, search: str | None) -> Prepared:
     """Open a search to go on with it.
 
     Raises
@@ -159,8 +161,8 @@ def resume(study: Study, store: Repository, search: str | None) -> Prepared:
     ConfigError
         If models, workflows, roles or wording are not what they were.
     """
-    found = look(study, store, search)
-    prepared = prepare(study, store, found.seed, found.section)
+    found = open_search(study, store, search)
+    prepared = prepare_search(study, store, found.seed, found.section)
     if prepared.id != found.id:
         raise ConfigError(
             f"search {found.id} ran with other settings of its model, other workflows or another "
@@ -171,8 +173,8 @@ def resume(study: Study, store: Repository, search: str | None) -> Prepared:
 
 def load_programs(section: SearchSection) -> tuple[Program, ...]:
     """Load the start and the rest of the library; equal programs count once."""
-    names = dict.fromkeys((section.start, *(section.library or library.NAMES)))
-    return tuple({p.id: p for p in map(library.load, names)}.values())
+    names = dict.fromkeys((section.start, *(section.library or NAMES)))
+    return tuple({p.id: p for p in map(load_program, names)}.values())
 
 
 def model_name(study: Study, name: str) -> str:
@@ -217,8 +219,8 @@ def draw_splits(
     return splits
 
 
-def solved(
-    items: Sequence[Item], labelled: Labelled, most: int, max_words: int | None
+def find_solved(
+    items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
 ) -> tuple[Example, ...]:
     """Examples from items that an expert said yes to: one of each answer first, then a second…."""
     by_answer: dict[str, list[Example]] = {}
@@ -239,12 +241,12 @@ class Bench:
     prepared: Prepared
     sandbox: Sandbox
 
-    def state(self, broker: Broker, progress: Callable[[str], None]) -> State:
+    def state(self, broker: Broker, progress: Callable[[str], None]) -> SearchContext:
         """Make the loop's state: answers come from the broker's model, through the sandbox."""
-        from agents.runtime.evaluate import evaluate
+        from agents.runtime.evaluate import answer_items
 
         async def answer(program: Program, items: Sequence[Item], replicate: int) -> list[Prediction]:
-            return await evaluate(
+            return await answer_items(
                 program,
                 items,
                 broker=broker,
@@ -255,7 +257,7 @@ class Bench:
             )
 
         prepared = self.prepared
-        return State(
+        return SearchContext(
             archive=prepared.archive,
             settings=prepared.settings,
             labels=prepared.labels,
@@ -275,7 +277,7 @@ class Bench:
         """
         splits = self.prepared.archive.splits
         judged = [item for name, part in splits.items() if name != "feedback" for item in part]
-        reason = quoted(program.source, judged)
+        reason = find_quotations(program.source, judged)
         if reason:
             return reason
         await self.try_out(program)
@@ -284,7 +286,7 @@ class Bench:
     async def try_out(self, program: Program) -> int:
         """Run a program for free, and return its calls per item; what is shown is no matter here."""
         shape = replace(self.prepared.shape, style="json", examples=())
-        return await smoke(program, sandbox=self.sandbox, roles=self.prepared.roles, shape=shape)
+        return await dry_run_program(program, sandbox=self.sandbox, roles=self.prepared.roles, shape=shape)
 
 
 @asynccontextmanager

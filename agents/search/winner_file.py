@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.programs.program import Program
-    from agents.programs.prompt_format import Shape
+    from agents.programs.prompt_format import PromptFormat
     from agents.programs.roles import Role
     from agents.search.setup import Prepared
 
@@ -43,7 +43,7 @@ if __name__ == "__main__":
 _WIDTH = 100
 
 
-def exported(prepared: Prepared, name: str) -> str:
+def write_winner(prepared: Prepared, name: str) -> str:
     """Write the winner of a search as the text of a file of this name.
 
     Raises
@@ -64,7 +64,7 @@ def exported(prepared: Prepared, name: str) -> str:
 
 def write_file(
     program: Program,
-    shape: Shape,
+    shape: PromptFormat,
     roles: Sequence[Role],
     options: Sequence[str],
     *,

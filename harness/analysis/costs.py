@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from harness.config.models import LOCAL_ENDPOINT
 from harness.llm.limits.budget import FREE, PriceTable, dollars, price_of, read_prices
 from harness.report.study.contents import ESTIMATOR_NAMES
-from harness.store.runs import usage
+from harness.store.runs import sum_usage
 from harness.types.records import PredictionStatus
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def run_cost(store: Repository, run: Mapping[str, Any], prices: PriceTable) -> f
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
     price = FREE if free else price_of(run["spec"]["model"], prices)
-    return None if price is None else dollars(price, usage(store, run["id"]))
+    return None if price is None else dollars(price, sum_usage(store, run["id"]))
 
 
 def cost_per_correct(

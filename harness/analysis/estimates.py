@@ -13,7 +13,7 @@ from harness.estimate.routed.annotator_error import GoldCounts, corrected_accura
 from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
 from harness.estimate.routed.means import routed_accuracy
 from harness.estimate.routed.sequential_resolution import resolved_accuracy
-from harness.estimate.strata.anytime_accuracy import running_accuracy
+from harness.estimate.strata.anytime_accuracy import estimate_anytime
 from harness.types.records import Counts, Estimate, LabelKind, PredictionStatus
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def estimate_model(
     found, undefined = dict(estimates), dict(estimates.undefined)
     more: list[Estimates] = []
     if options.anytime:
-        more.append(_try("anytime", lambda: running_accuracy(predictions, labels, level=options.level)))
+        more.append(_try("anytime", lambda: estimate_anytime(predictions, labels, level=options.level)))
     if options.gold is not None:
         more.append(_try("corrected", lambda: _corrected(predictions, labels, asked, options)))
     for estimate, reason in more:

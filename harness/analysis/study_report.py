@@ -12,11 +12,11 @@ from harness.analysis.costs import cost_per_correct, run_cost, study_prices
 from harness.analysis.estimates import Options, estimate_model, headline
 from harness.datasets.rating_files import read_ratings
 from harness.errors import BadInput, EstimateError
-from harness.estimate.checks.suite import checks
-from harness.estimate.data.confidence_strata import confidence_strata
+from harness.estimate.checks.suite import run_checks
+from harness.estimate.data.confidence_strata import stratify_by_confidence
 from harness.labels import decode
-from harness.panel.ratings.certainty_strata import certainty_strata
-from harness.panel.ratings.panel import panel_of
+from harness.panel.ratings.certainty_strata import stratify_by_certainty
+from harness.panel.ratings.panel import make_panel
 from harness.report.study.contents import (
     ESTIMATOR_NAMES,
     ExpertReport,
@@ -73,7 +73,7 @@ def summarise(
     items, questions, answers = store.items(), store.questions(), store.answers()
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
-    chosen = newest_runs(store.runs(), runs)
+    chosen = find_newest_runs(store.runs(), runs)
     data = _Collected(
         items,
         answers,
@@ -117,7 +117,7 @@ class _Collected:
     options: Options
 
 
-def newest_runs(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list[dict[str, Any]]:
+def find_newest_runs(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list[dict[str, Any]]:
     """The newest run of every model, or of those named.
 
     Raises
@@ -146,7 +146,7 @@ def _model(
     predicted = {p.item_id for p in predictions}  # a run that is under way has fewer items
     labels = decode(a for a in data.answers if a.question.item_id in predicted)
     if data.by_confidence:
-        data = replace(data, strata=confidence_strata(predictions, len(labels)))
+        data = replace(data, strata=stratify_by_confidence(predictions, len(labels)))
     how = (data.protocols, data.asked, data.strata, data.options)
     estimates, undefined = estimate_model(predictions, labels, *how)
     refuted = _refuted(predictions, data.items, data.answers)
@@ -159,7 +159,9 @@ def _model(
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
         undefined=undefined,
         curve=_curve(predictions, labels, data) if curve else (),
-        checks=checks(predictions, labels, strata=data.strata) if data.protocols == {"partitioned"} else (),
+        checks=run_checks(predictions, labels, strata=data.strata)
+        if data.protocols == {"partitioned"}
+        else (),
         unreadable=_reasons(p for p in predictions if p.status.no_option),
         failed=_reasons(p for p in predictions if p.status is PredictionStatus.FAILED),
         refuted=tuple(refuted[:_EXAMPLES]),
@@ -180,7 +182,7 @@ def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
     column = study.estimate.strata
     if study.estimate.panel is not None:
         path = study.path(study.estimate.panel)
-        certain = certainty_strata(panel_of(read_ratings(path)))
+        certain = stratify_by_certainty(make_panel(read_ratings(path)))
         if not certain.keys() & {item.id for item in items}:
             raise BadInput(f"{path}: rates none of the study's items; the column item must hold their ids")
         return {item.id: certain.get(item.id, "no vote") for item in items}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.analysis.study_report import newest_runs
+from harness.analysis.study_report import find_newest_runs
 from harness.cli.study_arguments import add_study, study_of
 from harness.datasets.rating_files import read_choices, read_ratings
 from harness.errors import BadInput, ConfigError
-from harness.panel.ratings.panel import IntArray, Panel, panel_of
+from harness.panel.ratings.panel import IntArray, Panel, make_panel
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from harness.types.records import PredictionStatus
@@ -57,7 +57,7 @@ def panel_from(args: argparse.Namespace) -> Panel:
     ratings = read_ratings(
         args.ratings, item=args.item, annotator=args.annotator, label=args.label, classes=classes
     )
-    return panel_of(ratings, classes)
+    return make_panel(ratings, classes)
 
 
 def _panel_of_study(args: argparse.Namespace, classes: list[str] | None) -> Panel:
@@ -65,7 +65,7 @@ def _panel_of_study(args: argparse.Namespace, classes: list[str] | None) -> Pane
         ratings, items = PanelRatings(store).ratings(), store.items()
     if not ratings:
         raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
-    return panel_of(ratings, classes or list(dict.fromkeys(o for item in items for o in item.options)))
+    return make_panel(ratings, classes or list(dict.fromkeys(o for item in items for o in item.options)))
 
 
 def model_choices(args: argparse.Namespace, panel: Panel) -> IntArray:
@@ -81,9 +81,9 @@ def model_choices(args: argparse.Namespace, panel: Panel) -> IntArray:
         Naming the item that has no prediction.
     """
     if args.ratings is not None or Path(args.model).exists():
-        return choices(args, panel, args.model, "predictions", partial=False)
+        return read_model_choices(args, panel, args.model, "predictions", partial=False)
     with Repository(study_of(args).store_url) as store:
-        (run,) = newest_runs(store.runs(), [args.model])
+        (run,) = find_newest_runs(store.runs(), [args.model])
         options = {item.id: item.options for item in store.items()}
         predicted = {
             p.item_id: None if p.option is None else options[p.item_id][p.option]
@@ -100,7 +100,9 @@ def class_names(args: argparse.Namespace) -> list[str] | None:
     return None if args.classes is None else [c.strip() for c in args.classes.split(",") if c.strip()]
 
 
-def choices(args: argparse.Namespace, panel: Panel, path: str, name: str, *, partial: bool) -> IntArray:
+def read_model_choices(
+    args: argparse.Namespace, panel: Panel, path: str, name: str, *, partial: bool
+) -> IntArray:
     """One class per item of the panel from a file; −1 where it is empty.
 
     Parameters
@@ -149,7 +151,7 @@ def save_picture(path: str | None, draw: Callable[[], str]) -> str | None:
     return str(target)
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Dataclasses to dictionaries, arrays to lists, nan to None: what JSON can hold."""
     return _plain(asdict(value))
 
@@ -166,11 +168,11 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def interval(low: float | None, high: float | None) -> str:
+def format_interval(low: float | None, high: float | None) -> str:
     """``[0.312, 0.401]``, empty without one."""
     return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def format_number(value: float | None, digits: int = 3) -> str:
     """A number, or a dash where it is undefined."""
     return "–" if value is None else f"{value:.{digits}f}"

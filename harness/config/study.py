@@ -97,7 +97,7 @@ class PromptSection(Section):
 
 
 class PricesSection(Section):
-    """Where the table of prices lies; see `harness.llm.limits.budget`. Without it, ``prices.toml`` is looked for."""
+    """Where the table of prices lies; see `harness.llm`. Without it, ``prices.toml`` is looked for."""
 
     file: str | None = None
 

@@ -1,10 +1,10 @@
 """Accuracy and its uncertainty from expert labels: pure functions, arrays in, `Estimate` out."""
 
 from harness.estimate.checks.check import Check
-from harness.estimate.checks.suite import checks
+from harness.estimate.checks.suite import run_checks
 from harness.estimate.compare.paired import Comparison, mcnemar, paired_difference, sign_test
 from harness.estimate.compare.ranking import Ranking, adjust, rank_models
-from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.binomial_sample import BinomialSample
 from harness.estimate.counts import estimate_counts
 from harness.estimate.data.tallies import Tallies, Tally, tally, tally_arrays
 from harness.estimate.estimators.hui_walter import hui_walter_accuracy
@@ -17,7 +17,12 @@ from harness.estimate.intervals.anytime import (
     obrien_fleming_level,
 )
 from harness.estimate.intervals.methods import INTERVALS
-from harness.estimate.planning.sample_size import Plan, accuracy_variances, difference_variances, make_plan
+from harness.estimate.planning.sample_size import (
+    SamplePlan,
+    accuracy_variances,
+    difference_variances,
+    make_plan,
+)
 from harness.estimate.routed.annotator_error import (
     GoldCounts,
     corrected_accuracy,
@@ -35,21 +40,21 @@ from harness.estimate.routed.propensities import (
     targeted_propensities,
     vote_posterior,
 )
-from harness.estimate.routed.routed_sample import Routed, accuracy_target, difference_target
+from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, difference_target
 from harness.estimate.routed.sequential_resolution import next_option, resolved_accuracy
 from harness.estimate.strata.stratified import Estimates, all_estimators, estimate_tallies
 
 __all__ = [
     "INTERVALS",
     "POINTS",
+    "BinomialSample",
     "Check",
     "Comparison",
-    "Component",
     "Estimates",
     "GoldCounts",
-    "Plan",
     "Ranking",
-    "Routed",
+    "RoutedSample",
+    "SamplePlan",
     "Tallies",
     "Tally",
     "accuracies",
@@ -59,7 +64,6 @@ __all__ = [
     "adjust",
     "all_estimators",
     "betting_sequence",
-    "checks",
     "corrected_accuracy",
     "corrected_mean",
     "crossfitted_posterior",
@@ -85,6 +89,7 @@ __all__ = [
     "resolved_accuracy",
     "routed_accuracy",
     "routed_mean",
+    "run_checks",
     "sampled_mean",
     "shared_propensities",
     "sign_test",

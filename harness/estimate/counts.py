@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.binomial_sample import BinomialSample
 from harness.estimate.core.validation import check_counts
 from harness.estimate.data.tallies import Tallies, Tally
 from harness.estimate.strata.stratified import Estimates, all_estimators
@@ -58,8 +58,8 @@ def estimate_counts(
         K=K,
         stratum="",
         split="answers",
-        hits=Component(2, n_o, S_o),
-        misses=(Component(K, n_c, S_c),) if n_c else (),
+        hits=BinomialSample(2, n_o, S_o),
+        misses=(BinomialSample(K, n_c, S_c),) if n_c else (),
         n_yes=n_o,
         n_no=n_c,
         n_unreadable=0,

@@ -13,7 +13,7 @@ from harness.types.records import Estimate, Label, Prediction, PredictionStatus
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.estimate.data.conditioning import Split
+    from harness.estimate.data.conditioning import Conditioning
 
 
 def accuracy(
@@ -25,7 +25,7 @@ def accuracy(
     level: float = 0.95,
     strata: Mapping[str, str] | None = None,
     published: bool = False,
-    split: Split | Literal["auto"] = "auto",
+    split: Conditioning | Literal["auto"] = "auto",
 ) -> Estimate:
     """Estimate the probability that a prediction is right.
 
@@ -87,7 +87,7 @@ def accuracies(
     level: float = 0.95,
     strata: Mapping[str, str] | None = None,
     published: bool = False,
-    split: Split | Literal["auto"] = "auto",
+    split: Conditioning | Literal["auto"] = "auto",
 ) -> Estimates:
     """All estimators on the same data; parameters as in `accuracy`.
 

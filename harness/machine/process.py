@@ -40,13 +40,13 @@ def locks() -> ModuleType:
     return fcntl
 
 
-def hold(directory: Path) -> None:
+def hold_lock(directory: Path) -> None:
     """Take the server's lock until this process, and every fork of it, has ended."""
     fcntl = locks()
     fcntl.flock(os.open(directory / LOCK, os.O_WRONLY | os.O_CREAT, 0o600), fcntl.LOCK_EX)
 
 
-def lives(directory: Path) -> bool:
+def is_alive(directory: Path) -> bool:
     """Whether a server holds its lock."""
     fcntl = locks()
     with (directory / LOCK).open("a") as lock:
@@ -59,7 +59,7 @@ def lives(directory: Path) -> bool:
 
 
 @contextlib.contextmanager
-def only_one(directory: Path) -> Iterator[None]:
+def hold_start_lock(directory: Path) -> Iterator[None]:
     """Let one process at a time start or stop the server."""
     fcntl = locks()
     with (directory / "start.lock").open("a") as lock:
@@ -67,19 +67,19 @@ def only_one(directory: Path) -> Iterator[None]:
         yield
 
 
-def end(directory: Path, pid: int, grace: float) -> bool:
+def end_process(directory: Path, pid: int, grace: float) -> bool:
     """End the process, by force after `grace` seconds; whether it is gone."""
     for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, _KILL_GRACE)):
         # Asked each time: once the lock is free the number may belong to somebody else.
-        if lives(directory):
+        if is_alive(directory):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)
-        if until(lambda: not lives(directory), seconds):
+        if wait_until(lambda: not is_alive(directory), seconds):
             return True
     return False
 
 
-def until(condition: Callable[[], bool], seconds: float) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
     """Wait for the condition, at most so long; whether it came true."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
-from harness.store.responses import Book, Reply
+from harness.store.responses import Response, Responses
 from harness.store.tables import LabelQuarantineRow, LabelQueueRow, LabelRevisionRow, LabelTaskRow, table_of
 
 if TYPE_CHECKING:
@@ -85,13 +85,13 @@ class Pulled:
 
     task_ids: frozenset[int]
     question_ids: frozenset[str]
-    replies: tuple[Reply, ...]
+    replies: tuple[Response, ...]
     quarantine: tuple[Quarantined, ...]
     revisions: tuple[Revision, ...]
     lost: frozenset[str] = frozenset()
 
 
-class Campaign:
+class LabellingStore:
     """The label tables of a study's database.
 
     Parameters
@@ -103,7 +103,7 @@ class Campaign:
     """
 
     def __init__(self, store: Repository, *, panel: bool = False) -> None:
-        self._store, self.book = store, Book(store, panel=panel)
+        self._store, self.book = store, Responses(store, panel=panel)
 
     def queues(self) -> dict[str, Queue]:
         """Expert → queue, by name."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from harness.store.responses import Book, Reply
+from harness.store.responses import Response, Responses
 from harness.store.tables import AssignmentRow, ItemRow, table_of
 from harness.types.panel import Assignment, Choice, Rating
 
@@ -27,7 +27,7 @@ class PanelRatings:
     """
 
     def __init__(self, store: Repository) -> None:
-        self._store, self.book = store, Book(store, panel=True)
+        self._store, self.book = store, Responses(store, panel=True)
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not there yet; return how many were new."""
@@ -55,7 +55,7 @@ class PanelRatings:
             If an assignment has another label already.
         """
         return self.book.add(
-            [Reply(c.assignment.id, c.assignment.annotator, c.label, c.source, c.comment) for c in choices]
+            [Response(c.assignment.id, c.assignment.annotator, c.label, c.source, c.comment) for c in choices]
         )
 
     def choices(self) -> list[Choice]:

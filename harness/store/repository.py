@@ -12,12 +12,12 @@ import sqlalchemy as sa
 from sqlmodel import SQLModel, func, select
 
 from harness.errors import DataError, StoreError
-from harness.store.responses import Book, Reply
-from harness.store.runs import PORTION, batched, item_of, samples, store_predictions
+from harness.store.responses import Response, Responses
+from harness.store.runs import PORTION, count_samples, item_of, split_into_batches, store_predictions
 from harness.store.schema import open_engine
 from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow, table_of
 from harness.types.records import Answer, Item, Prediction, Question, Verdict
-from harness.votes import voted
+from harness.votes import take_votes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ class Repository:
         table, ids = table_of(ItemRow), list[str]()
         with self.transaction() as connection:
             count = connection.execute(select(func.count()).select_from(table)).scalar_one()
-            for portion in batched(items, PORTION):
+            for portion in split_into_batches(items, PORTION):
                 names = [item.id for item in portion]
                 query = sa.select(table.c.id, table.c.text, table.c.options).where(table.c.id.in_(names))
                 known = {row.id: (row.text, tuple(row.options)) for row in connection.execute(query)}
@@ -118,8 +118,8 @@ class Repository:
         StoreError
             If a question has another verdict already.
         """
-        return Book(self).add(
-            [Reply(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in answers]
+        return Responses(self).add(
+            [Response(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in answers]
         )
 
     def answers(self) -> list[Answer]:
@@ -127,7 +127,7 @@ class Repository:
         asked = {q.id: q for q in self.questions()}
         return [
             Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
-            for r in Book(self).replies().values()
+            for r in Responses(self).replies().values()
         ]
 
     # --- runs and predictions ----------------------------------------------------------------
@@ -153,7 +153,7 @@ class Repository:
 
     def predictions(self, run_id: str) -> list[Prediction]:
         """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
-        return list(voted(samples(self, run_id)))
+        return list(take_votes(count_samples(self, run_id)))
 
     def counts(self) -> dict[str, int]:
         """Number of rows of each table."""

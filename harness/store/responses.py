@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Response:
     """What somebody said.
 
     Attributes
@@ -41,7 +41,7 @@ class Reply:
     comment: str = ""
 
 
-class Book:
+class Responses:
     """One table of replies.
 
     Parameters
@@ -57,15 +57,15 @@ class Book:
         self._table = table_of(RatingRow if panel else AnswerRow)
         self._id, self._value = ("assignment_id", "label") if panel else ("question_id", "verdict")
 
-    def replies(self) -> dict[str, Reply]:
+    def replies(self) -> dict[str, Response]:
         """Id of what was asked → reply, in order of arrival."""
         t = self._table.c
         columns = (t[self._id], t.expert, t[self._value], t.source, t.comment)
         with self._store.transaction() as connection:
             rows = connection.execute(sa.select(*columns).order_by(t.position)).all()
-        return {row[0]: Reply(*row) for row in rows}
+        return {row[0]: Response(*row) for row in rows}
 
-    def add(self, replies: Sequence[Reply]) -> int:
+    def add(self, replies: Sequence[Response]) -> int:
         """Store replies, all or none; return how many were new.
 
         Raises
@@ -74,7 +74,7 @@ class Book:
             If something has another reply already.
         """
         known = self.replies()
-        fresh: dict[str, Reply] = {}
+        fresh: dict[str, Response] = {}
         for reply in replies:
             old = known.get(reply.id) or fresh.setdefault(reply.id, reply)
             if old.value != reply.value:
@@ -87,7 +87,7 @@ class Book:
         return len(fresh)
 
     def replace(
-        self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Reply]
+        self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> None:
         """Take back what came from a source on these, and store what it says now, places kept."""
         t = self._table.c
@@ -98,7 +98,7 @@ class Book:
         self._append(connection, replies, places)
 
     def _append(
-        self, connection: sa.Connection, replies: Iterable[Reply], places: Mapping[str, int] | None = None
+        self, connection: sa.Connection, replies: Iterable[Response], places: Mapping[str, int] | None = None
     ) -> None:
         last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
         fresh, known = 1 + max([-1 if last is None else last, *(places or {}).values()]), places or {}

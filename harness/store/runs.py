@@ -63,7 +63,7 @@ def store_predictions(store: Repository, rows: Sequence[tuple[str, Prediction]])
         upsert(connection, table_of(PredictionRow), [(run_id, *_values(p)) for run_id, p in rows])
 
 
-def samples(store: Repository, run_id: str) -> Iterator[Prediction]:
+def count_samples(store: Repository, run_id: str) -> Iterator[Prediction]:
     """All predictions of a run, sample by sample, in the order of the items."""
     table, item = table_of(PredictionRow), table_of(ItemRow)
     query = (
@@ -77,7 +77,7 @@ def samples(store: Repository, run_id: str) -> Iterator[Prediction]:
             yield _prediction(row)
 
 
-def left_to_ask(
+def find_unasked(
     store: Repository, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
 ) -> Iterator[list[tuple[str, int]]]:
     """Item ids and sample numbers without a stored answer, portion by portion, in the order of `ids`."""
@@ -85,7 +85,7 @@ def left_to_ask(
     done = sa.select(table.c.item_id, table.c.sample).where(table.c.run_id == run_id)
     if retry_failed:
         done = done.where(table.c.status != PredictionStatus.FAILED.value)
-    for portion in batched(ids, PORTION):
+    for portion in split_into_batches(ids, PORTION):
         with store.transaction() as connection:
             have = {
                 (r.item_id, r.sample) for r in connection.execute(done.where(table.c.item_id.in_(portion)))
@@ -101,7 +101,7 @@ def items_by_id(store: Repository, ids: Collection[str]) -> dict[str, Item]:
         return {row.id: item_of(row) for row in rows}
 
 
-def usage(store: Repository, run_id: str) -> list[Usage]:
+def sum_usage(store: Repository, run_id: str) -> list[Usage]:
     """Sum up what a run used, by source."""
     table = table_of(PredictionRow)
     columns = (sa.func.count(), sa.func.sum(table.c.input_tokens), sa.func.sum(table.c.output_tokens))
@@ -110,7 +110,7 @@ def usage(store: Repository, run_id: str) -> list[Usage]:
         return [Usage(Source(s), n, int(i), int(o)) for s, n, i, o in connection.execute(query)]
 
 
-def probe(store: Repository, endpoint: str, model: str, feature: str) -> bool | None:
+def read_probe(store: Repository, endpoint: str, model: str, feature: str) -> bool | None:
     """Whether a model offers something; None if that was not tried yet."""
     table = table_of(ProbeRow)
     query = sa.select(table.c.offered).where(
@@ -147,7 +147,7 @@ def update_batch(store: Repository, marker: str, *, remote_id: str | None, state
         connection.execute(statement.values(remote_id=remote_id, state=state))
 
 
-def batches(store: Repository, run_id: str, states: Collection[str]) -> list[Batch]:
+def read_batches(store: Repository, run_id: str, states: Collection[str]) -> list[Batch]:
     """Batches of a run that are in one of these states."""
     table = table_of(BatchRow)
     query = sa.select(table).where(table.c.run_id == run_id, table.c.state.in_(states))
@@ -163,7 +163,7 @@ def item_of(row: sa.Row[Any]) -> Item:
     return Item(row.id, row.text, tuple(row.options), tuple(row.permutation), row.meta)
 
 
-def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
+def split_into_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
     """Cut a stream into lists of `size`; the last one may be shorter."""
     source = iter(values)
     while portion := list(islice(source, size)):

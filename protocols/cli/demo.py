@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chain; interrupted, the same command goes on."""
     from harness.llm.limits.budget import PriceTable
-    from harness.llm.local import lifecycle as local
+    from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
     from harness.llm.runner.preparation import Target
     from harness.llm.runner.run_models import make_spec, run_targets
 
@@ -81,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
     study = _study(folder, args.limit, fresh=args.fresh)
     items = study_items(study)
     note(f"1/4  the small model ({study.models[MODEL].model}) on this machine")
-    running = local.status()
-    server = running or local.start()
+    running = find_local_model()
+    server = running or start_local_model()
     try:
         with Repository(study.store_url) as store:
             note(f"2/4  {len(items)} notes to eight experts, one question each")
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
             report = summarise(store, study, truth=key, curve=True)
     finally:
         if running is None:
-            local.stop()
+            stop_local_model()
     page = write_html(report, folder / "report.html")
     emit(args, {"report": str(page), "study": report}, estimates_table(report))
     if not args.json:

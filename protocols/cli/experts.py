@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> int:
     from rich.table import Table
 
     from protocols.collect.label_studio.accounts import invite
-    from protocols.collect.label_studio.campaign import Desk
+    from protocols.collect.label_studio.campaign import Campaign
 
     study = study_of(args)
-    with Repository(study.store_url) as store, Desk(study, store) as desk:
+    with Repository(study.store_url) as store, Campaign(study, store) as desk:
         accounts = invite(desk, link=args.link, check=args.action == "list")
     table = Table("expert", "classes", "logs in as", "password or link", title="Accounts")
     for a in accounts:

@@ -22,16 +22,16 @@ from harness.cli.study_arguments import add_study, study_items, study_of, study_
 from harness.errors import BadInput, ConfigError
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
-from harness.store.responses import Book
+from harness.store.responses import Responses
 from protocols.cli import label_studio_verbs as verbs_of_desk
 from protocols.cli import panel_verbs
 from protocols.collect.label_studio.export_file import read_label_studio_export
-from protocols.collect.pending import questions_in
+from protocols.collect.pending import read_pending_questions
 from protocols.collect.simulated import SimulatedExperts
 from protocols.collect.spreadsheet import export_questions, read_answers
 from protocols.routing.roster import read_roster
 from protocols.routing.sequential import Sequential
-from protocols.routing.study_rule import next_questions, plan_of
+from protocols.routing.study_rule import next_questions, routing_rule_of
 
 if TYPE_CHECKING:
     from harness.config.study import Study
@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
     study = study_of(args)
     actions = {"route": _route, "export": _export, "import": _import, "simulate": _simulate}
     if study.experts.is_panel:
-        actions |= panel_verbs.ACTIONS
-    return {**actions, **verbs_of_desk.ACTIONS}[args.action](args, study)
+        actions |= panel_verbs.PANEL_ACTIONS
+    return {**actions, **verbs_of_desk.STUDIO_ACTIONS}[args.action](args, study)
 
 
 def _route(args: argparse.Namespace, study: Study) -> int:
@@ -91,7 +91,7 @@ def _route(args: argparse.Namespace, study: Study) -> int:
     with Repository(study.store_url) as store:
         if PanelRatings(store).assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
-        plan = plan_of(study, store, roster)
+        plan = routing_rule_of(study, store, roster)
         questions = next_questions(plan, items, store.questions(), store.answers())
         store.add_items(items)
         new = store.add_questions(questions)
@@ -113,7 +113,7 @@ def _export(args: argparse.Namespace, study: Study) -> int:
     if args.ratings:
         raise BadInput("--ratings is for panels; this study asks yes or no")
     with Repository(study.store_url) as store:
-        items, questions, answers = store.items(), questions_in(store), store.answers()
+        items, questions, answers = store.items(), read_pending_questions(store), store.answers()
     answered = [a.question.id for a in answers]
     paths = export_questions(questions, {i.id: i for i in items}, answered, args.folder, args.format)
     names = [str(path) for path in paths]
@@ -125,12 +125,12 @@ def _export(args: argparse.Namespace, study: Study) -> int:
 def _import(args: argparse.Namespace, study: Study) -> int:
     files = [Path(name) for name in args.files]
     with Repository(study.store_url) as store:
-        questions = questions_in(store)
+        questions = read_pending_questions(store)
         if args.label_studio:
             roster = read_roster(study.path(study.experts.roster))
             items = {item.id: item for item in store.items()}
             replies = read_label_studio_export(files, questions, items, roster)
-            read, new = len(replies), Book(store).add(replies)
+            read, new = len(replies), Responses(store).add(replies)
         else:
             answers = read_answers(files, questions)
             read, new = len(answers), store.add_answers(answers)
@@ -142,7 +142,7 @@ def _simulate(args: argparse.Namespace, study: Study) -> int:
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Repository(study.store_url) as store:
-        questions = questions_in(store)
+        questions = read_pending_questions(store)
         truth = study_truth(study, args.key, store.items())
         experts = SimulatedExperts(
             truth,

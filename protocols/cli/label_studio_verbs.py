@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit, note
 from harness.errors import BadInput
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 from harness.store.repository import Repository
-from protocols.collect.label_studio.queue_progress import Progress, progress
+from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
 
 if TYPE_CHECKING:
     from harness.config.study import Study
-    from protocols.collect.label_studio.campaign import Desk, Difference
+    from protocols.collect.label_studio.campaign import Campaign, Difference
     from protocols.collect.label_studio.watch import Look
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
@@ -45,9 +45,9 @@ def add_arguments(verb: Mapping[str, argparse.ArgumentParser]) -> None:
 
 def push(args: argparse.Namespace, study: Study) -> int:
     """Send what has no task yet."""
-    from protocols.collect.label_studio.campaign import Desk
+    from protocols.collect.label_studio.campaign import Campaign
 
-    with Repository(study.store_url) as store, Desk(study, store) as desk:
+    with Repository(study.store_url) as store, Campaign(study, store) as desk:
         done = desk.push()
     lines = [
         f"{expert}: {p.sent} sent, {p.adopted} found there"
@@ -63,9 +63,9 @@ def push(args: argparse.Namespace, study: Study) -> int:
 
 def pull(args: argparse.Namespace, study: Study) -> int:
     """Bring home what changed; for the sequential protocol send what follows."""
-    from protocols.collect.label_studio.campaign import Desk
+    from protocols.collect.label_studio.campaign import Campaign
 
-    with Repository(study.store_url) as store, Desk(study, store) as desk:
+    with Repository(study.store_url) as store, Campaign(study, store) as desk:
         found = desk.pull(full=args.full)
         follow = _follow(desk)
     emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
@@ -74,9 +74,9 @@ def pull(args: argparse.Namespace, study: Study) -> int:
 
 def close(args: argparse.Namespace, study: Study) -> int:
     """Pull a last time and end the campaign."""
-    from protocols.collect.label_studio.campaign import Desk
+    from protocols.collect.label_studio.campaign import Campaign
 
-    with Repository(study.store_url) as store, Desk(study, store) as desk:
+    with Repository(study.store_url) as store, Campaign(study, store) as desk:
         found = desk.close(delete=args.delete)
     emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
     return 0
@@ -84,21 +84,25 @@ def close(args: argparse.Namespace, study: Study) -> int:
 
 def watch(args: argparse.Namespace, study: Study) -> int:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
-    from protocols.collect.label_studio.campaign import Desk
-    from protocols.collect.label_studio.server.webhooks import Bell, hints
-    from protocols.collect.label_studio.watch import look
+    from protocols.collect.label_studio.campaign import Campaign
+    from protocols.collect.label_studio.server.webhooks import Bell, listen_for_webhooks
+    from protocols.collect.label_studio.watch import take_look
 
     _check_watch(args, study)
-    with Repository(study.store_url) as store, Desk(study, store) as desk, contextlib.ExitStack() as stack:
+    with (
+        Repository(study.store_url) as store,
+        Campaign(study, store) as desk,
+        contextlib.ExitStack() as stack,
+    ):
         for name in args.model or ():
             if name not in {run["name"] for run in store.runs()}:
                 raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
         bell = Bell()
         if args.webhook is not None:
-            stack.enter_context(hints(desk.projects(), args.webhook, bell))
+            stack.enter_context(listen_for_webhooks(desk.projects(), args.webhook, bell))
         while True:
             found, follow = desk.pull(), _follow(desk)
-            now, at = progress(study, store), look(study, store, models=args.model)
+            now, at = measure_progress(study, store), take_look(study, store, models=args.model)
             left = sum(p.open for p in now.values())
             narrow = args.until_width is not None and at.width() <= args.until_width
             if args.once or narrow or left == 0:
@@ -124,7 +128,7 @@ def status(args: argparse.Namespace, study: Study) -> int:
     from rich.table import Table
 
     with Repository(study.store_url) as store:
-        now, quarantine = progress(study, store), Campaign(store).quarantine()
+        now, quarantine = measure_progress(study, store), LabellingStore(store).quarantine()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
     table = Table("expert", *shown, "s/answer", "left", title="Answers")
     for expert, p in now.items():
@@ -142,7 +146,7 @@ def status(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace, Any], int]] = {
+STUDIO_ACTIONS: dict[str, Callable[[argparse.Namespace, Any], int]] = {
     "push": push,
     "pull": pull,
     "watch": watch,
@@ -151,13 +155,13 @@ ACTIONS: dict[str, Callable[[argparse.Namespace, Any], int]] = {
 }
 
 
-def _follow(desk: Desk) -> int:
+def _follow(desk: Campaign) -> int:
     """Draw and send what follows from the answers; only the sequential protocol asks on."""
     if desk.study.experts.protocol != "sequential":
         return 0
-    from protocols.routing.study_rule import next_questions, plan_of
+    from protocols.routing.study_rule import next_questions, routing_rule_of
 
-    plan = plan_of(desk.study, desk.store, desk.roster)
+    plan = routing_rule_of(desk.study, desk.store, desk.roster)
     new = desk.store.add_questions(next_questions(plan, desk.store.items(), (), desk.store.answers()))
     if new:
         desk.push()
@@ -172,8 +176,8 @@ def _told(found: Difference, follow: int) -> str:
     return text + (f"; {follow} questions follow from them and were sent" if follow else "")
 
 
-def _payload(found: Difference, follow: int, now: Mapping[str, Progress], at: Look) -> dict[str, Any]:
-    from harness.cli.verbs.estimate import plain
+def _payload(found: Difference, follow: int, now: Mapping[str, QueueProgress], at: Look) -> dict[str, Any]:
+    from harness.cli.verbs.estimate import estimate_to_json
 
     return {
         **asdict(found),
@@ -182,12 +186,12 @@ def _payload(found: Difference, follow: int, now: Mapping[str, Progress], at: Lo
         "share": at.share,
         "slowest": at.slowest,
         "used": at.used,
-        "estimates": {name: plain(e) for name, e in at.estimates.items()},
+        "estimates": {name: estimate_to_json(e) for name, e in at.estimates.items()},
         "undefined": at.undefined,
     }
 
 
-def _lines(now: Mapping[str, Progress], at: Look) -> str:
+def _lines(now: Mapping[str, QueueProgress], at: Look) -> str:
     wide = max(map(len, now))
     lines = []
     for expert, p in now.items():

@@ -13,9 +13,9 @@ from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from protocols.collect.label_studio.export_file import read_label_studio_export
 from protocols.collect.panel_spreadsheet import export_assignments, read_panel, write_ratings
-from protocols.collect.pending import assignments_in
+from protocols.collect.pending import read_pending_assignments
 from protocols.routing.roster import read_roster
-from protocols.routing.study_rule import next_assignments, panel_of
+from protocols.routing.study_rule import next_assignments, panel_rule_of
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +27,7 @@ def route(args: argparse.Namespace, study: Study) -> int:
     """Give every item to its annotators, and store who has what."""
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
-    plan = panel_of(study, roster)
+    plan = panel_rule_of(study, roster)
     with Repository(study.store_url) as store:
         if store.questions():
             raise ConfigError("this study has yes/no questions already: start a new study for a panel")
@@ -49,7 +49,7 @@ def export(args: argparse.Namespace, study: Study) -> int:
     """Write the open assignments, one file per annotator, or the ratings that are there."""
     with Repository(study.store_url) as store:
         panel, items = PanelRatings(store), {i.id: i for i in store.items()}
-        given, ratings = assignments_in(store), panel.ratings()
+        given, ratings = read_pending_assignments(store), panel.ratings()
         rated = {c.assignment.id for c in panel.choices()}
     if args.ratings:
         write_ratings(ratings, args.ratings)
@@ -67,7 +67,7 @@ def import_(args: argparse.Namespace, study: Study) -> int:
     files = [Path(name) for name in args.files]
     with Repository(study.store_url) as store:
         panel, items = PanelRatings(store), {i.id: i for i in store.items()}
-        given = assignments_in(store)
+        given = read_pending_assignments(store)
         if args.label_studio:
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, given, items, roster)
@@ -79,4 +79,4 @@ def import_(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
-ACTIONS = {"route": route, "export": export, "import": import_}
+PANEL_ACTIONS = {"route": route, "export": export, "import": import_}

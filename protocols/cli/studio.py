@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of
 from protocols.collect.label_studio.names import server_name
-from protocols.collect.label_studio.server import own_server as server
+from protocols.collect.label_studio.server.own_server import MAIN, find_server, start_server, stop_server
 from protocols.routing.roster import read_roster
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def run(args: argparse.Namespace) -> int:
     """Do what was asked; 1 if ``status`` finds a server missing."""
     names = _names(args)
     if args.action == "stop":
-        stopped = [name for name in names if server.stop(name)]
+        stopped = [name for name in names if stop_server(name)]
         text = f"stopped: {', '.join(stopped)}" if stopped else "was not running"
         emit(args, {"stopped": stopped}, text)
         return 0
     if args.action == "start":
-        found = {name: server.start(name, args.port, hooks=args.hooks) for name in names}
+        found = {name: start_server(name, args.port, hooks=args.hooks) for name in names}
     else:
-        found = {name: there for name in names if (there := server.status(name)) is not None}
+        found = {name: there for name in names if (there := find_server(name)) is not None}
     lines = [
         f"{name}: {s.url} (process {s.pid}); log in as {s.admin}, password in {s.public['secrets']}"
         for name, s in found.items()
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _names(args: argparse.Namespace) -> list[str]:
     if not args.isolated:
-        return [server.MAIN]
+        return [MAIN]
     study = study_of(args)
     roster = read_roster(study.path(study.experts.roster))
     if args.port:

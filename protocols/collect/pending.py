@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from harness.store.repository import Repository
 
 T = TypeVar("T", Question, Assignment)
-Asked = Question | Assignment
+Pending = Question | Assignment
 """Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
 
 
-def asked_in(study: Study, store: Repository) -> Sequence[Asked]:
+def read_pending(study: Study, store: Repository) -> Sequence[Pending]:
     """All that was drawn so far, of the kind that the study asks.
 
     Raises
@@ -28,15 +28,15 @@ def asked_in(study: Study, store: Repository) -> Sequence[Asked]:
     BadInput
         If nothing was.
     """
-    return assignments_in(store) if study.experts.is_panel else questions_in(store)
+    return read_pending_assignments(store) if study.experts.is_panel else read_pending_questions(store)
 
 
-def questions_in(store: Repository) -> list[Question]:
+def read_pending_questions(store: Repository) -> list[Question]:
     """All questions; `BadInput` if there are none."""
     return _drawn(store.questions(), "questions")
 
 
-def assignments_in(store: Repository) -> list[Assignment]:
+def read_pending_assignments(store: Repository) -> list[Assignment]:
     """All assignments; `BadInput` if there are none."""
     return _drawn(PanelRatings(store).assignments(), "assignments")
 

@@ -2,7 +2,8 @@
 
 One annotator per item is drawn; where the model says the same, nothing is asked. On the rest, experts
 are asked in turn about the two labels (`protocols.routing.sequential`) until it is known which is right.
-The result is `harness.panel.superhuman.direct_comparison.direct_result`: needs no assumption on how annotators err.
+The result is `harness.panel.superhuman.direct_comparison.direct_result`: needs no assumption on how
+annotators err.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Direct:
     seed
         Of the annotators drawn, of the items asked about, and of experts.
     limit
-        Ask about so many disagreements at most, drawn at random (`harness.panel.superhuman.direct_comparison.direct_plan`
-        says how many); all by default.
+        Ask about so many disagreements at most, drawn at random
+        (`harness.panel.superhuman.direct_comparison.direct_plan` says how many); all by default.
     """
 
     roster: Roster

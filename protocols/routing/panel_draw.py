@@ -58,7 +58,7 @@ class RandomPanel:
     @classmethod
     def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> RandomPanel:
         """All experts present who may judge any class."""
-        return cls(present(roster), n, seed)
+        return cls(annotators_present(roster), n, seed)
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
         """Draw; propensity n/annotators each."""
@@ -103,7 +103,7 @@ class BalancedPanel:
     @classmethod
     def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> BalancedPanel:
         """All experts present who may judge any class."""
-        return cls(present(roster), n, seed)
+        return cls(annotators_present(roster), n, seed)
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
         """Draw the plan; assignments come in the order of the items."""
@@ -161,6 +161,6 @@ def check_annotators(annotators: Sequence[str], n: int) -> None:
         raise BadInput(f"n = {n} annotators per item are asked for, there are {len(annotators)}")
 
 
-def present(roster: Roster) -> tuple[str, ...]:
+def annotators_present(roster: Roster) -> tuple[str, ...]:
     """Names of the experts present who may judge any class (``classes = ["*"]``)."""
     return tuple(e.name for e in roster.experts if not e.absent and ANY_CLASS in e.classes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from harness.analysis.study_report import newest_runs
+from harness.analysis.study_report import find_newest_runs
 from harness.errors import BadInput, ConfigError, DataError
 from harness.types.records import PredictionStatus
 from protocols.routing.panel_draw import BalancedPanel, RandomPanel
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Plan = Partitioned | Sequential | Targeted
 
 
-def plan_of(study: Study, store: Repository, roster: Roster) -> Plan:
+def routing_rule_of(study: Study, store: Repository, roster: Roster) -> Plan:
     """Make the protocol; all but the partitioned one look at the newest run of every model named.
 
     Raises
@@ -42,7 +42,7 @@ def plan_of(study: Study, store: Repository, roster: Roster) -> Plan:
             for p in store.predictions(run["id"])
             if p.status is not PredictionStatus.FAILED
         }
-        for run in newest_runs(store.runs(), section.models or None)
+        for run in find_newest_runs(store.runs(), section.models or None)
     }
     if section.protocol == "sequential":
         return Sequential(roster, predictions, seed)
@@ -89,7 +89,7 @@ def _same_draw(stored: Sequence[Question], drawn: Sequence[Question], name: str)
             )
 
 
-def panel_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
+def panel_rule_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
     """Make the rule that gives items to annotators.
 
     Raises

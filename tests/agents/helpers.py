@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.programs.program import Program
-from agents.programs.prompt_format import DEFAULT_SHAPE, Shape
+from agents.programs.prompt_format import DEFAULT_FORMAT, PromptFormat
 from agents.programs.roles import Role
 from agents.runtime.broker import Broker
-from agents.runtime.evaluate import evaluate
-from agents.sandbox.base import DEFAULT_LIMITS, Limits
+from agents.runtime.evaluate import answer_items
+from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
 from agents.sandbox.tiers import open_sandbox
 from harness.llm.limits.budget import Budget
 from harness.types.records import Item, Prediction
@@ -33,8 +33,8 @@ def answer(
     items: Sequence[Item] | None = None,
     *,
     tier: str = "monty",
-    limits: Limits = DEFAULT_LIMITS,
-    shape: Shape = DEFAULT_SHAPE,
+    limits: SandboxLimits = DEFAULT_LIMITS,
+    shape: PromptFormat = DEFAULT_FORMAT,
     replicate: int = 0,
     **settings: Any,
 ) -> list[Prediction]:
@@ -45,7 +45,7 @@ def answer(
 
     async def run() -> list[Prediction]:
         async with open_sandbox(tier, limits) as sandbox:
-            return await evaluate(
+            return await answer_items(
                 program,
                 items if items is not None else [an_item()],
                 broker=broker,

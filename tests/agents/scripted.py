@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.llm.models.requests import Reply, Request
+from harness.llm.models.requests import ModelReply, Request
 
 
 def obliging(request: Request) -> str:
@@ -21,15 +21,15 @@ def obliging(request: Request) -> str:
 class Scripted:
     """Answers with what `say` makes of a request; keeps all requests."""
 
-    say: Callable[[Request], str | Reply | Exception] = obliging
+    say: Callable[[Request], str | ModelReply | Exception] = obliging
     requests: list[Request] = field(default_factory=list)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         self.requests.append(request)
         said = self.say(request)
         if isinstance(said, Exception):
             raise said
-        return said if isinstance(said, Reply) else Reply(said, "stop", 100, 10)
+        return said if isinstance(said, ModelReply) else ModelReply(said, "stop", 100, 10)
 
     async def close(self) -> None:
         pass

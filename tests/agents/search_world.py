@@ -10,7 +10,7 @@ import numpy as np
 from agents.programs.program import Program
 from agents.search.archive.archive import Archive, Journal, NoJournal
 from agents.search.fitness.power import Kind
-from agents.search.loop.context import Settings, State
+from agents.search.loop.context import SearchContext, Settings
 from benchmarks._population import Task
 from harness.types.records import Item, Prediction
 
@@ -42,7 +42,7 @@ class World:
             if size:
                 parts[name] = self.task.items[rows]
                 labels[name] = self.task.labelled(rows, self.kind, self.library)
-        self.state = State(
+        self.state = SearchContext(
             Archive(parts, self.journal), self.settings, labels, self.library[0].id, self.evaluate, accept
         )
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs.library import load
-from agents.programs.prompt_format import Shape
+from agents.programs.library import load_program
+from agents.programs.prompt_format import PromptFormat
 from agents.runtime.broker import Broker
 from harness.errors import BudgetSpent, ConfigError, FatalModelError, TransientModelError
 from harness.llm.limits.budget import Budget, Price
-from harness.llm.models.requests import Message, Reply, Request
+from harness.llm.models.requests import Message, ModelReply, Request
 from harness.store.calls import read_calls
 from harness.store.repository import Repository
 from harness.types.records import PredictionStatus
@@ -24,20 +24,20 @@ GOOD = '{"thinking": "t", "answer": "A"}'
 ASKED = Request.of("question", schema=SCHEMA, max_tokens=50)
 
 
-def ask(broker: Broker, *paths: str, request: Request = ASKED) -> list[Reply]:
-    async def run() -> list[Reply]:
+def ask(broker: Broker, *paths: str, request: Request = ASKED) -> list[ModelReply]:
+    async def run() -> list[ModelReply]:
         return await asyncio.gather(*[broker.ask(request, path) for path in paths])
 
     return asyncio.run(run())
 
 
-def say(*replies: str | Reply | Exception) -> Scripted:
+def say(*replies: str | ModelReply | Exception) -> Scripted:
     left = list(replies)
     return Scripted(lambda _: left.pop(0))
 
 
 def test_a_draw_is_paid_for_once_and_another_draw_is_another_call(tmp_path: Path) -> None:
-    model = say(*[Reply(f'{{"thinking": "{n}", "answer": "A"}}', "stop", 9, 2) for n in range(3)])
+    model = say(*[ModelReply(f'{{"thinking": "{n}", "answer": "A"}}', "stop", 9, 2) for n in range(3)])
     with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
         first = ask(Broker(model, "m", budget=FREE, store=store), "i/0/0", "i/0/1", "i/0/0")
         assert first[0] == first[2] != first[1]
@@ -52,15 +52,15 @@ def test_five_samples_are_five_draws_and_a_second_run_makes_none(tmp_path: Path)
     url = f"sqlite:///{tmp_path / 's.db'}"
     with Repository(url) as store:
         broker = Broker(Scripted(), "m", budget=FREE, store=store)
-        before = answer(load("cot-sc"), broker=broker)
+        before = answer(load_program("cot-sc"), broker=broker)
         assert broker.spent.calls == 5
     with Repository(url) as store:
         broker = Broker(say(), "m", budget=FREE, store=store)
-        after = answer(load("cot-sc"), broker=broker)
+        after = answer(load_program("cot-sc"), broker=broker)
         assert (broker.spent.calls, broker.spent.cached) == (0, 5)
         assert [(p.option, p.input_tokens) for p in after] == [(p.option, p.input_tokens) for p in before]
         model = Scripted()
-        answer(load("cot-sc"), replicate=1, broker=Broker(model, "m", budget=FREE, store=store))
+        answer(load_program("cot-sc"), replicate=1, broker=Broker(model, "m", budget=FREE, store=store))
         assert len(model.requests) == 5
 
 
@@ -69,7 +69,7 @@ def test_programs_that_begin_alike_share_their_first_replies(tmp_path: Path) -> 
         spent = []
         for name in ("cot", "self-refine", "quality-diversity"):
             broker = Broker(Scripted(), "m", budget=FREE, store=store)
-            answer(load(name), broker=broker)
+            answer(load_program(name), broker=broker)
             spent.append((broker.spent.calls, broker.spent.cached))
     assert spent == [(1, 0), (1, 1), (4, 1)]
 
@@ -78,15 +78,19 @@ def test_one_repair_turn_and_no_more() -> None:
     model = say("I think it is A.", GOOD)
     broker = Broker(model, "m", budget=FREE)
     [reply] = ask(broker, "p")
-    assert reply == Reply(GOOD, "stop", 200, 20)
+    assert reply == ModelReply(GOOD, "stop", 200, 20)
     assert model.requests[1].messages[1] == Message("assistant", "I think it is A.")
     hopeless = say("no", '{"answer": "A"}')
     assert ask(Broker(hopeless, "m", budget=FREE), "p")[0].text == '{"answer": "A"}'
     assert broker.spent.repaired == 1
 
 
-@pytest.mark.parametrize("bad", [Reply("", "stop", 5, 0), Reply("{", "length", 5, 50)], ids=["empty", "cut"])
-def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(bad: Reply, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "bad", [ModelReply("", "stop", 5, 0), ModelReply("{", "length", 5, 50)], ids=["empty", "cut"]
+)
+def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(
+    bad: ModelReply, tmp_path: Path
+) -> None:
     model = say(bad, GOOD)
     assert ask(Broker(model, "m", budget=FREE), "p")[0].text == GOOD
     assert [r.max_tokens for r in model.requests] == [50, 100]
@@ -102,11 +106,15 @@ def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(bad: Rep
 
 @pytest.mark.parametrize(
     "fault",
-    [Reply("", "stop"), Reply('{"thinking": "so', "length"), TransientModelError("HTTP 500", retry_after=0)],
+    [
+        ModelReply("", "stop"),
+        ModelReply('{"thinking": "so', "length"),
+        TransientModelError("HTTP 500", retry_after=0),
+    ],
     ids=["empty", "cut", "error"],
 )
-def test_what_fails_is_failed_and_not_wrong(fault: Reply | Exception) -> None:
-    [prediction] = answer(load("cot"), Scripted(lambda _: fault), tries=2)
+def test_what_fails_is_failed_and_not_wrong(fault: ModelReply | Exception) -> None:
+    [prediction] = answer(load_program("cot"), Scripted(lambda _: fault), tries=2)
     assert (prediction.status, prediction.option) == (PredictionStatus.FAILED, None)
     assert prediction.reason
 
@@ -126,10 +134,10 @@ async def forward(task):
 
 def test_a_refusal_ends_all_unless_the_endpoint_has_answered_before() -> None:
     with pytest.raises(FatalModelError):
-        answer(load("cot"), say(FatalModelError("HTTP 401")))
+        answer(load_program("cot"), say(FatalModelError("HTTP 401")))
     items = [an_item(name="i0"), an_item(name="i1")]
     model = say(GOOD, FatalModelError("HTTP 400: too long"))
-    first, second = answer(load("cot"), model, items, concurrency=1)
+    first, second = answer(load_program("cot"), model, items, concurrency=1)
     assert (first.status, second.status) == (PredictionStatus.OK, PredictionStatus.FAILED)
 
 
@@ -137,12 +145,12 @@ def test_a_refusal_ends_all_unless_the_endpoint_has_answered_before() -> None:
 
 
 def test_the_budget_is_never_passed_whatever_is_under_way() -> None:
-    model = Scripted(lambda _: Reply(GOOD, "stop", 20, 50))
+    model = Scripted(lambda _: ModelReply(GOOD, "stop", 20, 50))
     budget = Budget(None, 1000, None)
     broker = Broker(model, "m", budget=budget, concurrency=8)
     items = [an_item(name=f"i{n}") for n in range(50)]
     with pytest.raises(BudgetSpent):
-        answer(load("cot"), broker=broker, items=items, shape=Shape(max_tokens=60))
+        answer(load_program("cot"), broker=broker, items=items, shape=PromptFormat(max_tokens=60))
     assert 0 < budget.spent_tokens <= 1000
     assert budget.under_way == 0
 
@@ -166,7 +174,7 @@ def test_dollars_are_counted_and_stored(tmp_path: Path) -> None:
     with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
         budget = Budget(1.0, None, price)
         broker = Broker(Scripted(), "m", budget=budget, price=price, store=store)
-        answer(load("cot"), broker=broker)
+        answer(load_program("cot"), broker=broker)
         [call] = read_all(store)
     assert budget.spent_usd == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
     assert call == (100, 10, budget.spent_usd)

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from agents.programs.program import Program
-from agents.programs.prompt_format import Shape
+from agents.programs.prompt_format import PromptFormat
 from agents.runtime.broker import Broker
-from agents.runtime.host import Desk
-from agents.sandbox.base import Limits, Outcome
-from agents.sandbox.gate import check
+from agents.runtime.host import WorkflowHost
+from agents.sandbox.base import ProgramOutcome, SandboxLimits
+from agents.sandbox.gate import check_program
 from agents.sandbox.tiers import TIERS, open_sandbox
 from harness.errors import OversightError, ProgramRefused
 from harness.llm.limits.budget import Budget
@@ -28,7 +28,7 @@ from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
 
 KEY = "sk-canary-0123456789"
-LIMITS = Limits(seconds=0.2, memory=64 << 20, calls=8, idle=0.5, characters=100_000)
+LIMITS = SandboxLimits(seconds=0.2, memory=64 << 20, calls=8, idle=0.5, characters=100_000)
 ITEM = Item("i0", "What is it?", ("red", "green"), (1, 0))
 SEEN_BY_THE_GATE = {
     *(
@@ -82,10 +82,10 @@ def armed(name: str, traps: dict[str, str]) -> str:
 def test_the_gate_refuses_what_no_workflow_needs(name: str, traps: dict[str, str]) -> None:
     program = Program(name, armed(name, traps))
     if name in SEEN_BY_THE_GATE:
-        check(program)
+        check_program(program)
     else:
         with pytest.raises(ProgramRefused, match=name):
-            check(program)
+            check_program(program)
 
 
 def test_the_attacks_work_where_nothing_holds_them(traps: dict[str, str]) -> None:
@@ -109,16 +109,16 @@ def test_no_attack_gets_out_of_a_tier(tier: str, traps: dict[str, str]) -> None:
     assert not Path(traps["OUT"]).exists()
 
 
-async def attack(tier: str, traps: dict[str, str]) -> dict[str, Outcome]:
+async def attack(tier: str, traps: dict[str, str]) -> dict[str, ProgramOutcome]:
     """Run every attack past the gate; after each, the sandbox must still serve a decent program."""
     decent = ast.parse("async def forward(task):\n    return task.text\n")
     outcomes = {}
     async with open_sandbox(tier, LIMITS) as sandbox:
         for name in ATTACKS:
             broker = Broker(Scripted(), "scripted", budget=Budget(None, None, None))
-            desk = Desk([ITEM], broker, (), Shape(), 0, sandbox)
+            desk = WorkflowHost([ITEM], broker, (), PromptFormat(), 0, sandbox)
             (outcomes[name],) = await sandbox.run_tree(ast.parse(armed(name, traps)), desk.payloads(), desk)
             assert broker.spent.calls <= LIMITS.calls
             (alive,) = await sandbox.run_tree(decent, desk.payloads(), desk)
-            assert alive == Outcome(ITEM.text), name
+            assert alive == ProgramOutcome(ITEM.text), name
     return outcomes

@@ -8,11 +8,11 @@ import re
 
 import pytest
 
-from agents.programs.library import load
+from agents.programs.library import load_program
 from agents.programs.program import Program
-from agents.programs.prompt_format import Shape
-from agents.runtime.dry_run import smoke
-from agents.sandbox.base import Limits
+from agents.programs.prompt_format import PromptFormat
+from agents.runtime.dry_run import dry_run_program
+from agents.sandbox.base import SandboxLimits
 from agents.sandbox.tiers import open_sandbox
 from harness.errors import ProgramRefused, SandboxError, StoreError
 from harness.llm.models.requests import Request
@@ -56,7 +56,7 @@ def test_letters_and_texts_name_options_in_display_order() -> None:
 )
 @pytest.mark.parametrize("tier", ["monty", "cpython"])
 def test_what_names_no_option_is_unreadable_with_its_reason(tier: str, body: str, reason: str) -> None:
-    limits = Limits(seconds=0.3)
+    limits = SandboxLimits(seconds=0.3)
     try:
         [prediction] = answer(program(body), items=[an_item(4)], tier=tier, limits=limits)
     except SandboxError as error:
@@ -71,7 +71,7 @@ def test_one_item_that_stops_the_session_does_not_harm_the_others() -> None:
         '(answer,) = await task.ask(["answer"])\nwhile "i3" in task.text:\n    pass\nreturn answer'
     )
     model = Scripted()
-    predictions = answer(source, model, items, limits=Limits(seconds=0.2))
+    predictions = answer(source, model, items, limits=SandboxLimits(seconds=0.2))
     assert [p.status for p in predictions] == [OK, OK, OK, UNREADABLE, OK, OK]
     assert len(model.requests) == 6  # none was paid for again
     assert {(p.input_tokens, p.output_tokens) for p in predictions} == {(100, 10)}
@@ -123,11 +123,11 @@ def test_what_a_database_cannot_hold_is_replaced() -> None:
 
 def test_a_reply_with_its_fields_in_another_order_unpacks_as_asked() -> None:
     model = Scripted(lambda _: json.dumps({"extra": 1, "answer": "B", "thinking": "A"}))
-    assert [p.option for p in answer(load("cot"), model)] == [1]
+    assert [p.option for p in answer(load_program("cot"), model)] == [1]
 
 
 def test_replicates_are_samples() -> None:
-    assert [p.sample for p in answer(load("cot"), replicate=3)] == [3]
+    assert [p.sample for p in answer(load_program("cot"), replicate=3)] == [3]
 
 
 def test_many_items_in_several_sessions_keep_their_order() -> None:
@@ -137,7 +137,7 @@ def test_many_items_in_several_sessions_keep_their_order() -> None:
         n = int(request.messages[-1].content.split("What is i")[1].split("?")[0])
         return json.dumps({"thinking": "", "answer": "ABC"[n % 3]})
 
-    predictions = answer(load("cot"), Scripted(say), items)
+    predictions = answer(load_program("cot"), Scripted(say), items)
     assert [p.item_id for p in predictions] == [item.id for item in items]
     assert [p.option for p in predictions] == [2 - n % 3 for n in range(150)]
 
@@ -146,7 +146,7 @@ def test_code_that_a_model_wrote_runs_where_the_study_allows_it() -> None:
     source = program("code, output = await programmer(task)\nreturn task.letters[int(output)]")
     codes = ["print(1 / 0)", "import os", "print(sum(range(2)))"]
     model = Scripted(lambda _: json.dumps({"code": codes.pop(0)}))
-    [prediction] = answer(source, model, [an_item(3)], shape=Shape(code=True))
+    [prediction] = answer(source, model, [an_item(3)], shape=PromptFormat(code=True))
     assert prediction.option == 1
     assert "error: ZeroDivisionError" in model.requests[1].messages[-1].content
     assert "may not import os" in model.requests[2].messages[-1].content
@@ -158,13 +158,13 @@ def test_code_that_a_model_wrote_runs_where_the_study_allows_it() -> None:
 def rehearse(source: str) -> int:
     async def run() -> int:
         async with open_sandbox() as sandbox:
-            return await smoke(Program("test", source), sandbox=sandbox, roles=ROLES)
+            return await dry_run_program(Program("test", source), sandbox=sandbox, roles=ROLES)
 
     return asyncio.run(run())
 
 
 def test_the_smoke_run_counts_the_calls() -> None:
-    assert rehearse(load("self-refine").source) == 11
+    assert rehearse(load_program("self-refine").source) == 11
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from agents.programs.library import NAMES, load
+from agents.programs.library import NAMES, load_program
 from agents.programs.program import Program
-from agents.programs.prompt_format import Example, Shape
+from agents.programs.prompt_format import Example, PromptFormat
 from agents.programs.roles import Role
 from agents.runtime.broker import Broker
-from agents.runtime.evaluate import evaluate
+from agents.runtime.evaluate import answer_items
 from agents.sandbox.tiers import open_sandbox
 from agents.search.winner_file import write_file
 from harness.llm.limits.budget import Budget
@@ -20,7 +20,7 @@ from harness.types.records import Item, Prediction
 from tests.agents.scripted import Scripted
 
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))
-SHAPE = Shape(
+SHAPE = PromptFormat(
     answer="option", examples=(Example('A "quoted" text\\', "red", "thought"),), labels={"answer": "A:"}
 )
 ITEMS = [
@@ -47,12 +47,12 @@ def imported(text: str) -> ModuleType:
 async def in_sandbox(program: Program) -> list[Prediction]:
     broker = Broker(Scripted(), "m", budget=Budget(None, None, None))
     async with open_sandbox() as sandbox:
-        return await evaluate(program, ITEMS, broker=broker, roles=ROLES, sandbox=sandbox, shape=SHAPE)
+        return await answer_items(program, ITEMS, broker=broker, roles=ROLES, sandbox=sandbox, shape=SHAPE)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "bare"])
 def test_an_exported_workflow_answers_as_in_the_sandbox(name: str) -> None:
-    program = Program("bare", BARE, 'Says """so""" \\') if name == "bare" else load(name)
+    program = Program("bare", BARE, 'Says """so""" \\') if name == "bare" else load_program(name)
     module = imported(write_file(program, SHAPE, ROLES, (), title="A workflow.", name="winner.py"))
     assert module.__doc__ is not None
     found = asyncio.run(module.WORKFLOW.answer(ITEMS, Scripted()))

@@ -8,7 +8,7 @@ import pytest
 
 from agents.programs.program import Program
 from agents.programs.roles import Role
-from agents.runtime.dry_run import smoke
+from agents.runtime.dry_run import dry_run_program
 from agents.sandbox.tiers import TIERS, open_sandbox
 from harness.errors import OversightError, ProgramRefused
 from tests.agents.corpus import CORPUS
@@ -23,7 +23,7 @@ async def run_on(tier: str) -> set[str]:
     async with open_sandbox(tier) as sandbox:
         for name, source in CORPUS.items():
             try:
-                await smoke(Program(name, source), sandbox=sandbox, roles=ROLES)
+                await dry_run_program(Program(name, source), sandbox=sandbox, roles=ROLES)
                 works.add(name)
             except ProgramRefused as refused:
                 print(refused)  # noqa: T201  shown if the test fails

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from agents.programs.library import NAMES, load
-from agents.sandbox.gate import check
+from agents.programs.library import NAMES, load_program
+from agents.sandbox.gate import check_program
 from harness.errors import ConfigError
 from harness.llm.models.requests import Request
 from harness.types.records import PredictionStatus
@@ -37,7 +37,7 @@ def saying(**fields: str) -> Scripted:
 @pytest.mark.parametrize("k", [2, 5, 30])
 def test_calls_per_item_and_an_answer_in_source_order(name: str, calls: int, k: int) -> None:
     model = Scripted()
-    [prediction] = answer(load(name), model, [an_item(k)])
+    [prediction] = answer(load_program(name), model, [an_item(k)])
     assert len(model.requests) == calls
     assert (prediction.status, prediction.option) == (PredictionStatus.OK, k - 1)  # the first one shown
 
@@ -45,19 +45,19 @@ def test_calls_per_item_and_an_answer_in_source_order(name: str, calls: int, k: 
 def test_all_of_the_library_is_named_and_passes_the_gate() -> None:
     assert len(NAMES) == 7
     for name in NAMES:
-        program = load(name)
-        check(program)
+        program = load_program(name)
+        check_program(program)
         assert program.thought
 
 
 def test_an_unknown_workflow_is_refused() -> None:
     with pytest.raises(ConfigError, match="there is no workflow 'best'; there are: cot, cot-sc"):
-        load("best")
+        load_program("best")
 
 
 def test_self_refinement_goes_on_until_the_critic_is_content() -> None:
     model = saying(correct="False")
-    answer(load("self-refine"), model)
+    answer(load_program("self-refine"), model)
     assert len(model.requests) == 11
     last = model.requests[-1].messages[-1].content
     assert [last.count(part) for part in ("### thinking", "### answer", "### feedback")] == [5, 5, 5]
@@ -69,7 +69,7 @@ def test_debaters_see_their_own_thinking_first_and_no_answers() -> None:
         return json.dumps({"answer": "B", "thinking": f"as {who}"})
 
     model = Scripted(say)
-    answer(load("debate"), model)
+    answer(load_program("debate"), model)
     second = [r.messages[-1].content for r in model.requests[4:8]]
     for role, text in zip(ROLES, second, strict=True):
         assert text.index(f"by {role.name} (yourself)\nas {role.text}") < min(
@@ -84,7 +84,7 @@ def test_debaters_see_their_own_thinking_first_and_no_answers() -> None:
 
 def test_quality_diversity_shows_every_attempt_to_the_next() -> None:
     model = Scripted()
-    answer(load("quality-diversity"), model)
+    answer(load_program("quality-diversity"), model)
     assert [r.messages[-1].content.count("### thinking") for r in model.requests] == [0, 1, 2, 3, 4]
     assert [r.temperature for r in model.requests] == [0.5] * 4 + [0.1]
 
@@ -94,7 +94,7 @@ def test_quality_diversity_shows_every_attempt_to_the_next() -> None:
 )
 def test_the_router_names_who_answers(choice: str, role: str) -> None:
     model = saying(choice=choice)
-    answer(load("role-assignment"), model)
+    answer(load_program("role-assignment"), model)
     assert model.requests[1].messages[0].content.startswith(role)
 
 
@@ -102,12 +102,12 @@ def test_the_router_names_who_answers(choice: str, role: str) -> None:
 def test_the_most_frequent_answer_wins_and_the_first_seen_wins_a_tie(letters: str, option: int) -> None:
     left = list(letters)  # A is shown first: option 2
     model = Scripted(lambda _: json.dumps({"thinking": "", "answer": left.pop(0)}))
-    [prediction] = answer(load("cot-sc"), model)
+    [prediction] = answer(load_program("cot-sc"), model)
     assert prediction.option == option
 
 
 def test_temperatures_of_the_samples() -> None:
     model = Scripted()
-    answer(load("cot-sc"), model)
+    answer(load_program("cot-sc"), model)
     assert {r.temperature for r in model.requests} == {0.8}
     assert len({r.text() for r in model.requests}) == 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from agents.programs.library import load
-from agents.programs.prompt_format import Example, Shape
+from agents.programs.library import load_program
+from agents.programs.prompt_format import Example, PromptFormat
 from harness.types.records import Item
 from tests.agents.helpers import answer
 from tests.agents.scripted import Scripted
@@ -14,14 +14,14 @@ ITEM = Item("i0", "What is the sky?", ("red", "green", "blue"), (2, 0, 1))
 EXAMPLES = (Example("grass?", "green", "it grows"), Example("a stone?", "grey"))
 
 
-def sent(shape: Shape, model: Scripted | None = None) -> Scripted:
+def sent(shape: PromptFormat, model: Scripted | None = None) -> Scripted:
     model = model or Scripted()
-    answer(load("cot"), model, [ITEM], shape=shape)
+    answer(load_program("cot"), model, [ITEM], shape=shape)
     return model
 
 
 def test_letters_name_the_options_in_display_order() -> None:
-    [request] = sent(Shape(examples=EXAMPLES, field_chars=9)).requests
+    [request] = sent(PromptFormat(examples=EXAMPLES, field_chars=9)).requests
     system, question, solved, last = request.messages  # the example whose answer the item lacks is left out
     assert system.content.endswith('- "answer": only the letter of the option you choose, one of: A, B, C\n')
     assert (question.content, json.loads(solved.content)) == (
@@ -38,20 +38,20 @@ def test_letters_name_the_options_in_display_order() -> None:
 
 
 def test_texts_of_options_in_place_of_letters() -> None:
-    [request] = sent(Shape(answer="option", max_words=2)).requests
+    [request] = sent(PromptFormat(answer="option", max_words=2)).requests
     assert "one of: blue, red, green" in request.messages[0].content
     assert request.messages[-1].content.startswith("### Question\nWhat is\n\n")
     [prediction] = answer(
-        load("cot"),
+        load_program("cot"),
         Scripted(lambda _: '{"thinking": "", "answer": "red"}'),
         [ITEM],
-        shape=Shape(answer="option"),
+        shape=PromptFormat(answer="option"),
     )
     assert prediction.option == 0
 
 
 def test_lines_are_completed_one_by_one() -> None:
-    shape = Shape(
+    shape = PromptFormat(
         style="lines",
         answer="option",
         max_tokens=7,
@@ -68,14 +68,14 @@ def test_lines_are_completed_one_by_one() -> None:
     assert second == f"{first} it is high\nIt is"
     assert {(r.max_tokens, r.stop, r.schema) for r in model.requests} == {(7, ("\n",), None)}
     said = ["", " red"]
-    [prediction] = answer(load("cot"), Scripted(lambda _: said.pop(0)), [ITEM], shape=shape)
+    [prediction] = answer(load_program("cot"), Scripted(lambda _: said.pop(0)), [ITEM], shape=shape)
     assert prediction.option == 0  # an empty line is all that the model had to say in it
 
 
 def test_a_program_may_show_fewer_examples() -> None:
     source = 'async def forward(task):\n    return (await task.ask(["answer"], examples=0))[0]\n'
     model = Scripted()
-    answer(source, model, [ITEM], shape=Shape(examples=EXAMPLES))
+    answer(source, model, [ITEM], shape=PromptFormat(examples=EXAMPLES))
     assert len(model.requests[0].messages) == 2
 
 

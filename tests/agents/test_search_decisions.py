@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from agents.search.archive.archive import Candidate
-from agents.search.fitness.empirical_bayes import shrink
-from agents.search.fitness.expert_labels import Labelled
-from agents.search.fitness.paired_test import minimum_detectable, paired
-from agents.search.fitness.power import Kind, power, simulated_labels
-from agents.search.fitness.scores import item_scores
-from agents.search.loop.confirmation import finish
+from agents.search.fitness.empirical_bayes import shrink_scores
+from agents.search.fitness.expert_labels import ExpertLabels
+from agents.search.fitness.paired_test import compare_paired, minimum_detectable
+from agents.search.fitness.power import Kind, measure_power, simulated_labels
+from agents.search.fitness.scores import score_items
+from agents.search.loop.confirmation import confirm_finalists
 from agents.search.loop.context import Settings
 from agents.search.loop.loop import search
-from agents.search.loop.successive_halving import race
-from agents.search.policies import selection as select
+from agents.search.loop.successive_halving import race_group
+from agents.search.policies.selection import probabilities, published_probabilities
 from benchmarks._population import FreshDraws, Steps
 from harness.errors import ConfigError
 from harness.estimate.planning.sample_size import difference_variances
-from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.planning.synthetic_population import synthesise_population
 from tests.agents.search_world import World
 
 
@@ -34,15 +34,15 @@ def test_a_program_is_rarely_better_than_itself(K: int, kind: Kind) -> None:
     for seed in range(400):
         # A model at a high temperature: much of what decides an answer is drawn afresh.
         rng = np.random.default_rng([K, seed])
-        truth, predicted = stylised_population(120, K, [0.6] * 2, rng, correlation=0.7)
-        scores = item_scores(predicted.T, simulated_labels(truth, predicted.T, K, kind, rng))
-        verdicts.append(paired(scores[0], scores[1], 0.08).verdict)
+        truth, predicted = synthesise_population(120, K, [0.6] * 2, rng, correlation=0.7)
+        scores = score_items(predicted.T, simulated_labels(truth, predicted.T, K, kind, rng))
+        verdicts.append(compare_paired(scores[0], scores[1], 0.08).verdict)
     assert verdicts.count("better") / 400 <= 0.05
 
 
 def test_identical_answers_are_undecided() -> None:
     same = np.array([0.2, 0.9, np.nan, 1.0])
-    found = paired(same, same, 0.1)
+    found = compare_paired(same, same, 0.1)
     assert (found.difference, found.p_better, found.verdict, found.n) == (0.0, 0.5, "undecided", 3)
 
 
@@ -50,17 +50,17 @@ def test_identical_answers_are_undecided() -> None:
 def test_few_lucky_items_are_no_proof(wins: int, verdict: str) -> None:
     child, parent = np.zeros(120), np.zeros(120)
     child[:wins] = 1
-    assert paired(child, parent, 10.0).verdict == verdict
-    assert paired(parent, child, 10.0).verdict == "worse"
+    assert compare_paired(child, parent, 10.0).verdict == verdict
+    assert compare_paired(parent, child, 10.0).verdict == "worse"
 
 
 def test_the_published_selection_is_reproduced() -> None:
-    p = select.published_probabilities(np.array([0.698, 0.124]))
+    p = published_probabilities(np.array([0.698, 0.124]))
     assert p.round(2).tolist() == [0.85, 0.15]
     # One standard error of about 120 ordinary labels: the scale-free rule is as steep.
     se = np.full(2, 0.045)
-    assert select.probabilities(np.array([0.6, 0.55]), se) == pytest.approx(
-        select.published_probabilities(np.array([0.6, 0.55])), abs=0.01
+    assert probabilities(np.array([0.6, 0.55]), se) == pytest.approx(
+        published_probabilities(np.array([0.6, 0.55])), abs=0.01
     )
 
 
@@ -73,7 +73,7 @@ def test_raw_and_transform_choose_alike_by_default(seed: int) -> None:
             seed, kind="complementary", settings=Settings(candidates=8, estimator=estimator, seed=seed)
         )
         asyncio.run(search(world.state, Steps(world.task), world.library))
-        winner = asyncio.run(finish(world.state))
+        winner = asyncio.run(confirm_finalists(world.state))
         archive = world.state.archive
         chains.append(([(c.id, c.parents) for c in archive.candidates.values()], winner.id))
     assert chains[0] == chains[1]
@@ -103,7 +103,7 @@ def test_rungs_cost_half_and_choose_as_well() -> None:
             archive = world.state.archive
             for j, program in enumerate(group):
                 archive.add(Candidate(program, j, "fresh"))
-            asyncio.run(race(world.state, "all", list(archive.candidates.values())))
+            asyncio.run(race_group(world.state, "all", list(archive.candidates.values())))
             full = [c for c in archive.candidates if not archive.missing(c, 0, world.task.items)]
             pick = next(c for c in world.state.board().ranked() if c in full)
             found.append(max(world.task.accuracy.values()) - world.task.accuracy[pick])
@@ -119,9 +119,9 @@ def test_the_winners_report_is_right_on_average(K: int) -> None:
     for seed in range(500):
         rng = np.random.default_rng([K, seed])
         true = np.clip(rng.normal(0.6, 0.08, 30), 0.05, 0.95)
-        truth, predicted = stylised_population(120, K, true.tolist(), rng, correlation=0.5, temptation=0.5)
+        truth, predicted = synthesise_population(120, K, true.tolist(), rng, correlation=0.5, temptation=0.5)
         labelled = simulated_labels(truth, predicted.T, K, "natural", rng)
-        found = shrink(item_scores(predicted.T, labelled))
+        found = shrink_scores(score_items(predicted.T, labelled))
         best = int(found.mean.argmax())
         gaps.append(found.mean[best] - true[best])
         naive.append(found.value[best] - true[best])
@@ -138,7 +138,7 @@ def test_confirmation_on_fresh_items_finds_better_winners_and_reports_them_right
         for confirm, found in ((0, plain), (120, confirmed)):
             world = World(seed, confirm=confirm, settings=Settings(candidates=16))
             asyncio.run(search(world.state, FreshDraws(world.task), world.library))
-            winner = asyncio.run(finish(world.state))
+            winner = asyncio.run(confirm_finalists(world.state))
             found.append(world.task.accuracy[winner.id])
             if confirm:
                 gaps.append(winner.reported - world.task.accuracy[winner.id])
@@ -148,7 +148,7 @@ def test_confirmation_on_fresh_items_finds_better_winners_and_reports_them_right
 
 @pytest.mark.parametrize("K", [4, 5, 10, 16])
 def test_what_complementary_labels_can_show_is_told_before_the_search(K: int) -> None:
-    found = power(World(K=K, kind="complementary").state.labels["select"])
+    found = measure_power(World(K=K, kind="complementary").state.labels["select"])
     per_no = difference_variances(K, 0.6)["uniform, sign test"] * (K - 1) / K
     assert found.detectable == pytest.approx(minimum_detectable((per_no / 120) ** 0.5), rel=0.1)
     assert found.alternatives["checked answers"] == pytest.approx(0.11, abs=0.02)
@@ -158,7 +158,7 @@ def test_what_complementary_labels_can_show_is_told_before_the_search(K: int) ->
 
 def test_mixed_numbers_of_options_are_told() -> None:
     four, ten = (World(K=k).state.labels["select"] for k in (4, 10))
-    both = Labelled(
+    both = ExpertLabels(
         tuple(f"{j}" for j in range(240)),
         np.concatenate([four.n_options, ten.n_options]),
         np.concatenate([four.truth, ten.truth]),
@@ -166,7 +166,7 @@ def test_mixed_numbers_of_options_are_told() -> None:
         np.zeros((240, 10)),
         np.zeros(240, np.bool_),
     )
-    assert "K = 4/10" in power(both).lines()[0]
+    assert "K = 4/10" in measure_power(both).lines()[0]
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ import pytest
 
 from agents.programs.program import Program
 from agents.search.archive.archive import Archive, Candidate
-from agents.search.fitness.empirical_bayes import shrink
-from agents.search.fitness.expert_labels import Labelled
-from agents.search.fitness.fitness import score
-from agents.search.fitness.paired_test import paired
-from agents.search.fitness.scores import ESTIMATORS, MISSING, UNREADABLE, item_scores
+from agents.search.fitness.empirical_bayes import shrink_scores
+from agents.search.fitness.expert_labels import ExpertLabels
+from agents.search.fitness.fitness import score_candidates
+from agents.search.fitness.paired_test import compare_paired
+from agents.search.fitness.scores import ESTIMATORS, MISSING, UNREADABLE, score_items
 from harness.errors import EstimateError
-from harness.estimate.estimators.complementary import complementary
+from harness.estimate.estimators.complementary import complementary_accuracy
 from harness.estimate.evaluation import accuracy
 from harness.types.records import Item, Label, LabelKind, Prediction, PredictionStatus
 from tests.agents.search_world import World
@@ -58,7 +58,7 @@ def test_the_mean_score_is_the_estimators_value_on_mixed_items(m: int) -> None:
         y = np.where(rng.random(160) < 0.6, truth, rng.integers(options))
         y = np.where(rng.random(160) < rate, UNREADABLE, y)
         y[:3] = MISSING
-        scores = item_scores(y[None], Labelled.of(pool, labels), "ml")[0]
+        scores = score_items(y[None], ExpertLabels.of(pool, labels), "ml")[0]
         assert np.isnan(scores).sum() == 3
         known = accuracy(predictions(pool, y), labels, interval="wald")
         assert np.nanmean(scores) == pytest.approx(known.value, abs=1e-12)
@@ -72,10 +72,10 @@ def test_complementary_labels_give_the_published_transform() -> None:
     labels = [
         Label(i.id, int(k), LabelKind.COMPLEMENTARY, K, 1 / K) for i, k in zip(pool, refused, strict=True)
     ]
-    labelled = Labelled.of(pool, labels)
-    expected = complementary(K, int((y != refused).sum()), n)
-    assert item_scores(y[None], labelled, "transformed").mean() == pytest.approx(expected)
-    assert item_scores(y[None], labelled, "raw").mean() == pytest.approx((y != refused).mean())
+    labelled = ExpertLabels.of(pool, labels)
+    expected = complementary_accuracy(K, int((y != refused).sum()), n)
+    assert score_items(y[None], labelled, "transformed").mean() == pytest.approx(expected)
+    assert score_items(y[None], labelled, "raw").mean() == pytest.approx((y != refused).mean())
 
 
 @pytest.mark.parametrize("kind", ["complementary", "natural", "routed", "ordinary"])
@@ -85,7 +85,7 @@ def test_an_unreadable_agent_scores_nothing(kind: str, estimator: str) -> None:
     if estimator == "raw" and kind in ("routed", "ordinary"):
         return  # without refused options there is no q
     y = np.array([np.full(120, UNREADABLE), *(world.task.answers(p)[:120] for p in world.library)])
-    scores = item_scores(y, world.state.labels["select"], estimator)
+    scores = score_items(y, world.state.labels["select"], estimator)
     nothing = (world.K - 2) / (world.K - 1) if estimator == "raw" else 0.0
     # One of them is all: what is scored scores the point of the scale that stands for nothing.
     assert np.nanmean(scores[0]) == pytest.approx(nothing, abs=0.35 if kind == "routed" else 1e-9)
@@ -100,7 +100,7 @@ def test_a_constant_agent_scores_the_prevalence_of_its_class(kind: str) -> None:
         world = World(seed=seed, kind=kind)  # type: ignore[arg-type]  # one of its kinds
         constant = np.full((1, 120), 2)
         others = [world.task.answers(p)[:120] for p in world.library]
-        scores = item_scores(np.concatenate([constant, others]), world.state.labels["select"], "ml")
+        scores = score_items(np.concatenate([constant, others]), world.state.labels["select"], "ml")
         found.append(scores[0].mean() - (world.task.truth[:120] == 2).mean())
     assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(len(found)) + 0.005
 
@@ -112,16 +112,16 @@ def test_a_candidate_without_a_hit_is_not_known_without_error() -> None:
         for j, item in enumerate(pool)
     ]
     y = np.array([1] * 2 + [0] * 3 + [1] * 15)
-    scores = item_scores(y[None], Labelled.of(pool, labels), "ml")[0]
+    scores = score_items(y[None], ExpertLabels.of(pool, labels), "ml")[0]
     assert scores.std() / np.sqrt(20) > 0.08  # the exact interval reaches 47 %
 
 
 def test_items_that_are_all_alike_do_not_prove_that_all_are() -> None:
-    found = shrink(np.zeros((2, 10)))
+    found = shrink_scores(np.zeros((2, 10)))
     assert found.mean.tolist() == [0, 0]
     assert (found.sd > 0.04).all()
     assert 1.96 * np.hypot(found.sd[0], found.level_se) > 0.15  # the exact interval of 0 of 10 ends at 31 %
-    alike = paired(np.zeros(10), np.zeros(10), 0.1)
+    alike = compare_paired(np.zeros(10), np.zeros(10), 0.1)
     assert (alike.difference, alike.p_better, alike.verdict) == (0, 0.5, "undecided")
     assert alike.se == pytest.approx(np.sqrt(2) / 10)
 
@@ -130,9 +130,9 @@ def test_items_that_are_all_alike_do_not_prove_that_all_are() -> None:
 def test_there_is_no_nan_without_ordinary_labels(estimator: str) -> None:
     world = World(kind="complementary", K=16)
     y = np.array([world.task.answers(p)[:120] for p in world.library])
-    scores = item_scores(y, world.state.labels["select"], estimator)
+    scores = score_items(y, world.state.labels["select"], estimator)
     assert np.isfinite(scores).all()
-    assert np.isfinite(shrink(scores).mean).all()
+    assert np.isfinite(shrink_scores(scores).mean).all()
 
 
 @pytest.mark.statistical
@@ -146,7 +146,7 @@ def test_likelihood_beats_plug_in_weights_where_labels_are_few() -> None:
         true = np.array([world.task.accuracy[p.id] for p in programs])
         y = np.array([world.task.answers(p) for p in programs])
         for name in regret:
-            pick = item_scores(y, world.state.labels["select"], name).mean(axis=1).argmax()
+            pick = score_items(y, world.state.labels["select"], name).mean(axis=1).argmax()
             regret[name] += (true.max() - true[pick]) / n
     assert regret["ivw"] - regret["ml"] > 0.02, regret
 
@@ -166,8 +166,8 @@ def test_more_labels_score_an_archive_again_without_a_call() -> None:
     one = labels_of(list(pool), world.task.truth, rng, 1)
     two = labels_of(list(pool), world.task.truth, np.random.default_rng(1), 2)
     asked = len(world.asked)
-    before = score(archive, pool, Labelled.of(pool, one))
-    after = score(archive, pool, Labelled.of(pool, two))
+    before = score_candidates(archive, pool, ExpertLabels.of(pool, one))
+    after = score_candidates(archive, pool, ExpertLabels.of(pool, two))
     assert len(world.asked) == asked
     se = [np.mean([f.se_relative for f in board.fitness.values()]) for board in (before, after)]
     assert se[1] < 0.9 * se[0]
@@ -178,10 +178,10 @@ def test_failed_answers_are_left_out_and_counted() -> None:
     archive = archive_of(world)
     name = world.library[1].id
     found = archive.answers[name, 0]
-    before = score(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    before = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
     for item in world.task.items[:6]:
         found[item.id] = replace(found[item.id], option=None, status=PredictionStatus.FAILED)
-    after = score(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    after = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
     assert (before.n_items, after.n_items) == (120, 114)
     assert after.error_rate == pytest.approx(0.05)
     assert after.invalid_rate == 0
@@ -191,17 +191,17 @@ def test_contradictory_labels_and_impossible_answers_are_refused() -> None:
     pool = items(2)
     yes = [Label("i0", option, LabelKind.ORDINARY, K, 1 / K) for option in (1, 2)]
     with pytest.raises(EstimateError, match="one true option"):
-        Labelled.of(pool, yes)
+        ExpertLabels.of(pool, yes)
     with pytest.raises(EstimateError, match=r"two answers about option 1"):
-        Labelled.of(pool, [yes[0], yes[0]])
+        ExpertLabels.of(pool, [yes[0], yes[0]])
     with pytest.raises(EstimateError, match="all its 5 options refused"):
-        Labelled.of(pool, [Label("i0", k, LabelKind.COMPLEMENTARY, K, 1 / K) for k in range(K)])
+        ExpertLabels.of(pool, [Label("i0", k, LabelKind.COMPLEMENTARY, K, 1 / K) for k in range(K)])
     with pytest.raises(EstimateError, match=r"must lie in 0\.\.4 for item 'i1', is 5"):
-        item_scores(np.array([[0, 5]]), Labelled.of(pool, yes[:1]))
+        score_items(np.array([[0, 5]]), ExpertLabels.of(pool, yes[:1]))
     with pytest.raises(EstimateError, match="fitness must be one of ml"):
-        item_scores(np.array([[0, 1]]), Labelled.of(pool, yes[:1]), "q")
+        score_items(np.array([[0, 1]]), ExpertLabels.of(pool, yes[:1]), "q")
     with pytest.raises(EstimateError, match="no candidate has an answer"):
-        shrink(np.full((2, 3), np.nan))
+        shrink_scores(np.full((2, 3), np.nan))
 
 
 def test_a_program_is_what_its_source_is() -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs import library
+from agents.programs.library import NAMES, load_program
 from agents.programs.program import Program
 from agents.search.archive.archive import Archive, Candidate
-from agents.search.archive.contamination import quoted
+from agents.search.archive.contamination import find_quotations
 from agents.search.archive.journal import StoredJournal, load_archive
-from agents.search.loop.confirmation import decide, finish
-from agents.search.loop.context import Proposal, Settings, State, View
+from agents.search.loop.confirmation import confirm_finalists, decide
+from agents.search.loop.context import PolicyView, Proposal, SearchContext, Settings
 from agents.search.loop.loop import Ended, search
 from agents.search.policies.recombine import Recombine, Wordings
 from benchmarks._population import FreshDraws, Steps
@@ -29,7 +29,7 @@ from tests.agents.search_world import World
 
 def run(world: World) -> Ended:
     ended = asyncio.run(search(world.state, Steps(world.task), world.library))
-    asyncio.run(finish(world.state))
+    asyncio.run(confirm_finalists(world.state))
     return ended
 
 
@@ -76,7 +76,7 @@ def test_more_proposals_in_flight_see_the_same_archive() -> None:
     seen: list[tuple[int, int]] = []
 
     class Looking(Steps):
-        async def propose(self, view: View) -> Proposal:
+        async def propose(self, view: PolicyView) -> Proposal:
             seen.append((view.slot, len(view.board.ids)))
             return await super().propose(view)
 
@@ -105,7 +105,7 @@ def test_a_search_stops_when_its_best_stay_the_same() -> None:
     world = World(settings=Settings(candidates=60, patience=8))
 
     class Worse(Steps):
-        async def propose(self, view: View) -> Proposal:
+        async def propose(self, view: PolicyView) -> Proposal:
             return Proposal(self.task.program(f"p{view.slot}", 0.2), "worse")
 
     ended = asyncio.run(search(world.state, Worse(world.task), world.library))
@@ -122,13 +122,13 @@ class Scripted:
         self.proposals, self.repairs = list(proposals), list(repairs)
         self.reasons: list[str] = []
 
-    async def propose(self, view: View) -> Proposal:
+    async def propose(self, view: PolicyView) -> Proposal:
         found = self.proposals[view.slot]
         if isinstance(found, Exception):
             raise found
         return Proposal(found, self.name)
 
-    async def repair(self, _: View, __: Proposal, reason: str, ___: int) -> Proposal | None:
+    async def repair(self, _: PolicyView, __: Proposal, reason: str, ___: int) -> Proposal | None:
         self.reasons.append(reason)
         return Proposal(self.repairs.pop(0), self.name) if self.repairs else None
 
@@ -182,7 +182,7 @@ def test_novel_draws_and_small_steps_both_find_something() -> None:
     for policy in (FreshDraws, Steps):
         world = World(settings=Settings(candidates=16), kind="ordinary", confirm=120)
         asyncio.run(search(world.state, policy(world.task), world.library))
-        winner = asyncio.run(finish(world.state))
+        winner = asyncio.run(confirm_finalists(world.state))
         assert world.task.accuracy[winner.id] > world.task.accuracy[world.state.start] - 0.02
         assert len(winner.finalists) == 5
 
@@ -190,7 +190,7 @@ def test_novel_draws_and_small_steps_both_find_something() -> None:
 def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
     world = World(settings=Settings(candidates=8), kind="ordinary", confirm=40, test=40)
     run(world)
-    winner = asyncio.run(finish(world.state))
+    winner = asyncio.run(confirm_finalists(world.state))
     other = next(c for c in winner.finalists if c != winner.id)
     archive, labels = world.state.archive, dict(world.state.labels)
     for split in ("select", "confirm"):  # the other one turns out to have been right throughout
@@ -199,15 +199,15 @@ def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
     later = replace(world.state, labels=labels)
     assert decide(later, list(winner.finalists)).id == other
     answers = archive.digest()
-    again = asyncio.run(finish(later))
+    again = asyncio.run(confirm_finalists(later))
     assert again.id == winner.id
     assert again.naive == pytest.approx(later.board().fitness[winner.id].value)
     assert archive.digest() == answers
 
 
-def library_state(world: World) -> State:
+def library_state(world: World) -> SearchContext:
     """The real library, with accuracies made up."""
-    programs = [library.load(name) for name in library.NAMES]
+    programs = [load_program(name) for name in NAMES]
     world.library = programs
     world.task.accuracy = {p.id: 0.5 + 0.02 * j for j, p in enumerate(programs)}
     return replace(world.state, start=programs[0].id)
@@ -238,8 +238,8 @@ def test_recombination_makes_new_programs_offline_and_the_same_ones_again() -> N
 def test_a_quotation_of_what_a_program_is_judged_on_is_found() -> None:
     text = "A man of sixty with chest pain that spreads to the left arm on the stairs"
     item = Item("i7", text, ("a", "b"), (0, 1))
-    assert "'i7'" in quoted(f'HINT = "{text.upper()}!"', [item])
-    assert quoted('HINT = "a man of sixty with chest pain"', [item]) == ""
+    assert "'i7'" in find_quotations(f'HINT = "{text.upper()}!"', [item])
+    assert find_quotations('HINT = "a man of sixty with chest pain"', [item]) == ""
 
 
 def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:

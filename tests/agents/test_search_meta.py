@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from agents.programs import library
+from agents.programs.library import load_program
 from agents.runtime.broker import Broker
-from agents.runtime.dry_run import smoke
+from agents.runtime.dry_run import dry_run_program
 from agents.sandbox.tiers import open_sandbox
-from agents.search.fitness.expert_labels import Labelled
+from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.loop.context import Policy, Settings
 from agents.search.loop.loop import search
 from agents.search.policies.adas import Adas
 from agents.search.policies.aflow import AFlow
-from agents.search.policies.optimizer import Ask, Optimiser, read_reply
+from agents.search.policies.optimizer import Ask, Optimizer, parse_fields
 from agents.search.policies.reflect import Reflect, doubt
 from harness.config.models import ModelSection
 from harness.llm.limits.budget import Budget
@@ -78,19 +78,19 @@ HOSTILE = [
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_reply_is_read_generously(name: str) -> None:
-    found, lacking = read_reply(GOOD[name](3), FIELDS)
+    found, lacking = parse_fields(GOOD[name](3), FIELDS)
     assert lacking == []
     assert found == {"thought": "look twice", "name": "twice 3", "code": CODE.format(n=3)}
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_not_there_is_not_guessed(name: str) -> None:
-    assert "code" in read_reply(BAD[name], FIELDS)[1]
+    assert "code" in parse_fields(BAD[name], FIELDS)[1]
 
 
 def world_of() -> World:
     world = World(select=40, settings=Settings(candidates=2, in_flight=1, rungs=(20, 40), keep=(0.5,)))
-    programs = [library.load(name) for name in ("cot", "cot-sc", "step-back")]
+    programs = [load_program(name) for name in ("cot", "cot-sc", "step-back")]
     world.library = programs
     world.task.accuracy = Known({p.id: 0.6 for p in programs})
     task = world.task
@@ -102,12 +102,12 @@ def world_of() -> World:
     ]
     splits = {**world.state.archive.splits, "feedback": feedback}
     world.state.archive.splits = splits
-    known = {**world.state.labels, "feedback": Labelled.of(feedback, labels)}
+    known = {**world.state.labels, "feedback": ExpertLabels.of(feedback, labels)}
     world.state = replace(world.state, start=programs[0].id, labels=known)
     return world
 
 
-POLICIES: dict[str, Callable[[Optimiser], Policy]] = {"adas": Adas, "aflow": AFlow, "reflect": Reflect}
+POLICIES: dict[str, Callable[[Optimizer], Policy]] = {"adas": Adas, "aflow": AFlow, "reflect": Reflect}
 CALLS = {"adas": 3, "aflow": 1, "reflect": 1}
 
 
@@ -122,11 +122,11 @@ def run(policy: str, server: FakeOpenAI) -> World:
         async with open_sandbox() as sandbox:
 
             async def check(program: Any) -> str:
-                await smoke(program, sandbox=sandbox, roles=())
+                await dry_run_program(program, sandbox=sandbox, roles=())
                 return ""
 
             world.state = replace(world.state, check=check)
-            optimiser = Optimiser(ask, "Which is it?", sandbox.restrictions())
+            optimiser = Optimizer(ask, "Which is it?", sandbox.restrictions())
             await search(world.state, POLICIES[policy](optimiser), world.library)
         await model.close()
 
@@ -215,7 +215,7 @@ def test_what_is_not_refuted_is_doubted_as_much_as_it_should_be() -> None:
     world = world_of()
 
     async def go() -> float:
-        await search(world.state, Adas(Optimiser(never, "", "")), world.library)
+        await search(world.state, Adas(Optimizer(never, "", "")), world.library)
         found = world.state.board().fitness[world.library[0].id]
         return doubt(replace(found, mean=0.6, q_raw=0.6 / 3 + 2 / 3))
 

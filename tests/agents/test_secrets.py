@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs.library import load
+from agents.programs.library import load_program
 from agents.runtime.broker import Broker
-from agents.runtime.evaluate import evaluate
+from agents.runtime.evaluate import answer_items
 from agents.sandbox.tiers import TIERS, open_sandbox
 from harness.errors import OversightError
 from harness.llm.models.requests import Request
@@ -70,7 +70,7 @@ def test_no_key_label_or_descriptor_is_in_the_worker(tier: str, monkeypatch: pyt
             forbidden.append(f"socket:[{os.fstat(listener.fileno()).st_ino}]")
             async with open_sandbox(sandbox_tier) as sandbox:
                 broker = Broker(Scripted(say), "m", budget=FREE)
-                await evaluate(load("cot"), [ITEM], broker=broker, roles=ROLES, sandbox=sandbox)
+                await answer_items(load_program("cot"), [ITEM], broker=broker, roles=ROLES, sandbox=sandbox)
 
     try:
         with Path(__file__).open():  # as a database would be

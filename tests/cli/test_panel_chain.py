@@ -17,8 +17,8 @@ from harness.datasets.rating_files import read_ratings
 from harness.estimate.evaluation import accuracy
 from harness.labels import decode
 from harness.llm.runner.run_models import make_spec
-from harness.panel.ratings.certainty_strata import certainty_strata
-from harness.panel.ratings.panel import panel_of
+from harness.panel.ratings.certainty_strata import stratify_by_certainty
+from harness.panel.ratings.panel import make_panel
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from harness.types.records import Prediction, PredictionStatus
@@ -208,7 +208,7 @@ def test_a_panels_certainty_makes_the_strata_of_an_estimate(
         predicted = [Prediction(i, 2 if j % 2 else j % 3) for j, i in enumerate(items)]
         store.add_predictions(spec.id, predicted)
         labels = decode(store.answers())
-    strata = dict.fromkeys(items, "no vote") | certainty_strata(panel_of(read_ratings("ratings.csv")))
+    strata = dict.fromkeys(items, "no vote") | stratify_by_certainty(make_panel(read_ratings("ratings.csv")))
     assert set(strata.values()) == {"p ≤ 0.7", "p > 0.9", "no vote"}
     by_vote = oversight("estimate", "--panel", "ratings.csv")["models"]["small"]["estimates"]["ml"]
     wanted = accuracy(predicted, labels, strata=strata)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.store.repository import Repository
-from harness.store.runs import samples
+from harness.store.runs import count_samples
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 Oversight = Callable[..., Any]
@@ -86,7 +86,7 @@ def test_ten_models_share_an_endpoint_fairly(lay_out: Callable[..., None], overs
     half = asked[: 5 * N]
     assert max(map(half.count, names)) - min(map(half.count, names)) <= 4  # the calls under way
     with Repository("sqlite:///study.db") as store:
-        rows = [p.item_id for run in store.runs() for p in samples(store, run["id"])]
+        rows = [p.item_id for run in store.runs() for p in count_samples(store, run["id"])]
     assert {rows.count(f"i{j}") for j in range(N)} == {10}
 
 

@@ -41,7 +41,7 @@ def test_the_exported_winner_answers_as_it_did_and_needs_nothing_of_the_search(
         [sys.executable, "-c", look], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout.split()
     assert loaded[0] == "forward"
-    assert not {f"agents.{m}" for m in ("archive", "fitness", "loop", "race", "session")} & set(loaded)
+    assert not {f"agents.{m}" for m in ("search",)} & set(loaded)
     missing = subprocess.run([*run[:2], "no.csv", *run[3:]], check=False, capture_output=True, text=True)
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
 

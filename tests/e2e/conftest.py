@@ -18,10 +18,9 @@ import httpx
 import pytest
 
 from harness.config.study import Study, read_study
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 from harness.store.repository import Repository
-from protocols.collect.label_studio.server import own_server as label_studio_server
-from protocols.collect.label_studio.server.own_server import LabelStudioServer
+from protocols.collect.label_studio.server.own_server import LabelStudioServer, start_server, stop_server
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
 CLASSES = ("red", "green", "blue")
@@ -62,8 +61,8 @@ def region(choices: list[str], name: str = "verdict") -> dict[str, Any]:
 def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudioServer]:
     """The server; the first use on a machine installs it and makes its tables."""
     folder = tmp_path_factory.mktemp("label-studio")
-    yield label_studio_server.start(folder=folder, hooks=True)
-    label_studio_server.stop(folder=folder)
+    yield start_server(folder=folder, hooks=True)
+    stop_server(folder=folder)
 
 
 @pytest.fixture(scope="session")
@@ -123,7 +122,7 @@ class Bench:
 
     def project(self, expert: str) -> int:
         with Repository(self.url) as store:
-            found = Campaign(store).queues()[expert].project_id
+            found = LabellingStore(store).queues()[expert].project_id
         assert found is not None
         return found
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.llm.local import lifecycle as local
+from harness.llm.local.lifecycle import LocalServer, find_local_model
 from harness.store.repository import Repository
 
 
 @pytest.mark.local_model
 def test_the_demo_runs_the_whole_chain(
-    oversight: Callable[..., Any], local_model: local.LocalServer, tmp_path: Path
+    oversight: Callable[..., Any], local_model: LocalServer, tmp_path: Path
 ) -> None:
     folder = tmp_path / "demo"
     shown = oversight("demo", "--folder", folder, "--limit", 24)
@@ -32,7 +32,7 @@ def test_the_demo_runs_the_whole_chain(
     with Repository(f"sqlite:///{folder / 'study.db'}") as store:
         assert store.predictions(store.runs()[0]["id"]) == before  # seconds and tokens alike: no new call
     assert again["study"]["models"][0]["estimates"] == model["estimates"]
-    assert local.status() == local_model  # a server that ran before the demo still runs after it
+    assert find_local_model() == local_model  # a server that ran before the demo still runs after it
 
 
 def test_the_demo_leaves_other_folders_alone(oversight: Callable[..., Any], tmp_path: Path) -> None:

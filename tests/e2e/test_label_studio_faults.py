@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from harness.errors import BadInput, ConfigError, LabelStudioError
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 from harness.store.repository import Repository
-from protocols.collect.label_studio.campaign import Desk
-from protocols.collect.label_studio.server import own_server as label_studio_server
+from protocols.collect.label_studio.campaign import Campaign
+from protocols.collect.label_studio.server.own_server import find_server, start_server, stop_server
 from tests.e2e.conftest import EXPERTS, Bench, kill_at, on
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
@@ -42,7 +42,7 @@ def test_push_killed_anywhere_leaves_one_task_per_question(
     assert len(there) == 30
     assert set(there.values()) == {1}
     with Repository(bench.url) as store:
-        markers = {q.marker for q in Campaign(store).queues().values()}
+        markers = {q.marker for q in LabellingStore(store).queues().values()}
     projects = bench.admin.do("GET", "/api/projects?page_size=1000")["results"]
     assert sum(any(m in p["description"] for m in markers) for p in projects) == 3
     task = bench.tasks("ana")[0]
@@ -65,7 +65,7 @@ def test_ids_are_read_back_if_the_server_does_not_tell_them(bench: Bench, proxy:
     proxy.fault = lambda method, path: Fault(body=lambda _: b'{"import": 7}') if "/import" in path else None
     assert bench.call("label", "push")["sent"] == 30
     with Repository(bench.url) as store:
-        assert all(task.task_id for task in Campaign(store).tasks())
+        assert all(task.task_id for task in LabellingStore(store).tasks())
     bench.people["bea"].answer(bench.tasks("bea")[1]["id"])
     assert bench.call("label", "pull")["new"] == 1
 
@@ -89,29 +89,29 @@ def test_pull_goes_on_through_a_restart(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("restarting")
-    server = label_studio_server.start(folder=folder)
+    server = start_server(folder=folder)
     try:
         monkeypatch.setenv("LABEL_STUDIO_API_KEY", server.token)
         with faulty_proxy(server.url) as proxy:
             monkeypatch.setenv("LABEL_STUDIO_URL", proxy.url)
             bench.call("label", "push")
-            label_studio_server.stop(folder=folder)
-            assert label_studio_server.status(folder=folder) is None
-            starts = threading.Thread(target=lambda: label_studio_server.start(folder=folder))
+            stop_server(folder=folder)
+            assert find_server(folder=folder) is None
+            starts = threading.Thread(target=lambda: start_server(folder=folder))
 
             def begin() -> None:
                 if not starts.is_alive():
                     starts.start()
 
             proxy.fault = on("GET", "/api/projects", Fault(forward=False, status=502, hold=begin))
-            with Repository(bench.url) as store, Desk(bench.study, store, patience=90) as desk:
+            with Repository(bench.url) as store, Campaign(bench.study, store, patience=90) as desk:
                 assert desk.pull().answers == 0
             starts.join()
             # The same port, the same token, the same tasks as before.
-            assert label_studio_server.status(folder=folder) is not None
+            assert find_server(folder=folder) is not None
             assert len(proxy.seen) > 5
     finally:
-        label_studio_server.stop(folder=folder)
+        stop_server(folder=folder)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_failing_server_changes_nothing(
         bench.people["ana"].answer(task["id"])
     before = _snapshot(bench)
     proxy.fault = lambda method, path: fault if "/api/tasks" in path else None
-    with Repository(bench.url) as store, Desk(bench.study, store, patience=0.3) as desk:
+    with Repository(bench.url) as store, Campaign(bench.study, store, patience=0.3) as desk:
         with pytest.raises(error, match=message) as caught:
             desk.pull()
         assert os.environ["LABEL_STUDIO_API_KEY"] not in str(caught.value)
@@ -146,7 +146,7 @@ def test_a_server_that_hangs_is_left(bench: Bench, proxy: FaultyProxy) -> None:
     bench.call("label", "push")
     done = threading.Event()
     proxy.fault = lambda method, path: Fault(hold=lambda: done.wait(60)) if "/api/tasks" in path else None
-    with Repository(bench.url) as store, Desk(bench.study, store, patience=0, timeout=0.5) as desk:
+    with Repository(bench.url) as store, Campaign(bench.study, store, patience=0, timeout=0.5) as desk:
         with pytest.raises(LabelStudioError, match="did not answer within"):
             desk.pull()
         done.set()
@@ -172,7 +172,7 @@ def test_truncated_pages_are_noticed(bench: Bench, proxy: FaultyProxy) -> None:
 
     proxy.fault = lambda method, path: Fault(body=cut) if "/api/tasks" in path else None
     short = pytest.raises(LabelStudioError, match=r"a list has \d+ of \d+ entries")
-    with Repository(bench.url) as store, Desk(bench.study, store, patience=0.3) as desk, short:
+    with Repository(bench.url) as store, Campaign(bench.study, store, patience=0.3) as desk, short:
         desk.pull()
     proxy.fault = on("GET", "/api/tasks", Fault(body=cut))
     assert bench.call("label", "pull")["answers"] == 0
@@ -234,16 +234,16 @@ def test_bad_input_is_named_before_anything_is_sent(
     assert all(word in failed["error"] for word in words), failed["error"]
     assert proxy.seen == []
     with Repository(bench.url) as store:
-        assert Campaign(store).queues() == {}
+        assert LabellingStore(store).queues() == {}
 
 
 def test_pull_before_push(bench: Bench) -> None:
     early = pytest.raises(BadInput, match="nothing was pushed yet")
-    with Repository(bench.url) as store, Desk(bench.study, store) as desk, early:
+    with Repository(bench.url) as store, Campaign(bench.study, store) as desk, early:
         desk.pull()
 
 
 def _snapshot(bench: Bench) -> Any:
     with Repository(bench.url) as store:
-        campaign = Campaign(store)
+        campaign = LabellingStore(store)
         return store.answers(), campaign.queues(), campaign.quarantine(), campaign.revisions()

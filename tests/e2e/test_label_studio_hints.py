@@ -16,9 +16,9 @@ import pytest
 
 from harness.errors import ConfigError
 from harness.store.repository import Repository
-from protocols.collect.label_studio.campaign import Desk
-from protocols.collect.label_studio.server import own_server as label_studio_server
-from protocols.collect.label_studio.server.webhooks import PATH, Bell, hints
+from protocols.collect.label_studio.campaign import Campaign
+from protocols.collect.label_studio.server.own_server import start_server, stop_server
+from protocols.collect.label_studio.server.webhooks import PATH, Bell, listen_for_webhooks
 from tests.e2e.conftest import EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio
@@ -62,8 +62,8 @@ def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
 
 def test_what_a_hook_says_is_never_read(bench: Bench) -> None:
     bell = Bell()
-    with Repository(bench.url) as store, Desk(bench.study, store) as desk:
-        with hints(desk.projects(), 0, bell):
+    with Repository(bench.url) as store, Campaign(bench.study, store) as desk:
+        with listen_for_webhooks(desk.projects(), 0, bell):
             url = hooks_of(bench)[0]["url"]
             forged = {"action": "ANNOTATION_CREATED", "annotation": {"result": ["yes"], "completed_by": 1}}
             assert httpx.post(url, json=forged, trust_env=False).status_code == 204
@@ -81,7 +81,11 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
     bench.admin.do("POST", "/api/webhooks/", {**left, "actions": ["ANNOTATION_CREATED"]})
     foreign = {**left, "url": "http://127.0.0.1:9/somebody-elses"}
     kept = bench.admin.do("POST", "/api/webhooks/", foreign)["id"]
-    with Repository(bench.url) as store, Desk(bench.study, store) as desk, hints(desk.projects(), 0, Bell()):
+    with (
+        Repository(bench.url) as store,
+        Campaign(bench.study, store) as desk,
+        listen_for_webhooks(desk.projects(), 0, Bell()),
+    ):
         assert len(hooks_of(bench)) == len(EXPERTS) + 1
     assert [hook["id"] for hook in hooks_of(bench)] == [kept]
 
@@ -89,12 +93,16 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
 def test_servers_that_cannot_call_say_so(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Repository(bench.url) as store, Desk(bench.study, store) as desk, hints(desk.projects(), 0, Bell()):
+    with (
+        Repository(bench.url) as store,
+        Campaign(bench.study, store) as desk,
+        listen_for_webhooks(desk.projects(), 0, Bell()),
+    ):
         port = int(re.findall(r":(\d+)/", hooks_of(bench)[0]["url"])[0])
         with pytest.raises(ConfigError, match=f"--webhook {port}: cannot listen there"):
-            hints(desk.projects(), port, Bell()).__enter__()
+            listen_for_webhooks(desk.projects(), port, Bell()).__enter__()
     folder = tmp_path_factory.mktemp("careful")
-    server = label_studio_server.start(folder=folder)
+    server = start_server(folder=folder)
     try:
         monkeypatch.setenv("LABEL_STUDIO_URL", server.url)
         monkeypatch.setenv("LABEL_STUDIO_API_KEY", server.token)
@@ -105,4 +113,4 @@ def test_servers_that_cannot_call_say_so(
         assert "oversight label-studio start --hooks" in failed
         assert os.environ["LABEL_STUDIO_API_KEY"] not in failed
     finally:
-        label_studio_server.stop(folder=folder)
+        stop_server(folder=folder)

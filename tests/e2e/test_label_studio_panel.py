@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, kill_at, region
@@ -38,7 +38,7 @@ def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
     assert bench.call("label", "push")["sent"] == 0
     with Repository(bench.url) as store:
         given = {a.id: a for a in PanelRatings(store).assignments()}
-        queued = Campaign(store, panel=True).tasks()
+        queued = LabellingStore(store, panel=True).tasks()
     assert {a.propensity for a in given.values()} == {2 / 3}
     assert {t.question_id for t in queued} == set(given)
     met = Counter[frozenset[str]]()
@@ -99,7 +99,7 @@ def test_what_people_do_on_a_panels_server(panel_bench: Bench) -> None:
     assert (again["changed"], again["withdrawn"], again["answers"]) == (1, 1, 2)
     with Repository(bench.url) as store:
         (rating,) = PanelRatings(store).ratings()
-        revisions = [r for r in Campaign(store).revisions() if r.annotation_id in (first, second)]
+        revisions = [r for r in LabellingStore(store).revisions() if r.annotation_id in (first, second)]
     assert (rating.annotator, rating.label) == ("ana", "blue")
     assert [r.deleted for r in revisions].count(True) == 1
     assert len(revisions) == 4

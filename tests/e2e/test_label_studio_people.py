@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 from harness.store.repository import Repository
 from tests.e2e.conftest import Bench, region
 
@@ -32,7 +32,7 @@ def test_edits_deletions_and_second_answers(bench: Bench) -> None:
     row = bench.call("label", "status")["experts"]["ana"]
     assert (row["yes"], row["no"], row["revised"]) == (1, 1, 4)
     with Repository(bench.url) as store:
-        history = [r for r in Campaign(store).revisions() if r.annotation_id in (first, second)]
+        history = [r for r in LabellingStore(store).revisions() if r.annotation_id in (first, second)]
     states: dict[int, list[tuple[str, bool]]] = {first: [], second: []}
     for r in history:
         states[r.annotation_id].append((r.result[0]["value"]["choices"][0], r.deleted))

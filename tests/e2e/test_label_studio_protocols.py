@@ -13,7 +13,7 @@ from harness.store.repository import Repository
 from harness.types.records import Prediction
 from protocols.routing.roster import read_roster
 from protocols.routing.sequential import Sequential
-from protocols.routing.study_rule import plan_of
+from protocols.routing.study_rule import routing_rule_of
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio
@@ -63,7 +63,7 @@ def test_sequential_asks_on_until_every_model_is_known(predicted: Bench) -> None
     with Repository(predicted.url) as store:
         answers, items = store.answers(), store.items()
         assert len(answers) == answered == len(store.questions())
-        plan = plan_of(predicted.study, store, read_roster("experts.toml"))
+        plan = routing_rule_of(predicted.study, store, read_roster("experts.toml"))
     assert isinstance(plan, Sequential)
     correct = plan.correctness(items, answers)
     for model, options in MODELS.items():

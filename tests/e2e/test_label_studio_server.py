@@ -15,8 +15,8 @@ import pytest
 
 from harness.errors import ConfigError
 from protocols.collect.label_studio.names import server_name
-from protocols.collect.label_studio.server import own_server as label_studio_server
 from protocols.collect.label_studio.server.install import home
+from protocols.collect.label_studio.server.own_server import find_server, start_server, stop_server
 from tests.e2e.conftest import client
 
 pytestmark = pytest.mark.label_studio
@@ -24,33 +24,31 @@ pytestmark = pytest.mark.label_studio
 
 def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-secret-of-the-caller")
-    assert label_studio_server.status(folder=tmp_path / "none") is None
-    assert not label_studio_server.stop(folder=tmp_path / "none")
-    first = label_studio_server.start(folder=tmp_path)
+    assert find_server(folder=tmp_path / "none") is None
+    assert not stop_server(folder=tmp_path / "none")
+    first = start_server(folder=tmp_path)
     try:
-        assert (
-            label_studio_server.start(folder=tmp_path) == first == label_studio_server.status(folder=tmp_path)
-        )
+        assert start_server(folder=tmp_path) == first == find_server(folder=tmp_path)
         environ = Path(f"/proc/{first.pid}/environ").read_bytes()
         assert b"a-secret-of-the-caller" not in environ
         assert b"COLLECT_ANALYTICS=false" in environ
         with pytest.raises(ConfigError, match=f"already runs on port {first.port}"):
-            label_studio_server.start(port=first.port + 1, folder=tmp_path)
+            start_server(port=first.port + 1, folder=tmp_path)
         with client(first, first.token) as http:
             made = http.post("/api/projects/", json={"title": "kept"}).json()["id"]
         assert not _listens_elsewhere(first.port)
     finally:
-        assert label_studio_server.stop(folder=tmp_path)
-    assert label_studio_server.status(folder=tmp_path) is None
+        assert stop_server(folder=tmp_path)
+    assert find_server(folder=tmp_path) is None
     with pytest.raises(httpx.ConnectError):
         httpx.get(first.url, trust_env=False)
     with socket.socket() as other, contextlib.ExitStack() as stack:
         other.bind(("127.0.0.1", first.port))
         other.listen()
         with pytest.raises(ConfigError, match=f"port {first.port} is taken"):
-            label_studio_server.start(port=first.port, folder=tmp_path)
-        again = label_studio_server.start(folder=tmp_path)  # without a wish it takes another
-        stack.callback(label_studio_server.stop, folder=tmp_path)
+            start_server(port=first.port, folder=tmp_path)
+        again = start_server(folder=tmp_path)  # without a wish it takes another
+        stack.callback(stop_server, folder=tmp_path)
         assert again.port != first.port
         assert again.token == first.token
         with client(again, again.token) as http:
@@ -81,7 +79,7 @@ def test_isolated_experts_share_nothing(
         pushed = oversight("label", "push")["experts"]
         for account, name in zip(invited, names, strict=True):
             assert pushed[account["expert"]]["url"].startswith(servers[name]["url"])
-            running = label_studio_server.status(name)
+            running = find_server(name)
             assert running is not None
             with client(running, running.token) as http:
                 users = {user["email"] for user in http.get("/api/users").json()}

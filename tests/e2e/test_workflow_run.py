@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.cli.main import main
-from harness.llm.local import lifecycle as local
+from harness.llm.local.lifecycle import LocalServer
 from harness.store.repository import Repository
 from tests.e2e.test_kill import CONCURRENCY, command, kill_when, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
@@ -128,7 +128,7 @@ def test_a_wrong_setting_is_named(
 @pytest.mark.parametrize("style", ["json", "lines"])
 def test_the_real_small_model_answers_through_the_sandbox(
     style: str,
-    local_model: local.LocalServer,
+    local_model: LocalServer,
     oversight: Callable[..., Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError
-from harness.estimate.data.confidence_strata import confidence_strata
+from harness.estimate.data.confidence_strata import stratify_by_confidence
 from harness.estimate.evaluation import accuracy
 from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
 
@@ -32,7 +32,7 @@ def study(seed: int, n_labels: int, *, useful: bool) -> tuple[list[Prediction], 
 
 def test_strata_are_about_equal_and_follow_the_confidence() -> None:
     predictions, _, _ = study(1, 10, useful=True)
-    strata = confidence_strata(predictions, 400)
+    strata = stratify_by_confidence(predictions, 400)
     sizes = {s: [p.confidence for p in predictions if strata[p.item_id] == s] for s in set(strata.values())}
     assert len(sizes) == 5
     assert all(abs(len(members) - N / 5) <= 1 for members in sizes.values())
@@ -43,13 +43,13 @@ def test_strata_are_about_equal_and_follow_the_confidence() -> None:
 
 def test_few_labels_make_few_strata_and_ties_stay_together() -> None:
     predictions, _, _ = study(1, 10, useful=True)
-    assert set(confidence_strata(predictions, 79).values()) == {"confidence 1"}
+    assert set(stratify_by_confidence(predictions, 79).values()) == {"confidence 1"}
     same = [Prediction(str(j), 0, confidence=0.5) for j in range(10)]
     missing = [Prediction("x", None, PredictionStatus.UNREADABLE, "none")]
-    found = confidence_strata(same + missing, 400)
+    found = stratify_by_confidence(same + missing, 400)
     assert len({found[str(j)] for j in range(10)}) == 1
     with pytest.raises(EstimateError, match="no prediction has a confidence"):
-        confidence_strata(missing, 400)
+        stratify_by_confidence(missing, 400)
 
 
 @pytest.mark.statistical
@@ -60,7 +60,7 @@ def test_a_good_confidence_shortens_the_interval_and_none_biases_it() -> None:
     for seed in range(runs):
         for useful in (True, False):
             predictions, labels, truth = study(seed, 400, useful=useful)
-            strata = confidence_strata(predictions, len(labels))
+            strata = stratify_by_confidence(predictions, len(labels))
             estimate = accuracy(predictions, labels, strata=strata, interval="score")
             errors[useful].append(estimate.value - truth)
             if useful:

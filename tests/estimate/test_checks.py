@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.estimate.checks.check import Check
-from harness.estimate.checks.suite import checks
+from harness.estimate.checks.suite import run_checks
 from harness.estimate.evaluation import accuracy
 from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
 
@@ -40,11 +40,11 @@ def study(
 
 
 def named(data: Data, name: str) -> Check:
-    return next(c for c in checks(*data) if c.name == name)
+    return next(c for c in run_checks(*data) if c.name == name)
 
 
 def test_good_data_pass_everything() -> None:
-    found = checks(*study())
+    found = run_checks(*study())
     assert [c.name for c in found if not c.passed] == []
     assert len({c.name for c in found}) == 9
     tested = {c.name for c in found if c.p_value is not None}
@@ -139,7 +139,7 @@ def test_recorded_propensities_against_what_was_asked(scale: float) -> None:
 def test_small_strata_are_named() -> None:
     predictions, labels = study(100)
     strata = {p.item_id: "rare" if n < 12 else "common" for n, p in enumerate(predictions)}
-    check = next(c for c in checks(predictions, labels, strata=strata) if c.name == "small_strata")
+    check = next(c for c in run_checks(predictions, labels, strata=strata) if c.name == "small_strata")
     assert not check.passed
     assert "'rare', K = 4 (12)" in check.message
 
@@ -148,7 +148,7 @@ def test_checks_that_do_not_apply_say_so() -> None:
     """Targeted questions: routing by prediction is the plan, not a fault."""
     predictions = [Prediction(f"i{n}", 1) for n in range(60)]
     labels = [Label(f"i{n}", 1, YES if n % 2 else NO, 4, 1.0) for n in range(60)]
-    found = {c.name: c for c in checks(predictions, labels)}
+    found = {c.name: c for c in run_checks(predictions, labels)}
     for name in ("asked_predicted", "yes_rate", "hausman", "asked_options", "propensities"):
         assert found[name].passed
         assert found[name].message.startswith("not checked")

@@ -8,14 +8,14 @@ from scipy import stats
 
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.compare.paired import (
-    TIE,
+    TIED,
     adjusted_difference,
     mcnemar,
     paired_difference,
     sign_p_value,
     sign_test,
 )
-from harness.estimate.routed.routed_sample import Routed
+from harness.estimate.routed.routed_sample import RoutedSample
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:
@@ -33,10 +33,10 @@ def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:
 def test_a_difference_that_is_not_significant_is_a_tie() -> None:
     c = mcnemar([1, 1, 1, 0], [1, 1, 0, 0], questions=4)
     assert c.difference == 0.25
-    assert c.verdict == TIE
+    assert c.verdict == TIED
     assert "→ tie" in str(c)
     same = mcnemar([1, 0], [1, 0], questions=0)
-    assert (same.p_value, same.verdict) == (1.0, TIE)
+    assert (same.p_value, same.verdict) == (1.0, TIED)
     assert same.low < 0 < same.high
 
 
@@ -103,7 +103,7 @@ def test_paired_difference_from_disagreements_only() -> None:
     pi[6:, :2] = 0.5
     p = np.zeros((10, 3))
     p[:, :2] = 0.5
-    data = Routed(np.arange(6, 10), np.array([0, 0, 1, 1]), np.array([1.0, 1, 0, 1]), pi, posterior=p)
+    data = RoutedSample(np.arange(6, 10), np.array([0, 0, 1, 1]), np.array([1.0, 1, 0, 1]), pi, posterior=p)
     c = paired_difference(first, second, data)
     assert c.difference == pytest.approx((1 + 1 + 1 - 1) / 10)
     assert c.questions == 4
@@ -112,10 +112,10 @@ def test_paired_difference_from_disagreements_only() -> None:
 
 
 def test_paired_difference_refuses_what_was_never_asked() -> None:
-    data = Routed(
+    data = RoutedSample(
         np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), np.array([[1.0, 0, 0], [1.0, 0, 0]])
     )
     with pytest.raises(NotIdentified, match="propensity 0"):
         paired_difference([0, 0], [1, 1], data)
     same = paired_difference([0, 0], [0, 0], data)
-    assert (same.difference, same.verdict, same.flags) == (0, TIE, ("zero_variance",))
+    assert (same.difference, same.verdict, same.flags) == (0, TIED, ("zero_variance",))

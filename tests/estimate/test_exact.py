@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import binom
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.core.binomial_sample import BinomialSample, success_probability
 from harness.estimate.estimators.likelihood import maximum_likelihood
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 
 GRID = np.linspace(0.0005, 0.9995, 1000)
 
 
-def p_value(parts: tuple[Component, ...], A: float) -> float:
+def p_value(parts: tuple[BinomialSample, ...], A: float) -> float:
     """Sum of the probabilities of all outcomes at least as far from the mean score."""
     axes = np.meshgrid(*(np.arange(c.n + 1) for c in parts), indexing="ij")
     q = [success_probability(c.K, A) for c in parts]
@@ -32,18 +32,18 @@ def p_value(parts: tuple[Component, ...], A: float) -> float:
 @pytest.mark.parametrize(
     "parts",
     [
-        (Component(2, 9, 7), Component(4, 25, 22)),
-        (Component(2, 9, 0), Component(4, 25, 12)),
-        (Component(2, 9, 9), Component(4, 25, 25)),
-        (Component(2, 3, 1), Component(10, 40, 36)),
-        (Component(2, 3, 3), Component(16, 20, 15)),
-        (Component(4, 40, 33),),
-        (Component(4, 40, 10),),
-        (Component(2, 6, 4), Component(4, 8, 7), Component(2.5, 7, 5)),
-        (Component(2, 14, 8), Component(3, 14, 11)),
+        (BinomialSample(2, 9, 7), BinomialSample(4, 25, 22)),
+        (BinomialSample(2, 9, 0), BinomialSample(4, 25, 12)),
+        (BinomialSample(2, 9, 9), BinomialSample(4, 25, 25)),
+        (BinomialSample(2, 3, 1), BinomialSample(10, 40, 36)),
+        (BinomialSample(2, 3, 3), BinomialSample(16, 20, 15)),
+        (BinomialSample(4, 40, 33),),
+        (BinomialSample(4, 40, 10),),
+        (BinomialSample(2, 6, 4), BinomialSample(4, 8, 7), BinomialSample(2.5, 7, 5)),
+        (BinomialSample(2, 14, 8), BinomialSample(3, 14, 11)),
     ],
 )
-def test_hull_of_the_brute_force_set(parts: tuple[Component, ...]) -> None:
+def test_hull_of_the_brute_force_set(parts: tuple[BinomialSample, ...]) -> None:
     inside = np.array([A for A in GRID if p_value(parts, float(A)) > 0.05])
     low, high = exact_interval(parts)
     step = GRID[1] - GRID[0]
@@ -58,7 +58,7 @@ def test_hull_of_the_brute_force_set(parts: tuple[Component, ...]) -> None:
 
 
 def test_end_is_where_the_p_value_crosses() -> None:
-    parts = (Component(2, 9, 7), Component(4, 25, 22))
+    parts = (BinomialSample(2, 9, 7), BinomialSample(4, 25, 22))
     low, high = exact_interval(parts, tol=1e-9)
     for end, outwards in ((low, -1), (high, 1)):
         assert p_value(parts, end + outwards * 1e-6) <= 0.05
@@ -66,18 +66,23 @@ def test_end_is_where_the_p_value_crosses() -> None:
 
 
 def test_higher_level_is_wider() -> None:
-    parts = (Component(2, 30, 20), Component(4, 90, 78))
+    parts = (BinomialSample(2, 30, 20), BinomialSample(4, 90, 78))
     (l1, h1), (l2, h2) = exact_interval(parts, 0.9), exact_interval(parts, 0.99)
     assert l2 < l1 < h1 < h2
 
 
 def test_equal_k_is_pooled() -> None:
-    split = (Component(2, 30, 20), Component(2, 10, 9), Component(4, 40, 35), Component(4, 50, 43))
-    assert exact_interval(split) == exact_interval((Component(2, 40, 29), Component(4, 90, 78)))
+    split = (
+        BinomialSample(2, 30, 20),
+        BinomialSample(2, 10, 9),
+        BinomialSample(4, 40, 35),
+        BinomialSample(4, 50, 43),
+    )
+    assert exact_interval(split) == exact_interval((BinomialSample(2, 40, 29), BinomialSample(4, 90, 78)))
 
 
 def test_a_hundred_thousand_outcomes_take_well_under_a_second() -> None:
-    parts = (Component(2, 316, 300), Component(4, 316, 300))
+    parts = (BinomialSample(2, 316, 300), BinomialSample(4, 316, 300))
     assert lattice_size(parts) > 100_000
     started = time.perf_counter()
     exact_interval(parts)
@@ -86,4 +91,4 @@ def test_a_hundred_thousand_outcomes_take_well_under_a_second() -> None:
 
 def test_no_trials() -> None:
     with pytest.raises(EstimateError, match="n must be at least 1"):
-        exact_interval((Component(4, 0, 0),))
+        exact_interval((BinomialSample(4, 0, 0),))

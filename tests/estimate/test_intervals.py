@@ -11,16 +11,16 @@ from scipy.stats import beta, binomtest
 
 from harness.errors import EstimateError
 from harness.estimate.core.binomial import clopper_pearson, jeffreys, wilson
-from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.binomial_sample import BinomialSample
 from harness.estimate.counts import estimate_counts
 from harness.estimate.estimators.likelihood import log_likelihood, maximum_likelihood
-from harness.estimate.estimators.point import point
-from harness.estimate.intervals import deviation as bounds
-from harness.estimate.intervals.methods import INTERVALS, interval
-from harness.estimate.intervals.mover import product, weighted_sum
+from harness.estimate.estimators.point import make_point
+from harness.estimate.intervals.deviation import bernstein, hoeffding
+from harness.estimate.intervals.methods import INTERVALS, make_interval
+from harness.estimate.intervals.mover import mover_product, mover_sum
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
 
-HITS, MISSES = Component(2, 120, 77), (Component(4, 360, 321),)
+HITS, MISSES = BinomialSample(2, 120, 77), (BinomialSample(4, 360, 321),)
 
 
 @given(st.integers(1, 200), st.data())
@@ -45,14 +45,14 @@ def test_score_interval_of_one_sample_is_wilsons(K: int, n: int, data: st.DataOb
     low, high = wilson(S, n)
     low, high = (K - 1) * low - (K - 2), (K - 1) * high - (K - 2)
     if high < 0:
-        assert score_interval((Component(K, n, S),)) == (0.0, 0.0)
+        assert score_interval((BinomialSample(K, n, S),)) == (0.0, 0.0)
     else:
-        assert score_interval((Component(K, n, S),)) == pytest.approx((max(0.0, low), high), abs=1e-6)
+        assert score_interval((BinomialSample(K, n, S),)) == pytest.approx((max(0.0, low), high), abs=1e-6)
 
 
 @pytest.mark.parametrize(("S_o", "S_c"), [(77, 321), (0, 300), (120, 360), (120, 340), (3, 260)])
 def test_ends_of_score_and_likelihood_ratio_touch_their_bounds(S_o: int, S_c: int) -> None:
-    parts = (Component(2, 120, S_o), Component(4, 360, S_c))
+    parts = (BinomialSample(2, 120, S_o), BinomialSample(4, 360, S_c))
     z2 = 1.959963984540054**2
     best = log_likelihood(parts, maximum_likelihood(parts))
     for A in likelihood_ratio_interval(parts):
@@ -68,19 +68,19 @@ def test_ends_of_score_and_likelihood_ratio_touch_their_bounds(S_o: int, S_c: in
 @pytest.mark.parametrize("name", ["ord", "comp", "ivw_half", "ivw", "ml"])
 @pytest.mark.parametrize("method", INTERVALS)
 def test_every_method_holds_the_value_within_the_unit_interval(name: str, method: str) -> None:
-    p = point(name, HITS, MISSES)
+    p = make_point(name, HITS, MISSES)
     if method in ("wilson", "jeffreys", "clopper_pearson") and name not in ("ord", "comp"):
         with pytest.raises(EstimateError, match="for one binomial sample"):
-            interval(p, method)
+            make_interval(p, method)
         return
-    made = interval(p, method)
+    made = make_interval(p, method)
     assert 0 <= made.low < p.value < made.high <= 1
     assert made.method == ("clopper_pearson" if (name, method) == ("ord", "exact") else method)
 
 
 def test_exact_gives_way_to_score_on_a_large_lattice_and_says_so() -> None:
-    p = point("ml", HITS, MISSES)
-    small, large = interval(p, lattice_limit=50_000), interval(p, lattice_limit=40_000)
+    p = make_point("ml", HITS, MISSES)
+    small, large = make_interval(p, lattice_limit=50_000), make_interval(p, lattice_limit=40_000)
     assert (small.method, small.flags) == ("exact", ())
     assert (large.method, large.flags) == ("score", ("lattice_too_large",))
     assert (large.low, large.high) == pytest.approx((small.low, small.high), abs=2e-3)
@@ -94,14 +94,14 @@ def test_wald_is_the_value_and_its_error() -> None:
 
 def test_hoeffding_and_bernstein_intervals_are_union_bounds() -> None:
     e = estimate_counts(4, 77, 120, 321, 360, interval="hoeffding")["ivw_half"]
-    half = 0.5 * (bounds.hoeffding(2, 120, 0.025) + bounds.hoeffding(4, 360, 0.025))
+    half = 0.5 * (hoeffding(2, 120, 0.025) + hoeffding(4, 360, 0.025))
     assert e.high - e.value == pytest.approx(half)
     e = estimate_counts(4, 77, 120, 321, 360, interval="bernstein")["comp"]
-    assert e.high - e.value == pytest.approx(bounds.bernstein(4, 321, 360, 0.05))
+    assert e.high - e.value == pytest.approx(bernstein(4, 321, 360, 0.05))
 
 
 def test_ml_is_the_mixture_its_weights_say() -> None:
-    p = point("ml", HITS, MISSES)
+    p = make_point("ml", HITS, MISSES)
     assert sum(p.weights) == pytest.approx(1)
     mixed = p.weights[0] * 77 / 120 + p.weights[1] * (3 * 321 / 360 - 2)
     assert mixed == pytest.approx(p.value, abs=1e-12)
@@ -113,31 +113,31 @@ def test_wald_needs_two_labels_with_the_published_error() -> None:
 
 
 def test_sum_of_one_part_is_its_interval() -> None:
-    assert weighted_sum([0.4], [0.3], [0.6], [1.0]) == pytest.approx((0.3, 0.6))
+    assert mover_sum([0.4], [0.3], [0.6], [1.0]) == pytest.approx((0.3, 0.6))
 
 
 def test_sum_of_symmetric_parts_adds_variances() -> None:
-    low, high = weighted_sum([0.4, 0.6], [0.3, 0.5], [0.5, 0.7], [0.5, 0.5])
+    low, high = mover_sum([0.4, 0.6], [0.3, 0.5], [0.5, 0.7], [0.5, 0.5])
     assert high - 0.5 == pytest.approx(0.1 / math.sqrt(2))
     assert 0.5 - low == pytest.approx(0.1 / math.sqrt(2))
 
 
 def test_variance_between_widens() -> None:
-    _, high = weighted_sum([0.4], [0.4], [0.4], [1.0], between=0.01)
+    _, high = mover_sum([0.4], [0.4], [0.4], [1.0], between=0.01)
     assert high == pytest.approx(0.5)
 
 
 def test_product_with_certainty_is_the_other_interval() -> None:
-    assert product((0.4, 0.3, 0.6), (1.0, 1.0, 1.0)) == (0.3, 0.6)
+    assert mover_product((0.4, 0.3, 0.6), (1.0, 1.0, 1.0)) == (0.3, 0.6)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: weighted_sum([], [], [], []), "values must hold at least one"),
-        (lambda: weighted_sum([0.4], [0.3], [0.6], [-1.0]), r"weights\[0\] must be ≥ 0, is -1\.0"),
-        (lambda: weighted_sum([0.4], [0.5], [0.6], [1.0]), r"values\[0\] must lie in its interval"),
-        (lambda: product((0.4, 0.5, 0.6), (1.0, 1.0, 1.0)), "a must satisfy 0 ≤ low ≤ value ≤ high"),
+        (lambda: mover_sum([], [], [], []), "values must hold at least one"),
+        (lambda: mover_sum([0.4], [0.3], [0.6], [-1.0]), r"weights\[0\] must be ≥ 0, is -1\.0"),
+        (lambda: mover_sum([0.4], [0.5], [0.6], [1.0]), r"values\[0\] must lie in its interval"),
+        (lambda: mover_product((0.4, 0.5, 0.6), (1.0, 1.0, 1.0)), "a must satisfy 0 ≤ low ≤ value ≤ high"),
         (lambda: wilson(3, 0), "S must be at most n = 0, is 3"),
         (lambda: wilson(0, 0), "n must be at least 1 for an interval, is 0"),
         (lambda: clopper_pearson(1, 2, 1.0), r"level must lie in \(0, 1\), is 1\.0"),

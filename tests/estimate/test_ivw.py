@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.core.binomial_sample import BinomialSample, success_probability
 from harness.estimate.estimators.complementary import (
-    complementary,
+    complementary_accuracy,
     complementary_variance,
     moment_weights,
     variance_ratio,
 )
 from harness.estimate.estimators.ivw import (
-    ivw,
+    ivw_accuracy,
     minimal_se,
     mix_variance,
     optimal_weight,
@@ -63,7 +63,7 @@ def test_plug_in_weight_is_eq_7(S_o: int, S_c: int) -> None:
 def test_pilot_weight_is_not_the_plug_in() -> None:
     """EDINET, inferred counts: the paper prints 17.95 (Eq. 7); Eq. 8 with A_ord as pilot gives 17.78."""
     runs = zip((4, 7, 7), (437, 440, 435), strict=True)
-    values = [ivw(16, S_o, 31, S_c, 465, optimal_weight(16, S_o / 31, 31, 465)) for S_o, S_c in runs]
+    values = [ivw_accuracy(16, S_o, 31, S_c, 465, optimal_weight(16, S_o / 31, 31, 465)) for S_o, S_c in runs]
     assert f"{100 * statistics.mean(values):.2f}" == "17.78"
 
 
@@ -77,19 +77,19 @@ def test_neither_sample_varies() -> None:
 def test_complementary_is_unbiased(K: int) -> None:
     A, n = 0.6, 12
     mass = binom.pmf(np.arange(n + 1), n, success_probability(K, A))
-    mean = sum(m * complementary(K, S, n) for S, m in enumerate(mass.tolist()))
+    mean = sum(m * complementary_accuracy(K, S, n) for S, m in enumerate(mass.tolist()))
     assert mean == pytest.approx(A, abs=1e-12)
 
 
 def test_perfect_avoidance_is_an_accuracy_of_one() -> None:
-    assert complementary(4, 90, 90) == 1
-    assert complementary(4, 0, 90) == -2
+    assert complementary_accuracy(4, 90, 90) == 1
+    assert complementary_accuracy(4, 0, 90) == -2
 
 
 def test_moment_weights_of_several_effective_k() -> None:
-    groups = (Component(4, 30, 27), Component(2.5, 20, 15))
+    groups = (BinomialSample(4, 30, 27), BinomialSample(2.5, 20, 15))
     weights = moment_weights(groups)
-    A = sum(w * complementary(g.K, g.S, g.n) for w, g in zip(weights, groups, strict=True))
+    A = sum(w * complementary_accuracy(g.K, g.S, g.n) for w, g in zip(weights, groups, strict=True))
     expected = sum(g.n * success_probability(g.K, A) for g in groups)
     assert sum(weights) == pytest.approx(1)
     assert expected == pytest.approx(27 + 15)
@@ -107,7 +107,7 @@ def test_split_weights_leave_the_estimate_unbiased(method: object) -> None:
     for S_o, S_c in itertools.product(range(n_o + 1), range(n_c + 1)):
         mass = float(p_o[S_o] * p_c[S_c])
         if mass > 1e-6:
-            plain += mass * ivw(K, S_o, n_o, S_c, n_c)
+            plain += mass * ivw_accuracy(K, S_o, n_o, S_c, n_c)
             split += mass * statistics.mean(
                 method(K, S_o, n_o, S_c, n_c, seed=1000 * (100 * S_o + S_c) + s) for s in range(300)
             )
@@ -133,8 +133,8 @@ def test_grid_weight_is_the_best_of_the_grid() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ivw(4, 3, 5, 3, 5, 1.5), r"w must lie in \[0, 1\], is 1\.5"),
-        (lambda: ivw(4, 3, 5, 0, 0), "n_c must be at least 1"),
+        (lambda: ivw_accuracy(4, 3, 5, 3, 5, 1.5), r"w must lie in \[0, 1\], is 1\.5"),
+        (lambda: ivw_accuracy(4, 3, 5, 0, 0), "n_c must be at least 1"),
         (lambda: sample_split(4, 1, 1, 3, 5, seed=0), "n_o must be at least 2 here, is 1"),
         (lambda: sample_split(4, 1, 2, 3, 5, seed=0, pilot_share=1.0), "pilot_share"),
         (lambda: cross_fitted(4, 1, 2, 3, 5, seed=0, folds=3), "n_o must be at least 3 here, is 2"),

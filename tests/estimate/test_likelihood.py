@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component, effective_options, information
-from harness.estimate.estimators.complementary import complementary
+from harness.estimate.core.binomial_sample import BinomialSample, effective_options, information
+from harness.estimate.estimators.complementary import complementary_accuracy
 from harness.estimate.estimators.likelihood import (
     closed_form,
     expected_se,
@@ -33,7 +33,7 @@ def counts(draw: st.DrawFn, largest: int = 2000) -> Counts:
     return K, draw(st.integers(0, n_o)), n_o, draw(st.integers(0, n_c)), n_c
 
 
-def bisect(parts: tuple[Component, ...]) -> Fraction:
+def bisect(parts: tuple[BinomialSample, ...]) -> Fraction:
     """Root of Σ S_j/q_j(A) = N in exact arithmetic, where f falls; clipped to [0, 1]."""
 
     def high(A: Fraction) -> bool:
@@ -54,7 +54,7 @@ def bisect(parts: tuple[Component, ...]) -> Fraction:
 @given(counts())
 def test_stable_root_equals_bisection(c: Counts) -> None:
     K, S_o, n_o, S_c, n_c = c
-    exact = bisect((Component(2, n_o, S_o), Component(K, n_c, S_c)))
+    exact = bisect((BinomialSample(2, n_o, S_o), BinomialSample(K, n_c, S_c)))
     assert closed_form(K, S_o, n_o, S_c, n_c) == pytest.approx(float(exact), abs=1e-12)
 
 
@@ -73,15 +73,15 @@ def test_stable_root_where_the_printed_form_cancels() -> None:
 @given(counts(), st.integers(1, 200), st.data())
 def test_newton_with_several_effective_k(c: Counts, n: int, data: st.DataObject) -> None:
     K, S_o, n_o, S_c, n_c = c
-    third = Component(2.5, n, data.draw(st.integers(0, n)))
-    parts = (Component(2, n_o, S_o), Component(K, n_c, S_c), third)
+    third = BinomialSample(2.5, n, data.draw(st.integers(0, n)))
+    parts = (BinomialSample(2, n_o, S_o), BinomialSample(K, n_c, S_c), third)
     assert maximum_likelihood(parts) == pytest.approx(float(bisect(parts)), abs=1e-9)
 
 
 @given(counts())
 def test_root_maximises(c: Counts) -> None:
     K, S_o, n_o, S_c, n_c = c
-    parts = (Component(2, n_o, S_o), Component(K, n_c, S_c))
+    parts = (BinomialSample(2, n_o, S_o), BinomialSample(K, n_c, S_c))
     A = maximum_likelihood(parts)
     best = log_likelihood(parts, A)
     for other in (0.0, A / 2, max(0.0, A - 1e-3), min(1.0, A + 1e-3), (1 + A) / 2, 1.0):
@@ -95,7 +95,9 @@ def test_without_complementary_labels_it_is_ordinary() -> None:
 @pytest.mark.parametrize("S_c", [0, 40, 58, 59, 80, 88])
 def test_without_ordinary_labels_it_is_complementary_cut_at_zero(S_c: int) -> None:
     """The paper says it reduces to A_comp; at S_c ≤ 58 of 88 that is negative, and no accuracy."""
-    assert closed_form(4, 0, 0, S_c, 88) == pytest.approx(max(0.0, complementary(4, S_c, 88)), abs=1e-12)
+    assert closed_form(4, 0, 0, S_c, 88) == pytest.approx(
+        max(0.0, complementary_accuracy(4, S_c, 88)), abs=1e-12
+    )
 
 
 def test_two_options_pool() -> None:
@@ -106,7 +108,7 @@ def test_two_options_pool() -> None:
 def test_all_wrong_options_refused_equals_ordinary(K: int) -> None:
     """m = K − 1 refusals name the truth: effective K' = 2."""
     assert effective_options(K, K - 1) == 2
-    parts = (Component(2, 20, 11), Component(effective_options(K, K - 1), 60, 41))
+    parts = (BinomialSample(2, 20, 11), BinomialSample(effective_options(K, K - 1), 60, 41))
     assert maximum_likelihood(parts) == pytest.approx(52 / 80)
 
 
@@ -119,7 +121,7 @@ def test_no_labels() -> None:
     with pytest.raises(EstimateError, match=r"n_o \+ n_c must be at least 1, is 0"):
         closed_form(4, 0, 0, 0, 0)
     with pytest.raises(EstimateError, match="n must be at least 1"):
-        maximum_likelihood((Component(4, 0, 0),))
+        maximum_likelihood((BinomialSample(4, 0, 0),))
 
 
 def test_one_option_is_refused() -> None:
@@ -131,14 +133,14 @@ def test_error_with_no_violation_is_not_zero() -> None:
     """The published formula puts raw q̂ = 1 into the information, which is then infinite."""
     A = closed_form(4, 24, 30, 90, 90)
     assert published_se(4, A, 30, 90, 90) == 0
-    assert expected_se((Component(2, 30, 24), Component(4, 90, 90)), A) > 0.01
+    assert expected_se((BinomialSample(2, 30, 24), BinomialSample(4, 90, 90)), A) > 0.01
 
 
 def test_error_is_the_inverse_root_of_the_information() -> None:
-    parts = (Component(2, 30, 20), Component(4, 90, 80))
+    parts = (BinomialSample(2, 30, 20), BinomialSample(4, 90, 80))
     A = 0.7
     h = 1e-4
-    mean = tuple(Component(p.K, 10**8, round(10**8 * (A + p.K - 2) / (p.K - 1))) for p in parts)
+    mean = tuple(BinomialSample(p.K, 10**8, round(10**8 * (A + p.K - 2) / (p.K - 1))) for p in parts)
     curvature = [
         -(log_likelihood((m,), A + h) - 2 * log_likelihood((m,), A) + log_likelihood((m,), A - h))
         / h**2
@@ -166,4 +168,4 @@ def test_one_newton_step_from_a_pilot_is_nearer() -> None:
 @pytest.mark.parametrize("A", [1.0, 0.0])
 def test_infinite_information_is_refused(A: float) -> None:
     with pytest.raises(EstimateError, match="A must lie inside"):
-        information(Component(2, 10, 5), A)
+        information(BinomialSample(2, 10, 5), A)

@@ -22,15 +22,15 @@ from harness.estimate.routed.annotator_error import (
     specificity_interval,
     youden,
 )
-from harness.estimate.routed.routed_sample import Routed, accuracy_target
+from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
 
 GOLD = GoldCounts(yes_on_true=90, n_true=100, no_on_false=190, n_false=200)
 
 
-def targeted(yes: int, n: int) -> Routed:
+def targeted(yes: int, n: int) -> RoutedSample:
     predicted = np.zeros(n, dtype=np.int64)
     answer = (np.arange(n) < yes).astype(float)
-    return Routed(np.arange(n), predicted, answer, accuracy_target(predicted, 4), error_free=False)
+    return RoutedSample(np.arange(n), predicted, answer, accuracy_target(predicted, 4), error_free=False)
 
 
 def test_targeted_correction_is_the_closed_form() -> None:

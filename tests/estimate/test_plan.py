@@ -10,16 +10,16 @@ import pytest
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.planning.sample_size import (
     accuracy_variances,
-    complementary_variance,
+    complementary_design_variance,
     difference_variances,
     half_width_for,
     make_plan,
     power_factor,
     questions_for,
-    targeted_variance,
-    uniform_variance,
+    targeted_design_variance,
+    uniform_design_variance,
 )
-from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.planning.synthetic_population import synthesise_population
 from harness.estimate.routed.propensities import shared_propensities, vote_posterior
 from harness.estimate.routed.routed_sample import accuracy_target
 
@@ -46,16 +46,16 @@ from harness.estimate.routed.routed_sample import accuracy_target
     ],
 )
 def test_targeted_saves_what_theory_says(K: int, A: float, saving: float, over_comp: float | None) -> None:
-    targeted = targeted_variance(A)
-    assert uniform_variance(K, A) / targeted == pytest.approx(saving, abs=0.02)
+    targeted = targeted_design_variance(A)
+    assert uniform_design_variance(K, A) / targeted == pytest.approx(saving, abs=0.02)
     if over_comp is not None:
-        assert complementary_variance(K, A) / targeted == pytest.approx(over_comp, abs=0.06)
+        assert complementary_design_variance(K, A) / targeted == pytest.approx(over_comp, abs=0.06)
 
 
 def test_efficiency_of_uniform_routing_stays_in_its_bounds() -> None:
     for K in (3, 4, 10, 16):
         for A in (0.01, 0.5, 0.99):
-            efficiency = targeted_variance(A) / uniform_variance(K, A)
+            efficiency = targeted_design_variance(A) / uniform_design_variance(K, A)
             assert 1 / K <= efficiency <= 2 / K
 
 
@@ -89,12 +89,12 @@ def test_known_error_rates_cost_questions(K: int, A: float) -> None:
 def test_noise_factors_of_corrected_targeted_questions() -> None:
     # A = .8, s = t = p_d: x1.4 (.95), 1.9 (.9), 3.8 (.8), 9.2 (.7), 38 (.6) questions.
     for p_d, factor in ((0.95, 1.4), (0.9, 1.9), (0.8, 3.8), (0.7, 9.2), (0.6, 38)):
-        ratio = targeted_variance(0.8, p_d, p_d) / targeted_variance(0.8)
+        ratio = targeted_design_variance(0.8, p_d, p_d) / targeted_design_variance(0.8)
         assert ratio == pytest.approx(factor, rel=0.1)
 
 
 def test_width_and_questions_are_inverse() -> None:
-    v = targeted_variance(0.7)
+    v = targeted_design_variance(0.7)
     n = questions_for(v, 0.03)
     assert n == 897
     assert half_width_for(v, n) <= 0.03 < half_width_for(v, n - 1)
@@ -121,9 +121,9 @@ def test_impossible_plans_are_refused() -> None:
     with pytest.raises(EstimateError, match="questions"):
         half_width_for(1.0, 0)
     with pytest.raises(EstimateError, match=r"lie in \(0, 1\)"):
-        uniform_variance(4, 1.0)
+        uniform_design_variance(4, 1.0)
     with pytest.raises(EstimateError, match="K"):
-        uniform_variance(1, 0.5)
+        uniform_design_variance(1, 0.5)
     with pytest.raises(EstimateError, match="models"):
         accuracy_variances(4, 0.5, models=0)
     with pytest.raises(EstimateError, match="power"):
@@ -132,27 +132,27 @@ def test_impossible_plans_are_refused() -> None:
 
 def test_stand_in_population_has_the_given_accuracies_and_agreement() -> None:
     rng = np.random.default_rng(0)
-    truth, predicted = stylised_population(60_000, 10, [0.3, 0.7], rng)
+    truth, predicted = synthesise_population(60_000, 10, [0.3, 0.7], rng)
     right = predicted == truth[:, None]
     assert right.mean(axis=0) == pytest.approx([0.3, 0.7], abs=0.01)
     both_wrong = ~right.any(axis=1)
     assert (predicted[both_wrong, 0] == predicted[both_wrong, 1]).mean() == pytest.approx(0.35, abs=0.03)
     with pytest.raises(EstimateError, match="correlation"):
-        stylised_population(10, 4, [0.5], rng, correlation=1.5)
+        synthesise_population(10, 4, [0.5], rng, correlation=1.5)
 
 
 def test_planned_variance_is_the_simulated_one() -> None:
     from harness.estimate.routed.doubly_robust import pseudo_outcomes
     from harness.estimate.routed.propensities import draw_options
-    from harness.estimate.routed.routed_sample import Routed
+    from harness.estimate.routed.routed_sample import RoutedSample
 
     rng = np.random.default_rng(1)
     K, A, n = 5, 0.7, 40_000
-    truth, predicted = stylised_population(n, K, [A] * 3, rng)
+    truth, predicted = synthesise_population(n, K, [A] * 3, rng)
     votes = vote_posterior(predicted, K, K, accuracy=[A] * 3)
     pi = shared_propensities(predicted, K, K, posterior=votes)
     asked = draw_options(pi, rng)
-    data = Routed(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=votes)
+    data = RoutedSample(np.arange(n), asked, (asked == truth).astype(float), pi, posterior=votes)
     spread = [float(pseudo_outcomes(accuracy_target(predicted[:, m], K), data).var()) for m in range(3)]
     assert float(np.mean(spread)) == pytest.approx(accuracy_variances(K, A, models=3)["shared"], rel=0.03)
     assert math.isfinite(max(spread))

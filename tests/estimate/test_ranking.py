@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from harness.errors import EstimateError
-from harness.estimate.compare.paired import TIE, mcnemar
+from harness.estimate.compare.paired import TIED, mcnemar
 from harness.estimate.compare.ranking import adjust, bonferroni, holm, rank_models
 
 
@@ -25,7 +25,7 @@ def test_adjusting_can_turn_a_finding_into_a_tie() -> None:
     assert one.p_value == pytest.approx(2 * 0.5**7)
     assert one.verdict == "a"
     family = adjust([one, one, one, one], "bonferroni")
-    assert {c.verdict for c in family} == {TIE}
+    assert {c.verdict for c in family} == {TIED}
     assert {c.adjusted for c in family} == {"bonferroni"}
     with pytest.raises(EstimateError, match="holm, bonferroni"):
         adjust([one], "none")
@@ -38,7 +38,7 @@ def test_clear_winner_and_a_tie_behind_it() -> None:
     ranking = rank_models(z, ["best", "x", "y"], questions=2000)
     assert ranking.names[0] == "best"
     assert ranking.ranks == ((1, 1), (2, 3), (2, 3))
-    assert [c.verdict for c in ranking.comparisons] == ["best", "best", TIE]
+    assert [c.verdict for c in ranking.comparisons] == ["best", "best", TIED]
     assert str(ranking).splitlines()[1].startswith("2–3  ")
 
 
@@ -61,7 +61,7 @@ def test_critical_value_lies_between_one_and_all_pairs() -> None:
 def test_identical_models_are_tied_and_names_must_differ() -> None:
     z = np.repeat(np.array([[1.0], [0.0], [1.0]]), 2, axis=1)
     ranking = rank_models(z, ["a", "b"], questions=3)
-    assert ranking.comparisons[0].verdict == TIE
+    assert ranking.comparisons[0].verdict == TIED
     assert ranking.ranks == ((1, 2), (1, 2))
     with pytest.raises(EstimateError, match="names must differ"):
         rank_models(z, ["a", "a"], questions=3)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.planning.sample_size import uniform_variance
+from harness.estimate.planning.sample_size import uniform_design_variance
 from harness.estimate.routed.crossfit import crossfitted_posterior
 from harness.estimate.routed.doubly_robust import (
     item_variance,
@@ -21,14 +21,19 @@ from harness.estimate.routed.doubly_robust import (
     pseudo_outcomes,
 )
 from harness.estimate.routed.means import routed_accuracy, routed_mean, sampled_mean
-from harness.estimate.routed.routed_sample import Routed, accuracy_target, difference_target, flat_posterior
+from harness.estimate.routed.routed_sample import (
+    RoutedSample,
+    accuracy_target,
+    difference_target,
+    flat_posterior,
+)
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 
 
-def one(pi: Any, k: int, b: int, p: Any, **more: Any) -> Routed:
+def one(pi: Any, k: int, b: int, p: Any, **more: Any) -> RoutedSample:
     """One item, one answer."""
-    return Routed(
+    return RoutedSample(
         np.array([0]), np.array([k]), np.array([float(b)]), np.array([pi]), posterior=np.array([p]), **more
     )
 
@@ -56,7 +61,7 @@ def test_expectation_with_two_of_k_without_replacement(K: int) -> None:
         total = 0.0
         for pair in pairs:
             answers = np.array([float(k == truth) for k in pair])
-            data = Routed(
+            data = RoutedSample(
                 np.array([0, 0]), np.array(pair), answers, np.full((1, K), 2 / K), posterior=p[None, :]
             )
             total += pseudo_outcomes(c, data)[0] / len(pairs)
@@ -70,7 +75,7 @@ def test_uniform_routing_attains_the_information_of_the_likelihood(K: int, A: fl
     p = np.full((1, K), (1 - A) / (K - 1))
     p[0, 0] = A
     v = item_variance(accuracy_target([0], K), np.full((1, K), 1 / K), p)[0]
-    assert v == pytest.approx(uniform_variance(K, A))
+    assert v == pytest.approx(uniform_design_variance(K, A))
     assert v == pytest.approx(K * A * (1 - A) * (A + K - 2) / (K * A + K - 2))
 
 
@@ -98,7 +103,7 @@ def test_optimal_constant_is_the_least_variance() -> None:
 def test_targeted_is_the_plain_share_with_the_exact_interval() -> None:
     predicted = np.array([0, 1, 2, 3, 0, -1])
     pi = accuracy_target(predicted, 4)
-    data = Routed(np.arange(5), predicted[:5], np.array([1.0, 1, 0, 1, 1]), pi)
+    data = RoutedSample(np.arange(5), predicted[:5], np.array([1.0, 1, 0, 1, 1]), pi)
     estimate = routed_accuracy(predicted, data)
     assert estimate.value == pytest.approx(4 / 6)
     assert estimate.interval == "clopper-pearson"
@@ -122,7 +127,7 @@ def test_horvitz_thompson_without_prior_knowledge_of_the_predicted_option() -> N
 
 def test_labels_asked_for_another_model_are_refused() -> None:
     pi = accuracy_target([0, 0], 3)
-    data = Routed(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), pi)
+    data = RoutedSample(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), pi)
     assert routed_accuracy([0, 0], data).value == 0.5
     with pytest.raises(NotIdentified, match=r"row 1 .*options 1, 2 have propensity 0"):
         routed_accuracy([0, 1], data)
@@ -131,7 +136,7 @@ def test_labels_asked_for_another_model_are_refused() -> None:
 def test_agreeing_items_need_no_question_for_a_difference() -> None:
     c = difference_target([0, 1], [0, 2], 3)
     pi = np.array([[0, 0, 0], [0, 0.5, 0.5]])
-    data = Routed(np.array([1]), np.array([1]), np.array([1.0]), pi)
+    data = RoutedSample(np.array([1]), np.array([1]), np.array([1.0]), pi)
     g = pseudo_outcomes(c, data)
     assert g[0] == 0
     assert g[1] == pytest.approx((1 - 1 / 3) / 0.5)
@@ -139,7 +144,9 @@ def test_agreeing_items_need_no_question_for_a_difference() -> None:
 
 def test_mixed_numbers_of_options() -> None:
     pi = np.array([[0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
-    data = Routed(np.array([0, 1]), np.array([0, 3]), np.array([0.0, 0.0]), pi, n_options=np.array([2, 4]))
+    data = RoutedSample(
+        np.array([0, 1]), np.array([0, 3]), np.array([0.0, 0.0]), pi, n_options=np.array([2, 4])
+    )
     assert data.posterior[0].tolist() == [0.5, 0.5, 0, 0]
     # K = 2: a no about the predicted option is the whole truth.
     assert pseudo_outcomes(accuracy_target([0, 0], 4), data)[0] == pytest.approx(0.0)
@@ -156,7 +163,7 @@ def test_bounds_hold_every_possible_outcome() -> None:
 
 def test_raw_value_is_kept_and_flagged() -> None:
     pi = np.full((3, 10), 0.1)
-    data = Routed(np.arange(3), np.zeros(3, dtype=np.int64), np.ones(3), pi)
+    data = RoutedSample(np.arange(3), np.zeros(3, dtype=np.int64), np.ones(3), pi)
     estimate = routed_accuracy([0, 0, 0], data)
     assert estimate.value > 1
     assert estimate.high == 1
@@ -164,7 +171,7 @@ def test_raw_value_is_kept_and_flagged() -> None:
 
 
 def test_a_sample_without_spread_says_so() -> None:
-    data = Routed(np.arange(3), np.zeros(3, dtype=np.int64), np.zeros(3), np.full((3, 4), 0.25))
+    data = RoutedSample(np.arange(3), np.zeros(3, dtype=np.int64), np.zeros(3), np.full((3, 4), 0.25))
     estimate = routed_accuracy([1, 1, 1], data)
     assert estimate.flags == ("zero_variance",)
 
@@ -211,12 +218,12 @@ GOOD: dict[str, Any] = {
 def test_bad_input_names_row_and_value(change: dict[str, Any], message: str) -> None:
     arrays: dict[str, Any] = {name: np.array(value) for name, value in {**GOOD, **change}.items()}
     with pytest.raises(EstimateError, match=message):
-        Routed(**arrays)
+        RoutedSample(**arrays)
 
 
 def test_other_refusals() -> None:
     arrays: dict[str, Any] = {name: np.array(value) for name, value in GOOD.items()}
-    data = Routed(**arrays)
+    data = RoutedSample(**arrays)
     with pytest.raises(EstimateError, match=r"predicted\[1\] must lie in -1..1, is 2"):
         routed_accuracy([0, 2], data)
     with pytest.raises(EstimateError, match=r"predicted must have shape"):
@@ -236,15 +243,15 @@ def test_crossfitted_posterior_never_sees_the_item_itself() -> None:
     asked = rng.integers(K, size=n)
     answer = (asked == truth).astype(float)
     pi = np.full((n, K), 1 / K)
-    before = crossfitted_posterior(predicted, Routed(np.arange(n), asked, answer, pi))
+    before = crossfitted_posterior(predicted, RoutedSample(np.arange(n), asked, answer, pi))
     for row in (3, 31):
         flipped = answer.copy()
         flipped[row] = 1 - flipped[row]
-        after = crossfitted_posterior(predicted, Routed(np.arange(n), asked, flipped, pi))
+        after = crossfitted_posterior(predicted, RoutedSample(np.arange(n), asked, flipped, pi))
         assert after[row].tolist() == before[row].tolist()
         assert not np.array_equal(after, before)
     with pytest.raises(EstimateError, match="folds must be at least 2"):
-        crossfitted_posterior(predicted, Routed(np.arange(n), asked, answer, pi), folds=1)
+        crossfitted_posterior(predicted, RoutedSample(np.arange(n), asked, answer, pi), folds=1)
 
 
 def test_crossfitting_learns_the_accuracy() -> None:
@@ -253,14 +260,14 @@ def test_crossfitting_learns_the_accuracy() -> None:
     predicted = rng.integers(K, size=n)
     truth = np.where(rng.random(n) < A, predicted, (predicted + rng.integers(1, K, size=n)) % K)
     asked = rng.integers(K, size=n)
-    data = Routed(np.arange(n), asked, (asked == truth).astype(float), np.full((n, K), 1 / K))
+    data = RoutedSample(np.arange(n), asked, (asked == truth).astype(float), np.full((n, K), 1 / K))
     p = crossfitted_posterior(predicted[:, None], data)
     assert p[np.arange(n), predicted] == pytest.approx(A, abs=0.03)
     assert p.sum(axis=1) == pytest.approx(1)
     estimate = routed_accuracy(predicted, data)
-    assert estimate.se == pytest.approx(np.sqrt(uniform_variance(K, A) / n), rel=0.03)
+    assert estimate.se == pytest.approx(np.sqrt(uniform_design_variance(K, A) / n), rel=0.03)
     flat = pseudo_outcomes(accuracy_target(predicted, K), data)
-    assert flat.var() > 1.5 * uniform_variance(K, A)
+    assert flat.var() > 1.5 * uniform_design_variance(K, A)
 
 
 def test_flat_posterior_rows() -> None:

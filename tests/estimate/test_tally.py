@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.binomial_sample import BinomialSample
 from harness.estimate.data.tallies import tally, tally_arrays
 from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
 
@@ -35,7 +35,7 @@ def test_the_four_outcomes() -> None:
     (t,) = tally(predicted(1, 0, 0, 0, 3), labels).strata
     assert (t.K, t.S_o, t.n_o, t.S_c, t.n_c) == (4, 1, 2, 1, 3)
     assert (t.n_yes, t.n_no, t.split) == (2, 3, "answers")
-    assert t.misses == (Component(4, 3, 1),)
+    assert t.misses == (BinomialSample(4, 3, 1),)
 
 
 def test_unreadable_failed_abstained_and_unlabelled_are_counted() -> None:
@@ -61,15 +61,15 @@ def test_several_refusals_of_one_item_are_one_trial() -> None:
         *(label(3, k, kind, propensity=0.5) for k, kind in ((0, NO), (3, YES))),
     ]
     (t,) = tally(predicted(0, 0, 0, 0), labels).strata
-    assert t.misses == (Component(2.5, 2, 1),)  # K' = 1 + 3/2
-    assert t.hits == Component(2, 2, 1)
+    assert t.misses == (BinomialSample(2.5, 2, 1),)  # K' = 1 + 3/2
+    assert t.hits == BinomialSample(2, 2, 1)
     assert (t.n_yes, t.n_no) == (2, 6)
 
 
 def test_all_wrong_options_refused_settles_the_prediction() -> None:
     labels = [label(n, k, NO, propensity=1 / 3) for n in (0, 1) for k in (1, 2, 3)]
     (t,) = tally(predicted(0, 1), labels).strata
-    assert t.misses == (Component(2, 2, 1),)
+    assert t.misses == (BinomialSample(2, 2, 1),)
 
 
 def test_targeted_labels_are_taken_by_question() -> None:
@@ -90,8 +90,8 @@ def test_questions_drawn_with_unequal_propensities_are_taken_by_question() -> No
         label(3, 1, NO, propensity=0.1),
     ]
     (t,) = tally(predicted(0, 0, 0, 0), labels).strata
-    assert t.hits == Component(2, 2, 1)
-    assert t.misses == (Component(4, 2, 1),)
+    assert t.hits == BinomialSample(2, 2, 1)
+    assert t.misses == (BinomialSample(4, 2, 1),)
 
 
 def test_a_yes_to_a_certain_question_settles_any_prediction() -> None:
@@ -101,7 +101,7 @@ def test_a_yes_to_a_certain_question_settles_any_prediction() -> None:
         label(1, 1, YES, propensity=1.0),
     ]
     (t,) = tally(predicted(1, 1), labels).strata
-    assert t.hits == Component(2, 2, 1)
+    assert t.hits == BinomialSample(2, 2, 1)
 
 
 def test_a_refusal_that_was_certain_says_nothing_about_another_prediction() -> None:
@@ -117,9 +117,9 @@ def test_an_unanswered_certain_question_leaves_the_item_out() -> None:
         label(1, 1, YES, propensity=1.0),
     ]
     (t,) = tally(predicted(1, 1), labels).strata
-    assert (t.hits, t.misses, t.n_abstained) == (Component(2, 1, 1), (), 1)
+    assert (t.hits, t.misses, t.n_abstained) == (BinomialSample(2, 1, 1), (), 1)
     (t,) = tally(predicted(0, 1), labels).strata
-    assert t.hits == Component(2, 2, 1)
+    assert t.hits == BinomialSample(2, 2, 1)
 
 
 def test_disjoint_sets_from_known_truth_are_taken_by_answer() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.llm.answers.option_letters import letters
+from harness.llm.answers.option_letters import option_letters_of
 from harness.llm.answers.parsing import Unreadable, parse_answer
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
@@ -133,7 +133,7 @@ def test_what_was_asked_for_decides_where_a_text_is_another_options_letter(text:
 
 def test_numbers_stand_for_more_than_26_options() -> None:
     options = [f"option text {j}" for j in range(30)]
-    assert letters(30)[29] == "30"
+    assert option_letters_of(30)[29] == "30"
     assert parse_answer("27", options) == 26
     assert parse_answer("### 30", options) == 29
 

@@ -14,7 +14,7 @@ from harness.llm.limits.budget import Price, PriceTable, dollars
 from harness.llm.runner.preparation import Target
 from harness.llm.runner.run_models import make_spec, run_targets
 from harness.store.repository import Repository
-from harness.store.runs import Batch, add_batch, batches, usage
+from harness.store.runs import Batch, add_batch, read_batches, sum_usage
 from harness.types.records import Item, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
 
@@ -59,7 +59,7 @@ def test_answers_come_home_into_the_same_rows_at_half_the_price(store: Repositor
         found = {p.item_id: p for p in store.predictions(asked.spec.id)}
         assert collect(store, items, asked) == 0
         assert len(server.paid) == 6  # a finished run hands nothing over
-        cost = dollars(PRICES.models["big"], usage(store, asked.spec.id))
+        cost = dollars(PRICES.models["big"], sum_usage(store, asked.spec.id))
     assert [found[f"i{j}"].option for j in (0, 4, 5)] == [1, 1, 1]
     assert found["i1"].reason == "batch expired: no answer came before the batch ended"
     assert (found["i2"].status, found["i2"].reason) == (PredictionStatus.UNREADABLE, "content filter")
@@ -104,7 +104,7 @@ def test_what_is_given_up_may_be_asked_in_another_way(store: Repository, items: 
         asked = target(server.url)
         assert collect(store, items, asked, wait=False) == 6
         assert cancel_batches(store, [asked], poll=0.01) == 1
-        assert batches(store, asked.spec.id, ("sending", "sent")) == []
+        assert read_batches(store, asked.spec.id, ("sending", "sent")) == []
         assert "i1" not in {p.item_id for p in store.predictions(asked.spec.id)}
 
 
@@ -126,7 +126,7 @@ def test_a_refused_batch_says_why_and_leaves_nothing_under_way(store: Repository
         asked = target(server.url)
         with pytest.raises(FatalModelError, match="the batch was refused"):
             collect(store, items, asked)
-        assert batches(store, asked.spec.id, ("sending", "sent")) == []
+        assert read_batches(store, asked.spec.id, ("sending", "sent")) == []
         assert store.predictions(asked.spec.id) == []
 
 

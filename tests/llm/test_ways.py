@@ -17,9 +17,9 @@ from harness.errors import ConfigError, Fault
 from harness.llm.answers.confidence import answer_confidence
 from harness.llm.answers.prompt import DEFAULT_TEMPLATE
 from harness.llm.models.function_model import load_function
-from harness.llm.models.requests import Reply as ModelReply
+from harness.llm.models.requests import ModelReply
 from harness.types.records import Item, Prediction, PredictionStatus
-from harness.votes import voted
+from harness.votes import take_votes
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.fakes.serving import serving
 
@@ -113,7 +113,7 @@ def test_votes() -> None:
         return Prediction("i", option, kind, "x" if option is None else "", n, output_tokens=1)
 
     def vote(*samples: Prediction) -> Prediction:
-        [found] = voted(samples)
+        [found] = take_votes(samples)
         return found
 
     assert vote(sample(2, 0), sample(1, 1), sample(1, 2)).option == 1

@@ -9,8 +9,8 @@ import pytest
 
 from harness.errors import ConfigError, EstimateError
 from harness.panel.ratings.aggregate import agreement_with, plurality, weighted_votes
-from harness.panel.ratings.dawid_skene import dawid_skene
-from harness.panel.ratings.panel import panel_of_grid
+from harness.panel.ratings.dawid_skene import fit_dawid_skene
+from harness.panel.ratings.panel import make_panel_from_grid
 from tests.panel.anaesthetists import ratings
 
 
@@ -27,7 +27,7 @@ def test_an_item_without_votes_agrees_with_nothing_known() -> None:
 
 
 def test_weights_turn_a_vote_and_tenths_tie() -> None:
-    panel = panel_of_grid(np.array([[0, 1, 1], [0, 0, 1]]), ["x", "y"], ["a", "b", "c"])
+    panel = make_panel_from_grid(np.array([[0, 1, 1], [0, 0, 1]]), ["x", "y"], ["a", "b", "c"])
     heavy = weighted_votes(panel, {"a": 3, "b": 1, "c": 1})
     assert heavy.tolist() == [[3, 2], [4, 1]]
     tenths = weighted_votes(panel, {"a": 0.3, "b": 0.1, "c": 0.2})
@@ -39,7 +39,7 @@ def test_weights_turn_a_vote_and_tenths_tie() -> None:
 
 
 def test_dawid_and_skene_give_what_they_print() -> None:
-    found = dawid_skene(*ratings(), K=4)
+    found = fit_dawid_skene(*ratings(), K=4)
     assert found.mean(axis=0).round(2).tolist() == [0.40, 0.42, 0.11, 0.07]  # the marginals of the source
     # The first patient, whom all call 1 seven times, is plainly of class 1.
     assert found[0].argmax() == 0
@@ -49,15 +49,15 @@ def test_dawid_and_skene_give_what_they_print() -> None:
 
 def test_a_class_that_nobody_named_has_no_share() -> None:
     item, annotator, label = ratings()
-    wider = dawid_skene(item, annotator, label + (label > 1), K=6)
+    wider = fit_dawid_skene(item, annotator, label + (label > 1), K=6)
     assert wider[:, [2, 5]].max() == 0
-    assert wider[:, [0, 1, 3, 4]] == pytest.approx(dawid_skene(item, annotator, label, K=4))
+    assert wider[:, [0, 1, 3, 4]] == pytest.approx(fit_dawid_skene(item, annotator, label, K=4))
 
 
 def test_without_its_library_dawid_skene_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "crowdkit.aggregation", None)
     with pytest.raises(ConfigError, match=r"pip install 'oversight\[crowd\]'"):
-        dawid_skene(*ratings(), K=4)
+        fit_dawid_skene(*ratings(), K=4)
 
 
 @pytest.mark.statistical
@@ -67,8 +67,8 @@ def test_dawid_skene_beats_the_vote_where_few_are_reliable() -> None:
     skill = np.array([0.95, 0.9, 0.4, 0.4, 0.4, 0.4, 0.4])
     right = rng.random((600, 7)) < skill
     grid = np.where(right, truth[:, None], (truth[:, None] + rng.integers(1, 3, size=(600, 7))) % 3)
-    panel = panel_of_grid(grid, ["a", "b", "c"])
-    found = dawid_skene(panel.item, panel.annotator, panel.label, panel.K)
+    panel = make_panel_from_grid(grid, ["a", "b", "c"])
+    found = fit_dawid_skene(panel.item, panel.annotator, panel.label, panel.K)
     learned = (found.argmax(axis=1) == truth).mean()
     voted = agreement_with(plurality(panel.votes()), truth).mean()
     assert learned > voted + 0.05

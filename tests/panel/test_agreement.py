@@ -10,8 +10,8 @@ import pytest
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import category_alphas, krippendorff_alpha
 from harness.panel.agreement.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
-from harness.panel.agreement.report_agreement import agreement
-from harness.panel.ratings.panel import MISSING, IntArray, Panel, panel_of_grid
+from harness.panel.agreement.report_agreement import measure_agreement
+from harness.panel.ratings.panel import MISSING, IntArray, Panel, make_panel_from_grid
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers, twelve
 # units, a dot where an observer gave nothing.
@@ -36,7 +36,7 @@ FOURTEEN = [
 
 def panel(rows: tuple[str, ...], classes: str) -> Panel:
     grid = np.array([[MISSING if c == "." else classes.index(c) for c in row] for row in rows]).T
-    return panel_of_grid(grid, list(classes))
+    return make_panel_from_grid(grid, list(classes))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_all_ratings_alike_is_refused_but_ac1_is_one(same: list[list[int]]) -> N
 
 def test_a_report_says_what_is_undefined() -> None:
     grid = np.array([[0, 0, 0], [0, 0, MISSING]])
-    report = agreement(panel_of_grid(grid, ["a", "b"]))
+    report = measure_agreement(make_panel_from_grid(grid, ["a", "b"]))
     assert report.alpha is None
     assert report.fleiss is None
     assert report.ac1 == 1
@@ -162,7 +162,7 @@ def test_bad_input_is_refused(votes: list[list[int]], options: dict[str, object]
 
 def test_one_annotator_is_refused() -> None:
     with pytest.raises(EstimateError, match="at least 2 annotators, there is 1: 'a0'"):
-        agreement(panel_of_grid(np.array([[0], [1]]), ["a", "b"]))
+        measure_agreement(make_panel_from_grid(np.array([[0], [1]]), ["a", "b"]))
 
 
 def test_bluebirds_on_real_data(datasets: Path) -> None:
@@ -170,7 +170,7 @@ def test_bluebirds_on_real_data(datasets: Path) -> None:
     items, item = np.unique(rows["item"], return_inverse=True)
     workers, worker = np.unique(rows["worker"], return_inverse=True)
     crowd = Panel(tuple(map(str, items)), tuple(map(str, workers)), ("0", "1"), item, worker, rows["label"])
-    report = agreement(crowd, bootstrap=200)
+    report = measure_agreement(crowd, bootstrap=200)
     assert (report.items, report.annotators, report.ratings) == (108, 39, 4212)
     assert report.alpha is not None
     assert report.alpha.low is not None

@@ -7,8 +7,8 @@ import pytest
 
 from harness.errors import EstimateError
 from harness.estimate.core.tails import binomial_at_least
-from harness.panel.ratings.panel import IntArray, panel_of_grid
-from harness.panel.superhuman.decision import superhuman
+from harness.panel.ratings.panel import IntArray, make_panel_from_grid
+from harness.panel.superhuman.decision import assess_superhuman
 from harness.panel.superhuman.direct_comparison import (
     critical_wins,
     differing,
@@ -61,8 +61,8 @@ def test_direct_route_fires_where_certificates_do_not() -> None:
     assert plan.questions < 50
     for seed in range(60):
         truth, grid, model = setting(rng, 1821, 0.909, 0.956)
-        panel = panel_of_grid(grid, ["0", "1"])
-        certified += bool(superhuman(panel, model).certified)
+        panel = make_panel_from_grid(grid, ["0", "1"])
+        certified += bool(assess_superhuman(panel, model).certified)
         drawn = draw_annotators(panel, seed)
         asked = differing(drawn, model)[: plan.questions]
         wins = int((model[asked] == truth[asked]).sum())
@@ -77,7 +77,7 @@ def test_size_and_coverage_of_the_direct_route() -> None:
     alarms = held = 0
     for seed in range(400):
         truth, grid, model = setting(rng, 400, 0.9, 0.9)
-        panel = panel_of_grid(grid, ["0", "1"])
+        panel = make_panel_from_grid(grid, ["0", "1"])
         asked = differing(draw_annotators(panel, seed), model)
         wins = int((model[asked] == truth[asked]).sum())
         result = direct_result(wins, len(asked) - wins, screened=400)
@@ -89,7 +89,7 @@ def test_size_and_coverage_of_the_direct_route() -> None:
 
 def test_one_annotator_is_drawn_from_those_of_the_item() -> None:
     grid = np.array([[0, -1, -1], [1, 1, -1], [-1, 2, 0]])
-    panel = panel_of_grid(grid, ["a", "b", "c"])
+    panel = make_panel_from_grid(grid, ["a", "b", "c"])
     seen = {tuple(draw_annotators(panel, seed).tolist()) for seed in range(60)}
     assert seen == {(0, 1, 2), (0, 1, 0)}
     assert draw_annotators(panel, 3).tolist() == draw_annotators(panel, 3).tolist()

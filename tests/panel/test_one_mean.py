@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import EstimateError
-from harness.panel.ratings.panel import panel_of_grid
-from harness.panel.superhuman.betting_test import itself, one_mean_confidence, pool_tangent, root
+from harness.panel.ratings.panel import make_panel_from_grid
+from harness.panel.superhuman.betting_test import betting_confidence, itself, pool_tangent, root
 from harness.panel.superhuman.ceiling import pool_ceiling
-from harness.panel.superhuman.decision import superhuman
+from harness.panel.superhuman.decision import assess_superhuman
 
 
 @given(st.floats(0.02, 1), st.floats(0, 1))
@@ -28,18 +28,18 @@ def test_a_tangent_lies_above_its_ceiling(x0: float, x: float) -> None:
 
 def test_a_clear_case_and_a_hopeless_one() -> None:
     x = np.tile([1.0, 1 / 3, 1.0], 100)
-    assert one_mean_confidence(np.ones(300), x, root) > 0.9999
-    assert one_mean_confidence(np.zeros(300), x, root) == 0.0
-    assert one_mean_confidence(np.ones(300), np.ones(300), root) == pytest.approx(0.0, abs=0.05)
-    assert one_mean_confidence(np.ones(1), np.zeros(1), itself) < 0.95
+    assert betting_confidence(np.ones(300), x, root) > 0.9999
+    assert betting_confidence(np.zeros(300), x, root) == 0.0
+    assert betting_confidence(np.ones(300), np.ones(300), root) == pytest.approx(0.0, abs=0.05)
+    assert betting_confidence(np.ones(1), np.zeros(1), itself) < 0.95
 
 
 def test_the_order_is_drawn_by_the_seed() -> None:
     rng = np.random.default_rng(5)
     hits, x = (rng.random(400) < 0.95).astype(float), rng.choice([1 / 3, 1.0], size=400, p=[0.3, 0.7])
-    found = [one_mean_confidence(hits, x, root, seed=s) for s in (1, 1, 2)]
+    found = [betting_confidence(hits, x, root, seed=s) for s in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
-    back = one_mean_confidence(np.sort(hits), x[np.argsort(hits)], root, seed=1)
+    back = betting_confidence(np.sort(hits), x[np.argsort(hits)], root, seed=1)
     assert back > 0.9
 
 
@@ -50,12 +50,12 @@ def test_every_ceiling_has_its_paired_test() -> None:
     grid[rng.random(grid.shape) < 0.2] = -1
     grid[:3, 1:] = -1  # with one label only, these say nothing of agreement
     grid[:3, 0] = 0
-    panel = panel_of_grid(grid, ["a", "b", "c"])
-    found = superhuman(panel, truth, test="paired", seed=4)
+    panel = make_panel_from_grid(grid, ["a", "b", "c"])
+    found = assess_superhuman(panel, truth, test="paired", seed=4)
     assert found.certified == ("U_star", "U_e", "U_panel", "U_t")
     assert all(c.tails == ("betting", "betting") for c in found.against.values())
     assert found.confidence == found.against["U_e"].confidence > 0.999
-    assert superhuman(panel, truth, test="paired", seed=4) == found
+    assert assess_superhuman(panel, truth, test="paired", seed=4) == found
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_every_ceiling_has_its_paired_test() -> None:
 )
 def test_bad_input_is_refused(hits: list[float], x: list[float], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
-        one_mean_confidence(np.array(hits), np.array(x), root)
-    panel = panel_of_grid(np.array([[0, 0], [1, 0]]), ["0", "1"])
+        betting_confidence(np.array(hits), np.array(x), root)
+    panel = make_panel_from_grid(np.array([[0, 0], [1, 0]]), ["0", "1"])
     with pytest.raises(EstimateError, match="test must be one of split, paired, is 'both'"):
-        superhuman(panel, np.array([0, 1]), test="both")
+        assess_superhuman(panel, np.array([0, 1]), test="both")

@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError
-from harness.panel.parity.by_certainty import one_vs_rest, parity, parity_by_class, parity_by_label
+from harness.panel.parity.by_certainty import (
+    measure_parity,
+    measure_parity_by_class,
+    measure_parity_by_label,
+    one_vs_rest,
+)
 from harness.panel.parity.clusters import difference, share
 from harness.panel.parity.expected import expected_scores, probability_at_least
-from harness.panel.ratings.certainty import bin_names, bins, certainty, left_out
-from harness.panel.ratings.panel import IntArray, Panel, panel_of_grid
+from harness.panel.ratings.certainty import assign_bins, bin_names, compute_certainty, leave_rater_out
+from harness.panel.ratings.panel import IntArray, Panel, make_panel_from_grid
 
 
 def test_published_probabilities_of_eighty_percent() -> None:
@@ -48,21 +53,21 @@ def test_expected_scores_by_simulation(p: float) -> None:
 
 def test_bins_close_on_the_right_and_thirds_stay_together() -> None:
     votes = np.array([[3, 2], [4, 1], [5, 0], [0, 0], [7, 3], [9, 1]])
-    assert certainty(votes)[:3].tolist() == [0.6, 0.8, 1.0]
-    assert bins(certainty(votes)).tolist() == [0, 1, 2, -1, 0, 1]
+    assert compute_certainty(votes)[:3].tolist() == [0.6, 0.8, 1.0]
+    assert assign_bins(compute_certainty(votes)).tolist() == [0, 1, 2, -1, 0, 1]
     assert bin_names() == ("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")
     assert bin_names(()) == ("all",)
     with pytest.raises(EstimateError, match="edges must rise"):
-        bins(certainty(votes), (0.9, 0.7))
+        assign_bins(compute_certainty(votes), (0.9, 0.7))
 
 
 def test_left_out_removes_the_judged_vote_only() -> None:
-    panel = panel_of_grid(np.array([[0, 0, 1], [1, 1, 1]]), ["a", "b"])
-    rows = left_out(panel, np.array([0, 1]))
+    panel = make_panel_from_grid(np.array([[0, 0, 1], [1, 1, 1]]), ["a", "b"])
+    rows = leave_rater_out(panel, np.array([0, 1]))
     assert rows.p_d.tolist() == [0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
     assert rows.right(rows.human).tolist() == [0.5, 0.5, 0.0, 1.0, 1.0, 1.0]
     assert rows.right(rows.model).tolist() == [0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
-    kept = left_out(panel, np.array([0, 1]), circular=True)
+    kept = leave_rater_out(panel, np.array([0, 1]), circular=True)
     assert kept.p_d == pytest.approx([2 / 3] * 3 + [1.0] * 3)
     assert kept.right(kept.human).tolist() == [1.0, 1.0, 0.0, 1.0, 1.0, 1.0]
 
@@ -79,10 +84,10 @@ def alike(
 @pytest.mark.statistical
 def test_circular_bins_invent_a_human_lead_that_leave_one_out_does_not() -> None:
     labels = alike(np.random.default_rng(1), 60_000)
-    panel = panel_of_grid(labels[:, :5], ["0", "1"])
-    honest = parity(panel, labels[:, 5], bootstrap=0)
+    panel = make_panel_from_grid(labels[:, :5], ["0", "1"])
+    honest = measure_parity(panel, labels[:, 5], bootstrap=0)
     assert all(abs(b.delta.value) < 0.01 for b in (honest.overall, *honest.bins))
-    circular = parity(panel, labels[:, 5], circular=True)
+    circular = measure_parity(panel, labels[:, 5], circular=True)
     assert circular.overall.delta.value > 0.05
     certain = circular.bins[-1]
     assert certain.human.value == 1.0  # by construction
@@ -93,11 +98,11 @@ def test_circular_bins_invent_a_human_lead_that_leave_one_out_does_not() -> None
 @pytest.mark.statistical
 def test_coin_flippers_lead_by_ten_thirty_and_fifty_points_if_scored_by_themselves() -> None:
     labels = np.random.default_rng(2).integers(2, size=(60_000, 6))
-    panel = panel_of_grid(labels[:, :5], ["0", "1"])
-    circular = parity(panel, labels[:, 5], circular=True)
+    panel = make_panel_from_grid(labels[:, :5], ["0", "1"])
+    circular = measure_parity(panel, labels[:, 5], circular=True)
     for b, gap in zip(circular.bins, (0.1, 0.3, 0.5), strict=True):
         assert b.delta.value == pytest.approx(gap, abs=0.02)
-    honest = parity(panel, labels[:, 5])
+    honest = measure_parity(panel, labels[:, 5])
     assert all(abs(b.delta.value) < 0.02 for b in honest.bins)
 
 
@@ -105,13 +110,13 @@ def test_coin_flippers_lead_by_ten_thirty_and_fifty_points_if_scored_by_themselv
 def test_coverage_of_every_interval() -> None:
     rng = np.random.default_rng(3)
     big = alike(rng, 300_000)
-    truth = parity(panel_of_grid(big[:, :5], ["0", "1"]), big[:, 5], edges=(0.9,))
+    truth = measure_parity(make_panel_from_grid(big[:, :5], ["0", "1"]), big[:, 5], edges=(0.9,))
     runs = 150
     held = {"human": [0, 0], "model": [0, 0], "delta": [0, 0]}
     rejected = 0
     for _ in range(runs):
         labels = alike(rng, 120)
-        found = parity(panel_of_grid(labels[:, :5], ["0", "1"]), labels[:, 5], edges=(0.9,))
+        found = measure_parity(make_panel_from_grid(labels[:, :5], ["0", "1"]), labels[:, 5], edges=(0.9,))
         rejected += found.overall.p_value < 0.05
         for b, true in zip(found.bins, truth.bins, strict=True):
             place = int(b.name.startswith("p >"))
@@ -128,14 +133,14 @@ def test_coverage_of_detection() -> None:
     rng = np.random.default_rng(4)
     big = alike(rng, 200_000)
     options = {"edges": (), "positive": "1"}
-    truth = parity(panel_of_grid(big[:, :5], ["0", "1"]), big[:, 5], bootstrap=2, **options)  # type: ignore[arg-type]
+    truth = measure_parity(make_panel_from_grid(big[:, :5], ["0", "1"]), big[:, 5], bootstrap=2, **options)  # type: ignore[arg-type]
     assert truth.overall.detection is not None
     held = np.zeros(4)
     runs = 100
     for seed in range(runs):
         labels = alike(rng, 200)
-        found = parity(
-            panel_of_grid(labels[:, :5], ["0", "1"]),
+        found = measure_parity(
+            make_panel_from_grid(labels[:, :5], ["0", "1"]),
             labels[:, 5],
             bootstrap=150,
             seed=seed,
@@ -172,8 +177,8 @@ def test_intervals_of_clusters() -> None:
 
 def test_separate_voters_need_no_leaving_out() -> None:
     grid = np.array([[0, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0]])
-    panel = panel_of_grid(grid, ["a", "b"], ["v1", "v2", "v3", "judge"])
-    found = parity(panel, np.array([0, 1, 0]), humans=["judge"], voters=["v1", "v2", "v3"])
+    panel = make_panel_from_grid(grid, ["a", "b"], ["v1", "v2", "v3", "judge"])
+    found = measure_parity(panel, np.array([0, 1, 0]), humans=["judge"], voters=["v1", "v2", "v3"])
     assert found.method == "separate voters"
     assert found.overall.human.value == pytest.approx(1 / 3)
     assert found.overall.model.value == 1
@@ -184,22 +189,24 @@ def test_separate_voters_need_no_leaving_out() -> None:
 def test_rules_and_warnings() -> None:
     rng = np.random.default_rng(5)
     labels = alike(rng, 200)
-    found = parity(panel_of_grid(labels[:, :5], ["0", "1"]), labels[:, 5])
+    found = measure_parity(make_panel_from_grid(labels[:, :5], ["0", "1"]), labels[:, 5])
     assert found.stratify
     assert found.guessing == 0.5
     assert sum(b.judgements for b in found.bins) == found.overall.judgements == 1000
-    small = parity(panel_of_grid(labels[:20, :5], ["0", "1"]), labels[:20, 5])
+    small = measure_parity(make_panel_from_grid(labels[:20, :5], ["0", "1"]), labels[:20, 5])
     assert all(b.flags == ("few_items",) for b in small.bins)
     certain = np.zeros((100, 3), dtype=np.int64)
     certain[::2] = 1
-    assert not parity(panel_of_grid(certain, ["0", "1"]), certain[:, 0]).stratify
+    assert not measure_parity(make_panel_from_grid(certain, ["0", "1"]), certain[:, 0]).stratify
 
 
 def test_unreadable_predictions_are_wrong() -> None:
     grid = np.array([[0, 0], [1, 1]])
-    found = parity(panel_of_grid(grid, ["a", "b"]), np.array([-1, 1]))
+    found = measure_parity(make_panel_from_grid(grid, ["a", "b"]), np.array([-1, 1]))
     assert found.overall.model.value == 0.5
-    by_class = parity_by_class(panel_of_grid(grid, ["a", "b"]), np.array([-1, 1]), bootstrap=20)
+    by_class = measure_parity_by_class(
+        make_panel_from_grid(grid, ["a", "b"]), np.array([-1, 1]), bootstrap=20
+    )
     assert by_class["a"].overall.model.value == 0.5
 
 
@@ -207,25 +214,25 @@ def test_classes_against_the_rest_and_labels_by_themselves() -> None:
     rng = np.random.default_rng(6)
     truth = rng.integers(3, size=300)
     grid = np.where(rng.random((300, 4)) < 0.85, truth[:, None], rng.integers(3, size=(300, 4)))
-    panel = panel_of_grid(grid, ["a", "b", "c"])
-    found = parity_by_class(panel, truth, bootstrap=30)
+    panel = make_panel_from_grid(grid, ["a", "b", "c"])
+    found = measure_parity_by_class(panel, truth, bootstrap=30)
     assert set(found) == {"a", "b", "c"}
-    one = parity(one_vs_rest(panel, "b"), (truth == 1).astype(np.int64), positive="b", bootstrap=30)
+    one = measure_parity(one_vs_rest(panel, "b"), (truth == 1).astype(np.int64), positive="b", bootstrap=30)
     assert found["b"] == one
     assert one.overall.detection is not None
     assert one.overall.detection.model.f1 is not None
     assert one.overall.detection.model.f1.value > 0.9
-    labels = parity_by_label({"x": one_vs_rest(panel, "b")}, {"x": (truth == 1).astype(np.int64)})
+    labels = measure_parity_by_label({"x": one_vs_rest(panel, "b")}, {"x": (truth == 1).astype(np.int64)})
     assert labels["x"].overall.human == one.overall.human
     with pytest.raises(EstimateError, match="none for the label 'x'"):
-        parity_by_label({"x": panel}, {})
+        measure_parity_by_label({"x": panel}, {})
 
 
 def test_detection_by_hand() -> None:
     # Two voters make the reference; the judge finds one of two positives and raises one false alarm.
     grid = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
-    panel = panel_of_grid(grid, ["0", "1"], ["v", "w", "judge"])
-    found = parity(
+    panel = make_panel_from_grid(grid, ["0", "1"], ["v", "w", "judge"])
+    found = measure_parity(
         panel, np.array([1, 1, 0, 0]), humans=["judge"], voters=["v", "w"], positive="1", bootstrap=200
     ).overall.detection
     assert found is not None
@@ -236,7 +243,9 @@ def test_detection_by_hand() -> None:
     assert found.model.f1 is not None
     assert found.model.f1.value == 1
     assert found.positive == 0.5
-    never = parity(panel, np.zeros(4, dtype=np.int64), humans=["judge"], voters=["v", "w"], positive="1")
+    never = measure_parity(
+        panel, np.zeros(4, dtype=np.int64), humans=["judge"], voters=["v", "w"], positive="1"
+    )
     assert never.overall.detection is not None
     assert never.overall.detection.model.precision is None
 
@@ -251,17 +260,17 @@ def test_detection_by_hand() -> None:
     ],
 )
 def test_bad_comparisons_are_refused(options: dict[str, object], message: str) -> None:
-    panel = panel_of_grid(np.array([[0, 0], [1, 0]]), ["a", "b"])
+    panel = make_panel_from_grid(np.array([[0, 0], [1, 0]]), ["a", "b"])
     with pytest.raises(EstimateError, match=message):
-        parity(panel, np.array([0, 1]), **options)  # type: ignore[arg-type]
+        measure_parity(panel, np.array([0, 1]), **options)  # type: ignore[arg-type]
 
 
 def test_one_annotator_and_missing_predictions_are_refused() -> None:
-    lone = panel_of_grid(np.array([[0], [1]]), ["a", "b"], ["ana"])
+    lone = make_panel_from_grid(np.array([[0], [1]]), ["a", "b"], ["ana"])
     with pytest.raises(EstimateError, match="at least 2 annotators, there is 1: 'ana'"):
-        parity(lone, np.array([0, 1]))
+        measure_parity(lone, np.array([0, 1]))
     with pytest.raises(EstimateError, match=r"predicted must have shape \(2,\), has \(1,\)"):
-        parity(panel_of_grid(np.array([[0, 0], [1, 0]]), ["a", "b"]), np.array([0]))
+        measure_parity(make_panel_from_grid(np.array([[0, 0], [1, 0]]), ["a", "b"]), np.array([0]))
     with pytest.raises(EstimateError, match="p_d must lie in"):
         expected_scores(1.5, 0.1)
     with pytest.raises(EstimateError, match="n must be at least 1, is 0"):
@@ -289,11 +298,11 @@ def test_chaosnli_on_real_data(datasets: Path) -> None:
         label,
     )
     predicted = np.array(["enc".index(columns["roberta-base_s0"][j]) for j in keep])
-    found = parity(crowd, predicted)
+    found = measure_parity(crowd, predicted)
     assert found.stratify
     human, model = [b.human.value for b in found.bins], [b.model.value for b in found.bins]
     assert human == sorted(human)
     assert model == sorted(model)
     # A hundred voters: leaving one out moves nothing by more than a point.
-    circular = parity(crowd, predicted, circular=True)
+    circular = measure_parity(crowd, predicted, circular=True)
     assert circular.overall.delta.value == pytest.approx(found.overall.delta.value, abs=0.01)

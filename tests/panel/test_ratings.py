@@ -12,7 +12,7 @@ import pytest
 from harness.cli.main import main
 from harness.datasets.rating_files import read_choices, read_ratings
 from harness.errors import DataError, EstimateError
-from harness.panel.ratings.panel import panel_of, panel_of_grid
+from harness.panel.ratings.panel import make_panel, make_panel_from_grid
 from harness.types.panel import Rating
 
 GOOD = "item,annotator,label\ni1,ana,yes\ni1,bo,no\ni2,ana,yes\ni2,bo,\n"
@@ -94,21 +94,21 @@ def test_panels_from_memory_name_row_and_value() -> None:
     with pytest.raises(
         EstimateError, match="row 2: the annotator 'ana' rates the item 'i1' a second time, now 'b'"
     ):
-        panel_of(rows)
+        make_panel(rows)
     with pytest.raises(EstimateError, match="row 1: the label 'b' of item 'i1' by 'bo' is no class"):
-        panel_of(rows[:2], ["a", "c"])
+        make_panel(rows[:2], ["a", "c"])
     with pytest.raises(EstimateError, match="classes must be at least 2, are 1"):
-        panel_of(rows[:1])
+        make_panel(rows[:1])
     with pytest.raises(EstimateError, match="at least 1 rating, there are 0"):
-        panel_of([])
+        make_panel([])
     with pytest.raises(EstimateError, match="one is given twice"):
-        panel_of(rows[:2], ["a", "a"])
+        make_panel(rows[:2], ["a", "a"])
     with pytest.raises(EstimateError, match=r"label\[0\] must lie in 0..1, is 2"):
-        panel_of_grid(np.array([[2, 0]]), ["a", "b"])
+        make_panel_from_grid(np.array([[2, 0]]), ["a", "b"])
 
 
 def test_a_panel_counts_and_forgets() -> None:
-    panel = panel_of_grid(np.array([[0, 1, -1], [1, 1, 1]]), ["a", "b"], ["ana", "bo", "cy"])
+    panel = make_panel_from_grid(np.array([[0, 1, -1], [1, 1, 1]]), ["a", "b"], ["ana", "bo", "cy"])
     assert panel.votes().tolist() == [[1, 1], [0, 3]]
     assert panel.grid().tolist() == [[0, 1, -1], [1, 1, 1]]
     without = panel.without(["ana"])

@@ -10,13 +10,13 @@ import pytest
 import harness
 from harness.errors import EstimateError
 from harness.panel.ratings.certainty_strata import (
-    certainty_strata,
     describe_strata,
     neyman_allocation,
     noise_factor,
     stratified_se,
+    stratify_by_certainty,
 )
-from harness.panel.ratings.panel import panel_of_grid
+from harness.panel.ratings.panel import make_panel_from_grid
 from harness.types.records import Label, LabelKind, Prediction
 
 
@@ -58,13 +58,13 @@ def test_neyman_keeps_to_what_there_is() -> None:
 
 def test_strata_are_described() -> None:
     grid = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 1, 1], [0, 1, 0, 1, 0]])
-    panel = panel_of_grid(grid, ["a", "b"])
-    assert list(certainty_strata(panel).values()) == ["p > 0.9", "0.7 < p ≤ 0.9", "p ≤ 0.7", "p ≤ 0.7"]
+    panel = make_panel_from_grid(grid, ["a", "b"])
+    assert list(stratify_by_certainty(panel).values()) == ["p > 0.9", "0.7 < p ≤ 0.9", "p ≤ 0.7", "p ≤ 0.7"]
     low, middle, high = describe_strata(panel)
     assert (low.items, low.resolvable, low.p_d) == (2, False, 0.6)
     assert middle.resolvable
     assert high.noise == pytest.approx(1)
-    halves = panel_of_grid(np.array([[0, 1]]), ["a", "b"])
+    halves = make_panel_from_grid(np.array([[0, 1]]), ["a", "b"])
     assert describe_strata(halves)[0].noise == math.inf
 
 
@@ -75,8 +75,8 @@ def test_strata_with_neyman_narrow_the_estimate_and_cover() -> None:
     N, n, runs = 4000, 300, 150
     easy = rng.random(N) < 0.6
     votes = rng.random((N, 5)) < np.where(easy, 0.99, 0.65)[:, None]
-    panel = panel_of_grid(np.where(votes, 0, 1), ["a", "b"])
-    names = certainty_strata(panel)
+    panel = make_panel_from_grid(np.where(votes, 0, 1), ["a", "b"])
+    names = stratify_by_certainty(panel)
     strata = np.array([names[i] for i in panel.items])
     right = rng.random(N) < np.where(easy, 0.98, 0.55)
     A = right.mean()

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from harness.errors import EstimateError
-from harness.panel.ratings.panel import IntArray, panel_of_grid
+from harness.panel.ratings.panel import IntArray, make_panel_from_grid
 from harness.panel.superhuman.assumptions import check_assumptions
-from harness.panel.superhuman.bounds_by_panel_size import growth
+from harness.panel.superhuman.bounds_by_panel_size import compute_bounds_by_size
 from harness.panel.superhuman.ceiling import ceilings, pool_agreement, pool_ceiling, shuffled, theoretical
 from harness.panel.superhuman.certificate import Evidence, certify, lower_bound
-from harness.panel.superhuman.decision import items_needed, superhuman, superhuman_from_counts
+from harness.panel.superhuman.decision import assess_superhuman, assess_superhuman_from_counts, items_needed
 from harness.panel.superhuman.margin import (
     heuristic_score,
     optimal_score,
@@ -151,11 +151,11 @@ def test_fixed_unequal_annotators_can_exceed_the_empirical_bound() -> None:
 
 def test_fixed_panels_are_flagged_and_rotating_ones_are_not() -> None:
     truth, grid = two_class(np.random.default_rng(0), 200, [0.9] * 5)
-    fixed = superhuman(panel_of_grid(grid, ["0", "1"]), truth)
+    fixed = assess_superhuman(make_panel_from_grid(grid, ["0", "1"]), truth)
     assert any(f.startswith("fixed_panel") for f in fixed.flags)
     rotating = grid.copy()
     rotating[np.arange(200), np.arange(200) % 5] = -1
-    found = superhuman(panel_of_grid(rotating, ["0", "1"]), truth)
+    found = assess_superhuman(make_panel_from_grid(rotating, ["0", "1"]), truth)
     assert not found.flags
     assert found.annotators == 4
 
@@ -172,10 +172,10 @@ def test_shuffling_moves_labels_within_items_only() -> None:
 def test_missing_annotators_change_the_bound_little() -> None:
     rng = np.random.default_rng(4)
     truth, grid = two_class(rng, 4000, [0.85] * 6)
-    full = superhuman(panel_of_grid(grid, ["0", "1"]), truth)
+    full = assess_superhuman(make_panel_from_grid(grid, ["0", "1"]), truth)
     gone = rng.random(grid.shape) < 0.4
     gone[:, 0] = False
-    holes = superhuman(panel_of_grid(np.where(gone, -1, grid), ["0", "1"]), truth)
+    holes = assess_superhuman(make_panel_from_grid(np.where(gone, -1, grid), ["0", "1"]), truth)
     assert holes.annotators == 0
     assert holes.U_e == pytest.approx(full.U_e, abs=0.01)
     assert holes.U_t > full.U_t
@@ -187,9 +187,9 @@ def test_every_aggregate_bounds_the_models_accuracy(aggregate: str) -> None:
     rng = np.random.default_rng(5)
     truth, grid = two_class(rng, 3000, [0.9, 0.8, 0.8, 0.7, 0.7])
     model = np.where(rng.random(3000) < 0.97, truth, 1 - truth)
-    panel = panel_of_grid(grid, ["0", "1"])
+    panel = make_panel_from_grid(grid, ["0", "1"])
     weights = dict(zip(panel.annotators, (5.0, 3.0, 3.0, 1.0, 1.0), strict=True))
-    found = superhuman(panel, model, aggregate=aggregate, weights=weights, oracle=truth)
+    found = assess_superhuman(panel, model, aggregate=aggregate, weights=weights, oracle=truth)
     assert found.check is not None
     # These five differ in skill, and are no sample of a pool: U* falls below what they achieve.
     assert found.check.human_accuracy > found.U_star
@@ -201,7 +201,7 @@ def test_every_aggregate_bounds_the_models_accuracy(aggregate: str) -> None:
 
 def test_unreadable_predictions_agree_with_nothing() -> None:
     grid = np.array([[0, 0], [1, 1], [0, 0], [1, 1]])
-    found = superhuman(panel_of_grid(grid, ["0", "1"]), np.array([0, 1, -1, 1]))
+    found = assess_superhuman(make_panel_from_grid(grid, ["0", "1"]), np.array([0, 1, -1, 1]))
     assert found.L == 0.75
     assert found.disagreement == 0.25
 
@@ -225,7 +225,9 @@ def test_assumptions_by_hand() -> None:
 
 def test_bounds_close_as_annotators_come() -> None:
     truth, grid = two_class(np.random.default_rng(6), 1500, [0.8] * 9)
-    points = growth(panel_of_grid(grid, ["0", "1"]), truth, points=5, shuffles=4, seed=1)
+    points = compute_bounds_by_size(
+        make_panel_from_grid(grid, ["0", "1"]), truth, points=5, shuffles=4, seed=1
+    )
     assert [p.annotators for p in points] == [1, 3, 5, 7, 9]
     L = [p.L for p in points]
     assert sorted(L) == L
@@ -247,7 +249,7 @@ def test_from_published_numbers_alone(oversight: Callable[..., Any]) -> None:
 
 
 def test_items_needed_is_where_the_confidence_arrives() -> None:
-    found = superhuman_from_counts(*BERT)
+    found = assess_superhuman_from_counts(*BERT)
     assert found.certified == ()
     need = found.items_needed
     assert need is not None
@@ -270,34 +272,34 @@ def test_items_needed_is_where_the_confidence_arrives() -> None:
 def test_impossible_counts_are_refused(change: dict[str, float], message: str) -> None:
     counts: dict[str, Any] = {"L": 0.9, "U_e": 0.8, "N": 100, "annotators": 3, "classes": 2, **change}
     with pytest.raises(EstimateError, match=message):
-        superhuman_from_counts(**counts)
+        assess_superhuman_from_counts(**counts)
 
 
 def test_bad_panels_are_refused() -> None:
-    lone = panel_of_grid(np.array([[0], [1]]), ["0", "1"], ["ana"])
+    lone = make_panel_from_grid(np.array([[0], [1]]), ["0", "1"], ["ana"])
     with pytest.raises(EstimateError, match="the only one is 'ana'"):
-        superhuman(lone, np.array([0, 1]))
-    pair = panel_of_grid(np.array([[0, 0], [1, 0]]), ["0", "1"])
+        assess_superhuman(lone, np.array([0, 1]))
+    pair = make_panel_from_grid(np.array([[0, 0], [1, 0]]), ["0", "1"])
     with pytest.raises(EstimateError, match="aggregate must be one of plurality"):
-        superhuman(pair, np.array([0, 1]), aggregate="mean")
+        assess_superhuman(pair, np.array([0, 1]), aggregate="mean")
     with pytest.raises(EstimateError, match=r"predicted must have shape \(2,\), has \(3,\)"):
-        superhuman(pair, np.array([0, 1, 1]))
+        assess_superhuman(pair, np.array([0, 1, 1]))
 
 
 def test_assumptions_that_fail_on_the_oracle_take_the_certificate_away() -> None:
     rng = np.random.default_rng(12)
     truth, grid = two_class(rng, 2000, [0.8] * 5)
     copycat = (grid.sum(axis=1) >= 3).astype(np.int64)
-    panel = panel_of_grid(grid, ["0", "1"])
+    panel = make_panel_from_grid(grid, ["0", "1"])
     # A model that repeats the aggregate agrees with it everywhere, and errs where it errs.
-    blind, seen = superhuman(panel, copycat), superhuman(panel, copycat, oracle=truth)
+    blind, seen = assess_superhuman(panel, copycat), assess_superhuman(panel, copycat, oracle=truth)
     assert blind.certified == ("U_panel", "U_t")
     assert seen.certified == seen.holds == ()
     assert "L is no lower bound" in seen.verdict
     # Items chosen for a split vote: who is right makes another right one less likely.
     split = np.flatnonzero((grid.sum(axis=1) == 2) | (grid.sum(axis=1) == 3))
-    chosen = panel_of_grid(grid[split], ["0", "1"])
-    found = superhuman(chosen, truth[split], pool=True, oracle=truth[split])
+    chosen = make_panel_from_grid(grid[split], ["0", "1"])
+    found = assess_superhuman(chosen, truth[split], pool=True, oracle=truth[split])
     assert found.check is not None
     assert found.check.first_holds is False
     assert found.holds == ("U_panel", "U_t")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.panel.ratings.panel import FloatArray, panel_of_grid
-from harness.panel.superhuman.betting_test import one_mean_confidence, root
+from harness.panel.ratings.panel import FloatArray, make_panel_from_grid
+from harness.panel.superhuman.betting_test import betting_confidence, root
 from harness.panel.superhuman.ceiling import empirical, pool_ceiling
 from harness.panel.superhuman.certificate import Evidence, certify, lower_bound
-from harness.panel.superhuman.decision import superhuman, superhuman_from_counts
+from harness.panel.superhuman.decision import assess_superhuman, assess_superhuman_from_counts
 from harness.panel.superhuman.margin import optimal_score
 
 
@@ -62,12 +62,12 @@ def test_the_panels_own_ceiling_needs_no_assumption(m: int) -> None:
     trap = (truth + rng.integers(1, 3, size=5000)) % 3
     fooled = rng.random((5000, m)) < np.linspace(0.05, 0.6, m)
     grid = np.where(fooled & (rng.random(5000) < 0.5)[:, None], trap[:, None], truth[:, None])
-    found = superhuman(panel_of_grid(grid, ["a", "b", "c"]), truth, oracle=truth)
+    found = assess_superhuman(make_panel_from_grid(grid, ["a", "b", "c"]), truth, oracle=truth)
     assert found.check is not None
     assert found.check.human_accuracy <= found.U_panel <= found.U_t
     squared = ((grid == truth[:, None]).mean(axis=1) ** 2).mean()
     assert found.check.human_accuracy**2 <= squared <= found.U_t**2
-    counted = superhuman_from_counts(found.L, found.U_e, 5000, m, 3)
+    counted = assess_superhuman_from_counts(found.L, found.U_e, 5000, m, 3)
     assert counted.U_panel >= found.U_panel - 1e-9
 
 
@@ -105,7 +105,7 @@ def test_type_one_error_of_the_paired_test() -> None:
     runs, betting, normal = 1500, 0, 0
     for _ in range(runs):
         hits, x = on_the_boundary(rng, 600, 0.939)
-        betting += one_mean_confidence(hits, x, root) >= 0.95
+        betting += betting_confidence(hits, x, root) >= 0.95
         normal += z_after_a_pilot(hits, x) <= 0.05
     assert betting / runs <= 0.05
     assert 0.04 <= normal / runs <= 0.085
@@ -122,7 +122,7 @@ def test_power_of_the_paired_test() -> None:
         votes = right.sum(axis=1)
         hits = ((votes >= 2) == model).astype(np.float64)
         x = np.where(votes % 3 == 0, 1.0, 1 / 3)
-        paired += one_mean_confidence(hits, x, root) >= 0.95
+        paired += betting_confidence(hits, x, root) >= 0.95
         e = Evidence(float(hits.mean()), float(x.mean()), N, 3, 2)
         split += certify(e, ["U_e"])["U_e"].confidence >= 0.95
     assert paired / runs > 0.5
@@ -143,7 +143,9 @@ def test_certifying_by_any_ceiling_keeps_the_level(test: str) -> None:
         skill = np.where(rng.random(N) < 0.9, 1.0, 0.7)  # of whoever is drawn, on this item
         grid = np.where(rng.random((N, 15)) < skill[:, None], 0, 1)
         model = np.where(rng.random(N) < 0.97, 0, 1)
-        alarms += bool(superhuman(panel_of_grid(grid, ["0", "1"]), model, pool=True, test=test).certified)
+        alarms += bool(
+            assess_superhuman(make_panel_from_grid(grid, ["0", "1"]), model, pool=True, test=test).certified
+        )
     assert alarms / runs <= 0.05
 
 

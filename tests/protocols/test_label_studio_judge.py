@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.collect.label_studio.adjudication import Annotation, Reason, judge, read_result
+from protocols.collect.label_studio.adjudication import Annotation, Reason, adjudicate, read_result
 
 ANA, EVE = 5, 9
 OFFERED = ("yes", "no", "unsure")
@@ -47,7 +47,7 @@ def said(
     ],
 )
 def test_cases(annotations: list[Annotation], value: str | None, reasons: list[Reason]) -> None:
-    judged = judge(annotations, ANA, OFFERED)
+    judged = adjudicate(annotations, ANA, OFFERED)
     assert (SKIPPED if judged.skipped else judged.value) == value
     assert [reason for _, reason, _ in judged.rejected] == reasons
 
@@ -68,7 +68,7 @@ def test_cases(annotations: list[Annotation], value: str | None, reasons: list[R
     st.sampled_from([ANA, None]),
 )
 def test_what_counts_is_always_the_experts_own(annotations: list[Annotation], expert: int | None) -> None:
-    judged = judge(annotations, expert, OFFERED)
+    judged = adjudicate(annotations, expert, OFFERED)
     rejected = [annotation.id for annotation, _, _ in judged.rejected]
     assert len(set(rejected)) == len(rejected)
     if judged.annotation is not None:

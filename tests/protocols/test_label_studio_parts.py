@@ -19,11 +19,11 @@ from harness.types.records import Answer, Question, Verdict
 from protocols.collect.label_studio.labelling_page import check_page, panel_page, same_page, verdict_page
 from protocols.collect.label_studio.names import account_email, project_title, server_name, slug
 from protocols.collect.label_studio.queues import new_queues, new_tasks
-from protocols.collect.label_studio.server import own_server as label_studio_server
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import Connection, connect
-from protocols.collect.label_studio.server.webhooks import Bell, hints
-from protocols.collect.label_studio.watch import balanced
+from protocols.collect.label_studio.server.own_server import start_server
+from protocols.collect.label_studio.server.webhooks import Bell, listen_for_webhooks
+from protocols.collect.label_studio.watch import balance_queues
 from protocols.routing.roster import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
@@ -160,21 +160,21 @@ def answers_of(*ids: int) -> list[Answer]:
 def test_balanced_takes_the_same_share_of_every_queue() -> None:
     queues = {"ana": range(10), "bea": range(10, 15)}
     tasks = [QueuedTask(f"q{j}", e, place, "") for e, q in queues.items() for place, j in enumerate(q)]
-    used, share, slowest = balanced(tasks, answers_of(*range(10), 10, 11))
+    used, share, slowest = balance_queues(tasks, answers_of(*range(10), 10, 11))
     assert (sorted(a.question.id for a in used), share, slowest) == (
         sorted(["q0", "q1", "q2", "q3", "q10", "q11"]),
         0.4,
         "bea",
     )
     # An answer out of turn does not count before its turn.
-    assert balanced(tasks, answers_of(*range(10), 12, 13, 14))[1:] == (0.0, "bea")
-    assert balanced(tasks, answers_of(*range(15)))[1:] == (1.0, "")
+    assert balance_queues(tasks, answers_of(*range(10), 12, 13, 14))[1:] == (0.0, "bea")
+    assert balance_queues(tasks, answers_of(*range(15)))[1:] == (1.0, "")
 
 
 @pytest.mark.statistical
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the balanced share does not."""
-    from harness.estimate.strata.anytime_accuracy import running_accuracy
+    from harness.estimate.strata.anytime_accuracy import estimate_anytime
     from harness.labels import decode
     from harness.types.records import Prediction
 
@@ -197,9 +197,9 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
                 answers.append(Answer(q, expert, Verdict.YES if yes else Verdict.NO, "t"))
             queued[expert] += 1
         predictions = [Prediction(f"i{j}", int(predicted[j])) for j in range(n)]
-        used, _, _ = balanced(tasks, answers)
-        fair.append(running_accuracy(predictions, decode(used)))
-        plain.append(running_accuracy(predictions, decode(answers)))
+        used, _, _ = balance_queues(tasks, answers)
+        fair.append(estimate_anytime(predictions, decode(used)))
+        plain.append(estimate_anytime(predictions, decode(answers)))
         covered += fair[-1].low <= 0.78 <= fair[-1].high
     assert np.mean([e.value for e in fair]) == pytest.approx(0.78, abs=0.02)
     assert np.mean([e.value for e in plain]) > 0.80
@@ -208,26 +208,26 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
 
 def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
     from harness.errors import EstimateError
-    from harness.estimate.strata.anytime_accuracy import running_accuracy
+    from harness.estimate.strata.anytime_accuracy import estimate_anytime
     from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
 
     labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]
     labels += [Label(f"b{j}", 0, LabelKind.ORDINARY, 4, 0.25) for j in range(40)]
     good = [Prediction(label.item_id, 0) for label in labels]
     options = {label.item_id: label.n_options for label in labels}
-    whole = running_accuracy(good, labels, n_options=options)
+    whole = estimate_anytime(good, labels, n_options=options)
     assert whole.value == pytest.approx(1.0, abs=1e-6)
-    assert whole.low < running_accuracy(good[:40], labels[:40]).value
+    assert whole.low < estimate_anytime(good[:40], labels[:40]).value
     half = [*good[:40], *(Prediction(f"b{j}", None, PredictionStatus.UNREADABLE) for j in range(40))]
-    assert running_accuracy(half, labels, n_options=options).value == pytest.approx(0.5, abs=1e-6)
+    assert estimate_anytime(half, labels, n_options=options).value == pytest.approx(0.5, abs=1e-6)
     # Asked only about what it predicted, as the targeted protocol does: the others are wrong all the same.
-    assert running_accuracy(half, labels[:40], n_options=options).value == pytest.approx(0.5, abs=1e-6)
+    assert estimate_anytime(half, labels[:40], n_options=options).value == pytest.approx(0.5, abs=1e-6)
     with pytest.raises(EstimateError, match="labels must not be empty"):
-        running_accuracy(good, [], n_options=options)
+        estimate_anytime(good, [], n_options=options)
     with pytest.raises(EstimateError, match="must be given where K varies"):
-        running_accuracy(good, labels)
+        estimate_anytime(good, labels)
     with pytest.raises(EstimateError, match="there is none for K = 4"):
-        running_accuracy(good, labels[:40], n_options=options)
+        estimate_anytime(good, labels[:40], n_options=options)
 
 
 def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
@@ -236,7 +236,7 @@ def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
     """As on Windows: what talks to a server elsewhere works, starting one says what to do."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(ConfigError, match="run on Linux and macOS; here, name one that runs elsewhere"):
-        label_studio_server.start(folder=tmp_path)
+        start_server(folder=tmp_path)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://labels.example.org")
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "t" * 40)
     assert connect().url == "https://labels.example.org"
@@ -245,5 +245,5 @@ def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
 def test_a_server_far_away_is_not_asked_to_call() -> None:
     far = Client(Connection("https://labels.example.org", "t" * 40))
     refused = pytest.raises(ConfigError, match="is not on this machine, and could not call it")
-    with refused, hints([(far, 1)], 0, Bell()):
+    with refused, listen_for_webhooks([(far, 1)], 0, Bell()):
         pass

@@ -13,7 +13,7 @@ import pytest
 from harness.datasets.rating_files import read_ratings
 from harness.errors import BadInput, DataError, EstimateError
 from harness.panel.agreement.alpha import krippendorff_alpha
-from harness.panel.ratings.panel import panel_of
+from harness.panel.ratings.panel import make_panel
 from harness.types.panel import Assignment, Rating
 from harness.types.records import Answer, Item
 from protocols.collect.panel_spreadsheet import export_assignments, read_panel, write_ratings
@@ -133,7 +133,7 @@ def test_spreadsheets_there_and_back(
     long_form = write_ratings(ratings, tmp_path / "ratings.csv")
     assert read_ratings(long_form, classes=CLASSES) == ratings
     assert read_panel([long_form], made, items) == choices
-    krippendorff_alpha(panel_of(ratings, CLASSES).votes())
+    krippendorff_alpha(make_panel(ratings, CLASSES).votes())
     left = export_assignments(made, items, [a.id for a in made[:30]], tmp_path / "second", "jsonl")
     assert sum(len(p.read_text().splitlines()) for p in left) == 6
     assert read_panel(left, made, items) == []
@@ -186,7 +186,7 @@ def direct_setting(seed: int, n: int = 300) -> tuple[Direct, SimulatedExperts, n
     grid = np.where(rng.random((n, 3)) < 0.8, truth[:, None], rng.integers(3, size=(n, 3)))
     model = np.where(rng.random(n) < 0.93, truth, rng.integers(3, size=n))
     ratings = [Rating(f"i{j}", f"a{a}", CLASSES[grid[j, a]]) for j in range(n) for a in range(3)]
-    panel = panel_of(ratings, CLASSES)
+    panel = make_panel(ratings, CLASSES)
     experts = SimulatedExperts({f"i{j}": int(truth[j]) for j in range(n)})
     return Direct(one_expert_per_class(CLASSES), items, panel, model, seed), experts, truth, model
 
@@ -252,7 +252,7 @@ def test_agreement_everywhere_needs_no_question() -> None:
     items = make_items(4)
     ratings = [Rating(i.id, a, c) for i, c in zip(items, "rrgb", strict=True) for a in "xy"]
     named = [Rating(r.item, r.annotator, {"r": "red", "g": "green", "b": "blue"}[r.label]) for r in ratings]
-    panel = panel_of(named, CLASSES)
+    panel = make_panel(named, CLASSES)
     same = Direct(one_expert_per_class(CLASSES), items, panel, panel.votes().argmax(axis=1))
     assert same.asked == []
     assert same.next_questions() == []

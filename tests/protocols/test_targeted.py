@@ -7,7 +7,7 @@ import pytest
 
 from harness.errors import BadInput, NotIdentified
 from harness.estimate.routed.means import routed_accuracy
-from harness.estimate.routed.routed_sample import Routed
+from harness.estimate.routed.routed_sample import RoutedSample
 from harness.types.records import Item, LabelKind
 from protocols.collect.simulated import SimulatedExperts
 from protocols.routing.roster import Expert, Roster, one_expert_per_class
@@ -74,7 +74,7 @@ def test_answers_estimate_every_model_and_refuse_a_later_one_without_exploration
     for epsilon in (0.1, 0.0):
         protocol = Targeted(ROSTER, predictions, seed=1, epsilon=epsilon)
         labels = protocol.decode(experts.answer(protocol.route(items)))
-        data = Routed(
+        data = RoutedSample(
             np.array([int(label.item_id[1:]) for label in labels]),
             np.array([label.option for label in labels]),
             np.array([float(label.kind is LabelKind.ORDINARY) for label in labels]),

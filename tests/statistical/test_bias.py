@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate.checks.suite import checks
-from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.checks.suite import run_checks
+from harness.estimate.core.binomial_sample import BinomialSample, success_probability
 from harness.estimate.data.tallies import tally_arrays
 from harness.estimate.estimators.ivw import mix, plugin_weight
 from harness.estimate.estimators.likelihood import closed_form, expected_se
@@ -62,7 +62,7 @@ def test_plug_in_weights_bias_upwards_and_ml_does_not(
 def test_ml_has_little_bias(K: int, n: int) -> None:
     """Small beside its error everywhere; with two or three ordinary labels it can be 1 to 3 points."""
     n_o = max(1, round(n / K))
-    parts = (Component(2, n_o, 0), Component(K, n - n_o, 0))
+    parts = (BinomialSample(2, n_o, 0), BinomialSample(K, n - n_o, 0))
     for A in (0.5, 0.8, 0.95):
         bias = abs(mean_of("ml", K, n_o, n - n_o, A) - A)
         assert bias < 0.15 * expected_se(parts, A)
@@ -178,7 +178,7 @@ def test_size_of_the_checks() -> None:
             Label(str(i), int(o), LabelKind.ORDINARY if o == t else LabelKind.COMPLEMENTARY, 4, 0.25)
             for i, (o, t) in enumerate(zip(option, truth, strict=True))
         ]
-        failed = {c.name for c in checks(predictions, labels) if not c.passed}
+        failed = {c.name for c in run_checks(predictions, labels) if not c.passed}
         for name in failures:
             failures[name] += name in failed
         any_failed += bool(failed)

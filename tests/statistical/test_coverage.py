@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.core.binomial_sample import Component, success_probability
+from harness.estimate.core.binomial_sample import BinomialSample, success_probability
 from harness.estimate.estimators.ivw import safe_plugin_weight
-from harness.estimate.estimators.point import point
-from harness.estimate.intervals import deviation as bounds
-from harness.estimate.intervals.methods import interval
-from harness.estimate.intervals.mover import product
+from harness.estimate.estimators.point import make_point
+from harness.estimate.intervals.deviation import complementary_radius, plugin_weight_radius
+from harness.estimate.intervals.methods import make_interval
+from harness.estimate.intervals.mover import mover_product
 
 pytestmark = pytest.mark.statistical
 
 ACCURACIES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 SLACK = 1e-9
 Ends = tuple[float, float]
-Method = Callable[[Component, Component], Ends]
+Method = Callable[[BinomialSample, BinomialSample], Ends]
 
 
 def mass(K: float, n_o: int, n_c: int, A: float) -> NDArray[np.float64]:
@@ -44,15 +44,15 @@ def coverages(
     for S_o, S_c in itertools.product(range(n_o + 1), range(n_c + 1)):
         chance = np.array([m[S_o, S_c] for m in masses])
         if chance.max() > 1e-7:
-            low, high = method(Component(2, n_o, S_o), Component(K, n_c, S_c))
+            low, high = method(BinomialSample(2, n_o, S_o), BinomialSample(K, n_c, S_c))
             seen += chance * [low - SLACK <= A <= high + SLACK for A in accuracies]
     return seen
 
 
 def named(method: str, estimator: str = "ml", *, published: bool = False) -> Method:
-    def ends(hits: Component, misses: Component) -> Ends:
-        p = point(estimator, hits, (misses,) if misses.n else (), published=published)
-        made = interval(p, method)
+    def ends(hits: BinomialSample, misses: BinomialSample) -> Ends:
+        p = make_point(estimator, hits, (misses,) if misses.n else (), published=published)
+        made = make_interval(p, method)
         return made.low, made.high
 
     return ends
@@ -71,7 +71,7 @@ def test_exact_just_outside_every_interval() -> None:
     """Coverage is least there: the infimum over all A, not only over a grid."""
     K, n_o, n_c = 4, 8, 22
     outcomes = itertools.product(range(n_o + 1), range(n_c + 1))
-    ends = [named("exact")(Component(2, n_o, S_o), Component(K, n_c, S_c)) for S_o, S_c in outcomes]
+    ends = [named("exact")(BinomialSample(2, n_o, S_o), BinomialSample(K, n_c, S_c)) for S_o, S_c in outcomes]
     lows, highs = (np.array(e).reshape(n_o + 1, n_c + 1) for e in zip(*ends, strict=True))
     for A in {*(low - 1e-9 for low, _ in ends), *(high + 1e-9 for _, high in ends)}:
         if 0 < A < 1:
@@ -146,8 +146,8 @@ def test_hoeffding_and_bernstein_hold_everywhere(K: int) -> None:
 
 
 def test_theorem_2_holds_with_the_halved_error() -> None:
-    def corrected(_: Component, c: Component) -> Ends:
-        half = bounds.theorem_2(c.K, c.S, c.n, 0.05)
+    def corrected(_: BinomialSample, c: BinomialSample) -> Ends:
+        half = complementary_radius(c.K, c.S, c.n, 0.05)
         A = (c.K - 1) * c.S / c.n - (c.K - 2)
         return A - half, A + half
 
@@ -158,11 +158,11 @@ def test_plug_in_bernstein_of_eq_16_is_safe_and_wide() -> None:
     """No theorem behind it; by enumeration its error is far below the .05 asked for."""
     widths: list[float] = []
 
-    def heuristic(hits: Component, misses: Component) -> Ends:
+    def heuristic(hits: BinomialSample, misses: BinomialSample) -> Ends:
         w = safe_plugin_weight(misses.K, hits.S, hits.n, misses.S, misses.n)
         A = w * hits.S / hits.n + (1 - w) * ((misses.K - 1) * misses.S / misses.n - (misses.K - 2))
-        half = bounds.equation_16(hits, misses, 0.05)
-        score = interval(point("ml", hits, (misses,)), "score")
+        half = plugin_weight_radius(hits, misses, 0.05)
+        score = make_interval(make_point("ml", hits, (misses,)), "score")
         widths.append(2 * half / (score.high - score.low))
         return A - half, A + half
 
@@ -187,12 +187,12 @@ def test_unreadable_predictions(K: int) -> None:
             chance = np.array([m[S_o, S_c] for m in masses])
             if chance.max() * weights.max() < 1e-7:
                 continue
-            p = point("ml", Component(2, n_o, S_o), (Component(K, n_c, S_c),))
-            made = interval(p)
+            p = make_point("ml", BinomialSample(2, n_o, S_o), (BinomialSample(K, n_c, S_c),))
+            made = make_interval(p)
             low, high = made.low, made.high
             if n_r < N:
                 inner = min(high, max(low, p.value))
-                low, high = product((inner, low, high), (n_r / N, rho_low, rho_high))
+                low, high = mover_product((inner, low, high), (n_r / N, rho_low, rho_high))
             truth = np.outer(shares, accuracies)
             seen += np.outer(weights, chance) * ((low - SLACK <= truth) & (truth <= high + SLACK))
     assert seen.min() >= 0.95 - 1e-4
@@ -208,8 +208,10 @@ def test_labels_of_the_same_items_are_no_independent_sets(K: int) -> None:
     n, A = 60, 0.9
     covered = np.zeros(2)
     for S, chance in enumerate(binom.pmf(np.arange(n + 1), n, A).tolist()):
-        doubled = Component(K, n * (K - 1), n * (K - 1) - (n - S))
-        two, one = (interval(point("ml", Component(2, n, S), m), "score") for m in ((doubled,), ()))
+        doubled = BinomialSample(K, n * (K - 1), n * (K - 1) - (n - S))
+        two, one = (
+            make_interval(make_point("ml", BinomialSample(2, n, S), m), "score") for m in ((doubled,), ())
+        )
         covered += chance * np.array([two.low <= A <= two.high, one.low <= A <= one.high])
     assert covered[0] < 0.9
     assert covered[1] > 0.94

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from harness.estimate.estimators.likelihood import closed_form
-from harness.estimate.planning.sample_size import uniform_variance
-from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.planning.sample_size import uniform_design_variance
+from harness.estimate.planning.synthetic_population import synthesise_population
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
 from harness.estimate.routed.means import routed_accuracy, sampled_mean
 from harness.estimate.routed.propensities import (
@@ -17,7 +17,7 @@ from harness.estimate.routed.propensities import (
     shared_propensities,
     vote_posterior,
 )
-from harness.estimate.routed.routed_sample import FloatArray, IntArray, Routed, accuracy_target
+from harness.estimate.routed.routed_sample import FloatArray, IntArray, RoutedSample, accuracy_target
 from harness.estimate.routed.sequential_resolution import expected_questions, resolved_accuracy
 
 pytestmark = pytest.mark.statistical
@@ -30,9 +30,9 @@ def t_coverage(g: FloatArray, truth: float) -> float:
     return float((np.abs(g.mean(axis=1) - truth) <= half).mean())
 
 
-def asked_data(truth: IntArray, pi: FloatArray, p: FloatArray, rng: np.random.Generator) -> Routed:
+def asked_data(truth: IntArray, pi: FloatArray, p: FloatArray, rng: np.random.Generator) -> RoutedSample:
     k = draw_options(pi, rng)
-    return Routed(np.arange(len(truth)), k, (k == truth).astype(float), pi, posterior=p)
+    return RoutedSample(np.arange(len(truth)), k, (k == truth).astype(float), pi, posterior=p)
 
 
 @pytest.mark.parametrize("K", [4, 10, 16])
@@ -40,7 +40,7 @@ def asked_data(truth: IntArray, pi: FloatArray, p: FloatArray, rng: np.random.Ge
 def test_shared_routing_covers_with_a_misspecified_posterior(K: int, n: int) -> None:
     rng = np.random.default_rng([K, n])
     studies, accuracy = 1200, [0.6, 0.7, 0.75]
-    truth, predicted = stylised_population(studies * n, K, accuracy, rng)
+    truth, predicted = synthesise_population(studies * n, K, accuracy, rng)
     # The working posterior rests on wrong accuracies and on independence that does not hold.
     votes = vote_posterior(predicted, K, K, accuracy=[0.9, 0.4, 0.5])
     data = asked_data(truth, shared_propensities(predicted, K, K, posterior=votes), votes, rng)
@@ -56,23 +56,25 @@ def test_uniform_routing_equals_the_likelihood(K: int, A: float) -> None:
     studies, n = 150, 2000
     estimates = np.empty((studies, 2))
     for study in range(studies):
-        truth, predicted = stylised_population(n, K, [A], rng)
+        truth, predicted = synthesise_population(n, K, [A], rng)
         k = rng.integers(K, size=n)
         yes, hit = k == truth, k == predicted[:, 0]
-        data = Routed(np.arange(n), k, yes.astype(float), np.full((n, K), 1 / K))
+        data = RoutedSample(np.arange(n), k, yes.astype(float), np.full((n, K), 1 / K))
         counts = (int((yes & hit).sum()), int(yes.sum()), int((~yes & ~hit).sum()), int((~yes).sum()))
         estimates[study] = routed_accuracy(predicted[:, 0], data).value, closed_form(K, *counts)
     # Same information: the two differ by far less than either varies.
     assert (estimates[:, 0] - estimates[:, 1]).std() < 0.35 * estimates[:, 1].std()
-    assert estimates.std(axis=0) == pytest.approx(np.sqrt(uniform_variance(K, A) / n), rel=0.2)
-    assert estimates.mean(axis=0) == pytest.approx(A, abs=4 * np.sqrt(uniform_variance(K, A) / n / studies))
+    assert estimates.std(axis=0) == pytest.approx(np.sqrt(uniform_design_variance(K, A) / n), rel=0.2)
+    assert estimates.mean(axis=0) == pytest.approx(
+        A, abs=4 * np.sqrt(uniform_design_variance(K, A) / n / studies)
+    )
 
 
 @pytest.mark.parametrize("K", [4, 10])
 def test_estimator_without_prior_or_constant_is_worse(K: int) -> None:
     rng = np.random.default_rng(K)
     n, A = 40_000, 0.7
-    truth, predicted = stylised_population(n, K, [A, A, A], rng)
+    truth, predicted = synthesise_population(n, K, [A, A, A], rng)
     votes = vote_posterior(predicted, K, K, accuracy=[A] * 3)
     pi = shared_propensities(predicted, K, K, posterior=votes)
     data = asked_data(truth, pi, votes, rng)
@@ -87,13 +89,13 @@ def test_estimator_without_prior_or_constant_is_worse(K: int) -> None:
 def test_several_questions_on_an_item_are_one_unit(m: int) -> None:
     rng = np.random.default_rng(m)
     studies, n, K, A = 600, 150, 5, 0.75
-    truth, predicted = stylised_population(studies * n, K, [A], rng)
+    truth, predicted = synthesise_population(studies * n, K, [A], rng)
     size = studies * n
     asked = np.argsort(rng.random((size, K)), axis=1)[:, :m]
     item = np.repeat(np.arange(size), m)
     p = vote_posterior(predicted, K, K, accuracy=[A])
     answer = (asked == truth[:, None]).astype(float).ravel()
-    data = Routed(item, asked.ravel(), answer, np.full((size, K), m / K), posterior=p)
+    data = RoutedSample(item, asked.ravel(), answer, np.full((size, K), m / K), posterior=p)
     g = pseudo_outcomes(accuracy_target(predicted[:, 0], K), data).reshape(studies, n)
     assert abs(g.mean() - A) < 4 * g.std() / np.sqrt(size)
     assert 0.93 <= t_coverage(g, A) <= 0.97
@@ -102,7 +104,7 @@ def test_several_questions_on_an_item_are_one_unit(m: int) -> None:
 def test_sequential_gives_the_binomial_coverage_of_full_labels() -> None:
     rng = np.random.default_rng(11)
     studies, n, A = 1500, 100, 0.8
-    truth, predicted = stylised_population(studies * n, 4, [A, 0.7], rng)
+    truth, predicted = synthesise_population(studies * n, 4, [A, 0.7], rng)
     right = (predicted[:, 0] == truth).reshape(studies, n).astype(int)
     covered = [e.low <= A <= e.high for e in (resolved_accuracy(row) for row in right)]
     assert 0.95 <= float(np.mean(covered)) <= 0.98
@@ -111,7 +113,7 @@ def test_sequential_gives_the_binomial_coverage_of_full_labels() -> None:
 def test_neyman_sampled_items_stay_unbiased_and_cover() -> None:
     rng = np.random.default_rng(12)
     studies, pool, K, accuracy = 250, 1500, 10, [0.55, 0.7, 0.8]
-    truth, predicted = stylised_population(studies * pool, K, accuracy, rng)
+    truth, predicted = synthesise_population(studies * pool, K, accuracy, rng)
     p = vote_posterior(predicted, K, K, accuracy=accuracy)
     chance = p[np.arange(len(truth))[:, None], predicted]
     cost = expected_questions(predicted, p)

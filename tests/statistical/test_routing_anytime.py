@@ -9,7 +9,7 @@ from scipy import stats
 from harness.estimate.core.binomial import clopper_pearson
 from harness.estimate.intervals.anytime import betting_sequence, likelihood_sequence, obrien_fleming_level
 from harness.estimate.routed.doubly_robust import pseudo_outcome_bounds, pseudo_outcomes
-from harness.estimate.routed.routed_sample import Routed, accuracy_target
+from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
 
 pytestmark = pytest.mark.statistical
 
@@ -70,7 +70,7 @@ def test_betting_covers_at_all_times_for_routed_outcomes() -> None:
         predicted = rng.integers(K, size=n)
         truth = np.where(rng.random(n) < A, predicted, (predicted + rng.integers(1, K, size=n)) % K)
         k = rng.integers(K, size=n)
-        data = Routed(np.arange(n), k, (k == truth).astype(float), np.full((n, K), 1 / K))
+        data = RoutedSample(np.arange(n), k, (k == truth).astype(float), np.full((n, K), 1 / K))
         c = accuracy_target(predicted, K)
         low, high = betting_sequence(pseudo_outcomes(c, data), *pseudo_outcome_bounds(c, data))
         missed += bool(((low > A) | (high < A)).any())

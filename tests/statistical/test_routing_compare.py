@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.estimate.compare.paired import TIE, Comparison, mcnemar, paired_difference, sign_test
+from harness.estimate.compare.paired import TIED, Comparison, mcnemar, paired_difference, sign_test
 from harness.estimate.compare.ranking import rank_models
-from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.planning.synthetic_population import synthesise_population
 from harness.estimate.routed.propensities import disagreement
-from harness.estimate.routed.routed_sample import FloatArray, Routed, difference_target
+from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, difference_target
 
 pytestmark = pytest.mark.statistical
 K, QUESTIONS = 4, 300
@@ -18,7 +18,7 @@ K, QUESTIONS = 4, 300
 def one_study(method: str, accuracy: list[float], rng: np.random.Generator) -> Comparison:
     """A study of about 300 questions; disagreement protocols screen as many items as that takes."""
     n = QUESTIONS if method in {"sign", "paired"} else 1000
-    truth, predicted = stylised_population(n, K, accuracy, rng)
+    truth, predicted = synthesise_population(n, K, accuracy, rng)
     a, b = predicted.T
     if method == "sign":
         k = rng.integers(K, size=n)
@@ -31,7 +31,7 @@ def one_study(method: str, accuracy: list[float], rng: np.random.Generator) -> C
         pi = np.abs(difference_target(a, b, K)) / 2
     rows = np.flatnonzero(pi.sum(axis=1))
     k = np.where(rng.random(n) < 0.5, a, b) if method == "targeted" else rng.integers(K, size=n)
-    data = Routed(rows, k[rows], (k == truth)[rows].astype(float), pi)
+    data = RoutedSample(rows, k[rows], (k == truth)[rows].astype(float), pi)
     return paired_difference(a, b, data)
 
 
@@ -41,7 +41,7 @@ def test_size_is_at_most_nominal_when_there_is_no_difference(method: str) -> Non
     studies = 500
     found = [one_study(method, [0.8, 0.8], rng) for _ in range(studies)]
     # Two standard errors of a 5 % share over 500 studies are two points.
-    assert np.mean([c.verdict != TIE for c in found]) <= 0.07
+    assert np.mean([c.verdict != TIED for c in found]) <= 0.07
     assert np.mean([c.low <= 0 <= c.high for c in found]) >= 0.925
 
 
@@ -62,7 +62,7 @@ def test_power_for_ten_points_grows_with_the_protocol(method: str, least: float,
 
 
 def test_disagreements_are_about_what_the_questions_pay_for() -> None:
-    _, predicted = stylised_population(20_000, K, [0.8, 0.75], np.random.default_rng(3))
+    _, predicted = synthesise_population(20_000, K, [0.8, 0.75], np.random.default_rng(3))
     assert 0.26 <= disagreement(predicted).mean() <= 0.32
 
 
@@ -71,10 +71,10 @@ def test_ranking_keeps_the_familywise_error() -> None:
     names, studies = list("abcdef"), 300
     wrong, unadjusted = 0, 0
     for _ in range(studies):
-        truth, predicted = stylised_population(400, K, [0.7] * 6, rng)
+        truth, predicted = synthesise_population(400, K, [0.7] * 6, rng)
         z = (predicted == truth[:, None]).astype(float)
         ranking = rank_models(z, names, questions=400, draws=2000)
-        wrong += any(c.verdict != TIE for c in ranking.comparisons)
+        wrong += any(c.verdict != TIED for c in ranking.comparisons)
         half = [(c.high - c.low) / 2 / ranking.critical for c in ranking.comparisons]
         pairs = zip(ranking.comparisons, half, strict=True)
         unadjusted += any(abs(c.difference) > 1.96 * h for c, h in pairs)

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.estimate.estimators.hui_walter import hui_walter_accuracy
-from harness.estimate.planning.synthetic_population import stylised_population
+from harness.estimate.planning.synthetic_population import synthesise_population
 from harness.estimate.routed.annotator_error import GoldCounts, corrected_accuracy, immune_accuracy
-from harness.estimate.routed.routed_sample import FloatArray, Routed, accuracy_target
+from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target
 
 pytestmark = pytest.mark.statistical
 
@@ -29,11 +29,11 @@ def test_gold_corrected_intervals_cover(routing: str, K: int, A: float, s: float
     studies, n, gold = 400, 400, 150
     covered, values = [], []
     for _ in range(studies):
-        truth, predicted = stylised_population(n, K, [A], rng)
+        truth, predicted = synthesise_population(n, K, [A], rng)
         targeted = routing == "targeted"
         k = predicted[:, 0] if targeted else rng.integers(K, size=n)
         pi = accuracy_target(k, K) if targeted else np.full((n, K), 1 / K)
-        data = Routed(np.arange(n), k, say(k == truth, s, t, rng), pi, error_free=False)
+        data = RoutedSample(np.arange(n), k, say(k == truth, s, t, rng), pi, error_free=False)
         known = GoldCounts(int(rng.binomial(gold, s)), gold, int(rng.binomial(gold, t)), gold)
         estimate = corrected_accuracy(predicted[:, 0], data, known)
         covered.append(estimate.low <= A <= estimate.high)
@@ -48,7 +48,7 @@ def test_immune_estimates_cover_and_the_other_collapses(immune_to: str, s: float
     K, A, n, studies = 5, 0.8, 600, 400
     covered, other = [], []
     for _ in range(studies):
-        truth, predicted = stylised_population(n, K, [A], rng)
+        truth, predicted = synthesise_population(n, K, [A], rng)
         k = rng.integers(K, size=n)
         yes, hit = say(k == truth, s, t, rng) == 1, k == predicted[:, 0]
         counts = (int((yes & hit).sum()), int(yes.sum()), int((~yes & hit).sum()), int((~yes).sum()))

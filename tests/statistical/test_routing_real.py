@@ -14,7 +14,7 @@ from harness.estimate.routed.propensities import draw_options, shared_propensiti
 from harness.estimate.routed.routed_sample import (
     FloatArray,
     IntArray,
-    Routed,
+    RoutedSample,
     accuracy_target,
     flat_posterior,
 )
@@ -59,7 +59,7 @@ def covered(pi: FloatArray, truth: IntArray, predicted: IntArray, options: IntAr
     k = draw_options(pi, np.random.default_rng([seed, 2]))
     rows = np.flatnonzero(k >= 0)
     answer = (k == truth)[rows].astype(float)
-    data = Routed(rows, k[rows], answer, pi, options)
+    data = RoutedSample(rows, k[rows], answer, pi, options)
     ends = [routed_accuracy(column, data) for column in predicted.T]
     return np.array([[e.low for e in ends], [e.high for e in ends]])
 

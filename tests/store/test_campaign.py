@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import StoreError
-from harness.store.labelling import SOURCE, Campaign, Pulled, Quarantined, Queue, QueuedTask, Revision
+from harness.store.labelling import SOURCE, LabellingStore, Pulled, Quarantined, Queue, QueuedTask, Revision
 from harness.store.repository import Repository
-from harness.store.responses import Reply
+from harness.store.responses import Response
 from harness.types.records import Answer, Item, Verdict
 from tests.store.test_repository import postgresql, questions, url
 
@@ -24,7 +24,7 @@ def look(items: list[Item], *said: Verdict, lost: str = "") -> Pulled:
     return Pulled(
         task_ids=frozenset({99, *range(len(said))}),
         question_ids=frozenset(q.id for q in asked),
-        replies=tuple(Reply(q.id, "ana", v.value, SOURCE, "é") for q, v in zip(asked, said, strict=True)),
+        replies=tuple(Response(q.id, "ana", v.value, SOURCE, "é") for q, v in zip(asked, said, strict=True)),
         quarantine=(Quarantined("ana", 7, 99, None, "foreign", "user 9"),),
         revisions=tuple(
             Revision("ana", j, str(v), j, q.id, False, 5, 5, False, [{"v": str(v)}], "t", 1.5)
@@ -38,7 +38,7 @@ def test_a_campaign_comes_back_and_repeats_change_nothing(url: str, items: list[
     with Repository(url) as store:
         store.add_items(items)
         store.add_questions(questions(items))
-        campaign = Campaign(store)
+        campaign = LabellingStore(store)
         campaign.save_queue(replace(QUEUE, project_id=None))
         campaign.save_queue(QUEUE)
         assert campaign.queues() == {"ana": QUEUE}
@@ -76,7 +76,7 @@ def test_an_answer_from_elsewhere_is_never_written_over(url: str, items: list[It
         store.add_items(items)
         store.add_questions(questions(items))
         store.add_answers([Answer(questions(items)[0], "ana", Verdict.NO, "offline")])
-        campaign = Campaign(store)
+        campaign = LabellingStore(store)
         campaign.save_queue(QUEUE)
         with pytest.raises(StoreError, match="nothing was written"):
             campaign.apply(replace(QUEUE, cursor="later"), look(items, Verdict.YES))

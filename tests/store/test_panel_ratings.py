@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.store import schema
-from harness.store.labelling import SOURCE, Campaign, Pulled, Queue, QueuedTask
+from harness.store.labelling import SOURCE, LabellingStore, Pulled, Queue, QueuedTask
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from harness.types.panel import Assignment, Choice, Rating
@@ -57,10 +57,10 @@ def test_the_order_of_arrival_survives_withdrawn_answers(url: str, items: list[I
         store.add_questions(questions(items))
         asked = questions(items)
         queue = Queue("ana", "m1")
-        Campaign(store).save_queue(queue)
+        LabellingStore(store).save_queue(queue)
         store.add_answers([Answer(q, "ana", Verdict.NO, SOURCE) for q in asked[:3]])
         gone = Pulled(frozenset(), frozenset({asked[0].id}), (), (), ())
-        Campaign(store).apply(queue, gone)
+        LabellingStore(store).apply(queue, gone)
         store.add_answers([Answer(asked[4], "ana", Verdict.YES, "offline")])
         with store.transaction() as connection:
             rows = connection.execute(sa.text("SELECT question_id, position FROM answer")).all()
@@ -76,7 +76,7 @@ def test_a_study_of_before_keeps_its_queues(url: str, items: list[Item]) -> None
     config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
     with Repository(url) as store:
         fill(store, items)
-        campaign = Campaign(store)
+        campaign = LabellingStore(store)
         campaign.save_queue(Queue("ana", "m1"))
         tasks = [QueuedTask(q.id, "ana", j, "d", 40 + j) for j, q in enumerate(questions(items))]
         campaign.add_tasks(tasks)
@@ -95,6 +95,6 @@ def test_a_study_of_before_keeps_its_queues(url: str, items: list[Item]) -> None
         }
     engine.dispose()
     with Repository(url) as store:
-        assert Campaign(store).tasks() == tasks
+        assert LabellingStore(store).tasks() == tasks
         assert len(store.answers()) == 4
         assert PanelRatings(store).assignments() == []

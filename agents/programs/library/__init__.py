@@ -1,4 +1,4 @@
-"""The hand-made workflows, one a file; `load` gives any of them as a program."""
+"""The hand-made workflows, one a file; `load_program` gives any of them as a program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.errors import ConfigError
 NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversity", "role-assignment")
 
 
-def load(name: str) -> Program:
+def load_program(name: str) -> Program:
     """Read a workflow of the library, or a file of one's own if `name` ends in ``.py``.
 
     Raises

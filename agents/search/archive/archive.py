@@ -1,8 +1,8 @@
 """Everything a search knows: programs, where they come from, what they answered. No score is kept.
 
-Scores follow from answers and labels (`agents.search.fitness.fitness`), so that new labels re-score an archive
-without one call. Every change goes to a journal first; an archive is what its journal says, which is
-how a search goes on after it was killed.
+Scores follow from answers and labels (`agents.search.fitness.fitness`), so that new labels re-score an
+archive without one call. Every change goes to a journal first; an archive is what its journal says, which
+is how a search goes on after it was killed.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Archive:
         return [have[item.id] for item in items if item.id in have]
 
     def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Answers as `agents.search.fitness.scores.item_scores` takes them, shape (M, n)."""
+        """Answers as `agents.search.fitness.scores.score_items` takes them, shape (M, n)."""
         return np.array([[_code(self.answers.get((c, replicate), {}).get(i.id)) for i in items] for c in ids])
 
     def digest(self) -> str:

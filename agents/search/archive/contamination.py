@@ -14,7 +14,7 @@ WORDS = 8
 """So many words in a row do not agree by chance."""
 
 
-def quoted(source: str, items: Iterable[Item]) -> str:
+def find_quotations(source: str, items: Iterable[Item]) -> str:
     """Say which item a source quotes, by its id alone; empty if none."""
     grams = _grams(source)
     for item in items:

@@ -31,7 +31,7 @@ _GRID = np.linspace(0.0, 4.0, 81)
 
 
 @dataclass(frozen=True, slots=True)
-class Shrunk:
+class ShrunkScores:
     """The archive's posterior, one entry per candidate; NaN where a candidate has no score.
 
     Attributes
@@ -57,14 +57,14 @@ class Shrunk:
     spread: float
 
 
-def shrink(scores: FloatArray, unit: float = 1.0) -> Shrunk:
+def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
     """Shrink the candidates' scores towards their common mean.
 
     Parameters
     ----------
     scores
-        Shape (M, n) of `agents.search.fitness.scores.item_scores`; NaN where there is none. Candidates may have
-        answered different items: those that answered nearly all are what the others are held against.
+        Shape (M, n) of `agents.search.fitness.scores.score_items`; NaN where there is none. Candidates may
+        have answered different items: those that answered nearly all are what the others are held against.
     unit
         How large one point of accuracy is on the scores' scale: 1, or 1/(K − 1) for raw q.
 
@@ -97,7 +97,7 @@ def shrink(scores: FloatArray, unit: float = 1.0) -> Shrunk:
     mean, sd, spread = np.full(len(scores), np.nan), np.full(len(scores), np.nan), 0.0
     mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
     level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
-    return Shrunk(value, se, mean, sd, level_se, spread)
+    return ShrunkScores(value, se, mean, sd, level_se, spread)
 
 
 def least_variance(n: int) -> float:

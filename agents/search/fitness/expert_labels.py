@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import EstimateError
-from harness.estimate.routed.routed_sample import Routed
+from harness.estimate.routed.routed_sample import RoutedSample
 from harness.types.records import Item, Label, LabelKind
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ IntArray = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class ExpertLabels:
     """Labels of n items, by item.
 
     Attributes
@@ -63,7 +63,7 @@ class Labelled:
         return int((self.answered & (self.truth < 0)).sum())
 
     @classmethod
-    def of(cls, items: Sequence[Item], labels: Iterable[Label]) -> Labelled:
+    def of(cls, items: Sequence[Item], labels: Iterable[Label]) -> ExpertLabels:
         """Gather labels of these items; labels of others and abstentions are left out.
 
         An item with an abstention among routed questions is left out whole, because which questions
@@ -99,11 +99,11 @@ class Labelled:
             raise EstimateError(f"labels: item {items[i].id!r} has all its {n_options[i]} options refused")
         return cls(tuple(row), n_options, truth, refused, propensities, routed)
 
-    def routed_data(self, columns: IntArray) -> Routed:
-        """Answers about some items, as the estimators of `harness.estimate.routed.doubly_robust` take them."""
+    def routed_data(self, columns: IntArray) -> RoutedSample:
+        """Answers about some items, as the estimators of `harness.estimate.routed` take them."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
-        return Routed(
+        return RoutedSample(
             item=item,
             asked=asked,
             answer=yes[item, asked].astype(np.float64),

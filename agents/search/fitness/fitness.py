@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.search.fitness.empirical_bayes import Shrunk, shrink
-from agents.search.fitness.paired_test import Paired, paired
-from agents.search.fitness.scores import UNREADABLE, item_scores
+from agents.search.fitness.empirical_bayes import ShrunkScores, shrink_scores
+from agents.search.fitness.paired_test import Paired, compare_paired
+from agents.search.fitness.scores import UNREADABLE, score_items
 from harness.errors import EstimateError
 from harness.types.records import PredictionStatus
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.search.archive.archive import Archive
-    from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+    from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
     from harness.types.records import Item, Prediction
 
 _DRAWS = 2000
@@ -90,7 +90,7 @@ class Board:
 
     ids: tuple[str, ...]
     scores: FloatArray
-    shrunk: Shrunk
+    shrunk: ShrunkScores
     fitness: dict[str, Fitness]
 
     def ranked(self) -> list[str]:
@@ -100,7 +100,7 @@ class Board:
     def compare(self, first: str, second: str) -> Paired:
         """One candidate against another on the items both answered."""
         rows = (self.ids.index(first), self.ids.index(second))
-        return paired(self.scores[rows[0]], self.scores[rows[1]], self.shrunk.spread)
+        return compare_paired(self.scores[rows[0]], self.scores[rows[1]], self.shrunk.spread)
 
 
 def rounded(value: float) -> float:
@@ -108,10 +108,10 @@ def rounded(value: float) -> float:
     return round(value, 9)
 
 
-def score(
+def score_candidates(
     archive: Archive,
     items: Sequence[Item],
-    labelled: Labelled,
+    labelled: ExpertLabels,
     *,
     estimator: str = "ml",
     replicates: int = 1,
@@ -141,20 +141,20 @@ def score(
     if not names:
         raise EstimateError("fitness: no candidate has an answer yet")
     stacks = [archive.matrix(names, items, r) for r in runs]
-    scores = _mean_over_runs([item_scores(y, labelled, estimator) for y in stacks])
+    scores = _mean_over_runs([score_items(y, labelled, estimator) for y in stacks])
     kept = np.flatnonzero(~np.isnan(scores).all(axis=1))
     names, scores = [names[j] for j in kept], scores[kept]
     unit = 1.0
     if estimator == "raw":
         unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
-    shrunk = shrink(scores, unit)
+    shrunk = shrink_scores(scores, unit)
     best = _p_best(shrunk)
     known = {name: j for j, name in enumerate(names)}
     fitness = {}
     for j, name in enumerate(names):
         parents = archive.candidates[name].parents
         against = known.get(parents[0]) if parents else None
-        compared = None if against is None else paired(scores[j], scores[against], shrunk.spread)
+        compared = None if against is None else compare_paired(scores[j], scores[against], shrunk.spread)
         fitness[name] = Fitness(
             estimator=estimator,
             **_labels_used(scores[j], stacks[0][kept[j]], labelled),
@@ -176,7 +176,7 @@ def _mean_over_runs(runs: list[FloatArray]) -> FloatArray:
     return mean
 
 
-def _p_best(shrunk: Shrunk) -> FloatArray:
+def _p_best(shrunk: ShrunkScores) -> FloatArray:
     """Share of draws from the posterior in which each candidate is the best."""
     draws = np.random.default_rng(0).standard_normal((_DRAWS, len(shrunk.mean)))
     winner = (shrunk.mean + shrunk.sd * draws).argmax(axis=1)
@@ -184,7 +184,7 @@ def _p_best(shrunk: Shrunk) -> FloatArray:
     return share
 
 
-def _estimate(scores: FloatArray, shrunk: Shrunk, j: int) -> dict[str, Any]:
+def _estimate(scores: FloatArray, shrunk: ShrunkScores, j: int) -> dict[str, Any]:
     n = int((~np.isnan(scores)).sum())
     mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
     half = 1.96 * float(np.hypot(sd, shrunk.level_se))
@@ -199,7 +199,7 @@ def _estimate(scores: FloatArray, shrunk: Shrunk, j: int) -> dict[str, Any]:
     }
 
 
-def _labels_used(scores: FloatArray, y: IntArray, labelled: Labelled) -> dict[str, Any]:
+def _labels_used(scores: FloatArray, y: IntArray, labelled: ExpertLabels) -> dict[str, Any]:
     scored = ~np.isnan(scores)
     ordinary = labelled.truth >= 0
     refused = labelled.refused & (~ordinary & (y >= UNREADABLE))[:, None]

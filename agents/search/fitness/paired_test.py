@@ -21,7 +21,7 @@ from scipy.special import ndtr, ndtri
 if TYPE_CHECKING:
     from agents.search.fitness.expert_labels import FloatArray
 
-Verdict = Literal["better", "worse", "undecided"]
+PairedVerdict = Literal["better", "worse", "undecided"]
 BETTER, WORSE = 0.95, 0.2
 POWER = 0.8
 
@@ -46,22 +46,23 @@ class Paired:
     p_better: float
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PairedVerdict:
         """What the gate says."""
         if self.p_better >= BETTER:
             return "better"
         return "worse" if self.p_better <= WORSE else "undecided"
 
 
-def paired(child: FloatArray, other: FloatArray, spread: float) -> Paired:
+def compare_paired(child: FloatArray, other: FloatArray, spread: float) -> Paired:
     """Compare two programs' per-item scores, shape (n,) each.
 
     Parameters
     ----------
     child, other
-        Rows of `agents.search.fitness.scores.item_scores`; NaN where there is none.
+        Rows of `agents.search.fitness.scores.score_items`; NaN where there is none.
     spread
-        τ of the archive (`agents.search.fitness.empirical_bayes.Shrunk.spread`); the prior of a difference is N(0, 2τ²).
+        τ of the archive (`agents.search.fitness.empirical_bayes.ShrunkScores.spread`); the prior of a
+        difference is N(0, 2τ²).
     """
     both = ~(np.isnan(child) | np.isnan(other))
     gaps = child[both] - other[both]

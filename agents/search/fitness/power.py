@@ -1,8 +1,8 @@
 """What a search can see before it starts: the smallest difference its labels show, and what would help.
 
-Two programs of accuracy .6 are simulated as language models err (`harness.estimate.planning.synthetic_population`), labelled
-as the items at hand are, and scored as the search scores; the spread of their difference per item is
-what counts.
+Two programs of accuracy .6 are simulated as language models err
+(`harness.estimate.planning.synthetic_population`), labelled as the items at hand are, and scored as the
+search scores; the spread of their difference per item is what counts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
 from agents.search.fitness.paired_test import items_for, minimum_detectable
-from agents.search.fitness.scores import item_scores
-from harness.estimate.planning.synthetic_population import stylised_population
+from agents.search.fitness.scores import score_items
+from harness.estimate.planning.synthetic_population import synthesise_population
 from harness.estimate.routed.propensities import draw_options
 
 SIMULATED = 8000
@@ -70,7 +70,7 @@ class Power:
         ]
 
 
-def power(labelled: Labelled) -> Power:
+def measure_power(labelled: ExpertLabels) -> Power:
     """Tell what the labels of the selection items can show."""
     answered = labelled.answered
     options = Counter(labelled.n_options[answered].tolist())
@@ -104,16 +104,16 @@ def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
 
 def _gaps(K: int, kind: Kind, n: int, m: int) -> FloatArray:
     rng = np.random.default_rng([K, n])
-    truth, predicted = stylised_population(n, K, [GUESS, GUESS], rng)
+    truth, predicted = synthesise_population(n, K, [GUESS, GUESS], rng)
     labelled = simulated_labels(truth, predicted.T, K, kind, rng)
     if m > 1 and kind in ("natural", "complementary"):
         labelled = _several(labelled, truth, min(m, K - 1), rng)
-    scores = item_scores(predicted.T, labelled, "ml")
+    scores = score_items(predicted.T, labelled, "ml")
     gaps: FloatArray = scores[0] - scores[1]
     return gaps
 
 
-def _several(labelled: Labelled, truth: IntArray, m: int, rng: np.random.Generator) -> Labelled:
+def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Generator) -> ExpertLabels:
     """The same with m different options asked about per item, drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
@@ -128,7 +128,7 @@ def _several(labelled: Labelled, truth: IntArray, m: int, rng: np.random.Generat
 
 def simulated_labels(
     truth: IntArray, votes: IntArray, K: int, kind: Kind, rng: np.random.Generator
-) -> Labelled:
+) -> ExpertLabels:
     """One error-free expert answer per item of a simulated population.
 
     Parameters
@@ -155,4 +155,4 @@ def simulated_labels(
     refused[np.flatnonzero(~yes), asked[~yes]] = True
     known = np.where(yes, truth, -1)
     ids = tuple(str(i) for i in range(n))
-    return Labelled(ids, np.full(n, K), known, refused, pi, np.full(n, kind == "routed"))
+    return ExpertLabels(ids, np.full(n, K), known, refused, pi, np.full(n, kind == "routed"))

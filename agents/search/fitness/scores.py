@@ -29,27 +29,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.binomial_sample import BinomialSample
 from harness.estimate.estimators.ivw import plugin_weight, varies
 from harness.estimate.estimators.likelihood import maximum_likelihood
 from harness.estimate.routed.crossfit import crossfitted_posterior
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.routed_sample import Routed, accuracy_target
+from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.search.fitness.expert_labels import FloatArray, IntArray, Labelled
+    from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
 
 MISSING = -2
 """No answer: a failed call, or an item that the candidate was not asked about."""
 UNREADABLE = -1
-ONE_EACH_WAY = Component(2, 2, 1)
+ONE_EACH_WAY = BinomialSample(2, 2, 1)
 """Two imaginary checked answers, one right, one wrong: where the influence is taken. At the estimate
 itself a candidate without a single hit would seem known almost without error."""
 
 
-def item_scores(answers: IntArray, labelled: Labelled, estimator: str = "ml") -> FloatArray:
+def score_items(answers: IntArray, labelled: ExpertLabels, estimator: str = "ml") -> FloatArray:
     """Score every candidate on every item, shape (M, n); NaN where there is nothing to score.
 
     Parameters
@@ -88,7 +88,7 @@ def item_scores(answers: IntArray, labelled: Labelled, estimator: str = "ml") ->
     return scores
 
 
-def _stratum(y: IntArray, labelled: Labelled, columns: IntArray, K: int, estimator: str) -> FloatArray:
+def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, estimator: str) -> FloatArray:
     """Scores on items of one K whose options were drawn uniformly."""
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
@@ -114,7 +114,7 @@ def _likelihood(readable: IntArray, avoided: IntArray, effective: FloatArray) ->
     A, at = np.zeros(len(readable)), np.full((len(readable), 1), 0.5)
     for j in np.flatnonzero(n.sum(axis=1)):
         counts = zip(groups.tolist(), n[j].tolist(), S[j].tolist(), strict=True)
-        parts = tuple(Component(g, m, hits) for g, m, hits in counts)
+        parts = tuple(BinomialSample(g, m, hits) for g, m, hits in counts)
         A[j] = maximum_likelihood(parts)
         at[j] = maximum_likelihood((*parts, ONE_EACH_WAY))
     slope = np.where(avoided, 1 / (at + effective - 2), -1 / (1 - at))
@@ -159,7 +159,7 @@ def _plugin(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
     return 0.5
 
 
-def _routed(y: IntArray, labelled: Labelled, columns: IntArray, estimator: str) -> FloatArray:
+def _routed(y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str) -> FloatArray:
     """Doubly robust outcomes; the votes of the candidates that answered all items make the posterior."""
     if estimator == "raw":
         raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
@@ -173,7 +173,7 @@ def _routed(y: IntArray, labelled: Labelled, columns: IntArray, estimator: str) 
     return scores
 
 
-def _with_posterior(data: Routed, votes: IntArray) -> Routed:
+def _with_posterior(data: RoutedSample, votes: IntArray) -> RoutedSample:
     return replace(data, posterior=crossfitted_posterior(votes.T, data))
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from agents.search.fitness.empirical_bayes import least_variance
 from agents.search.fitness.fitness import rounded
-from agents.search.fitness.scores import item_scores
-from agents.search.loop.context import together
+from agents.search.fitness.scores import score_items
+from agents.search.loop.context import gather_all
 from agents.search.loop.loop import complete
 
 if TYPE_CHECKING:
     from agents.search.fitness.expert_labels import FloatArray
-    from agents.search.loop.context import State
+    from agents.search.loop.context import SearchContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Winner:
     finalists: dict[str, float]
 
 
-async def finish(state: State) -> Winner:
+async def confirm_finalists(state: SearchContext) -> Winner:
     """Confirm the finalists and name the winner; then answer the test items, once.
 
     A winner that was named stays, whatever labels came since: another would be a second look at the test.
@@ -66,18 +66,18 @@ async def finish(state: State) -> Winner:
     items = state.items("confirm")
     if items:
         state.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-        await together(*(state.answer(state.archive.candidates[c], items) for c in finalists))
+        await gather_all(*(state.answer(state.archive.candidates[c], items) for c in finalists))
     winner = decide(state, finalists, None if noted is None else str(noted["candidate"]))
     state.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
     test = state.items("test")
     if test:
         state.progress(f"the winner and the start on {len(test)} test items")
         pair = dict.fromkeys((winner.id, state.start))
-        await together(*(state.answer(state.archive.candidates[c], test, 0) for c in pair))
+        await gather_all(*(state.answer(state.archive.candidates[c], test, 0) for c in pair))
     return winner
 
 
-def decide(state: State, finalists: list[str], tested: str | None = None) -> Winner:
+def decide(state: SearchContext, finalists: list[str], tested: str | None = None) -> Winner:
     """Weigh selection and confirmation; pure in the stored answers and the labels.
 
     With `tested`, the winner is the one that was tested, whoever is ahead by the labels of now.
@@ -91,7 +91,7 @@ def decide(state: State, finalists: list[str], tested: str | None = None) -> Win
     fresh = None
     if items:
         answers = state.archive.matrix(finalists, items)
-        fresh = item_scores(answers, state.labels["confirm"], state.settings.fitness)
+        fresh = score_items(answers, state.labels["confirm"], state.settings.fitness)
         mean, variance, level = _update(mean, variance, level, fresh)
     ranking = sorted(
         range(len(chosen)), key=lambda j: (rounded(-float(mean[j])), chosen[j].tokens, finalists[j])

@@ -11,8 +11,8 @@ import numpy as np
 
 from agents.programs.program import Program
 from agents.search.archive.archive import Archive, Candidate
-from agents.search.fitness.expert_labels import Labelled
-from agents.search.fitness.fitness import Board, score
+from agents.search.fitness.expert_labels import ExpertLabels
+from agents.search.fitness.fitness import Board, score_candidates
 from harness.errors import ConfigError
 from harness.seeding import derive_seed
 from harness.types.records import Item, Prediction
@@ -20,7 +20,7 @@ from harness.types.records import Item, Prediction
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
 
-Check = Callable[[Program], Awaitable[str]]
+CheckProgram = Callable[[Program], Awaitable[str]]
 """Why a program cannot be evaluated, in words for its author; empty if it can."""
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SearchContext:
     """A running search.
 
     Attributes
@@ -130,10 +130,10 @@ class State:
 
     archive: Archive
     settings: Settings
-    labels: Mapping[str, Labelled]
+    labels: Mapping[str, ExpertLabels]
     start: str
     evaluate: Evaluate
-    check: Check
+    check: CheckProgram
     progress: Callable[[str], None] = field(default=lambda _: None)
 
     def items(self, split: str) -> tuple[Item, ...]:
@@ -142,7 +142,7 @@ class State:
 
     def board(self, ids: Sequence[str] | None = None) -> Board:
         """The archive on the selection items."""
-        return score(
+        return score_candidates(
             self.archive,
             self.items("select"),
             self.labels["select"],
@@ -166,7 +166,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PolicyView:
     """What a proposer sees: one snapshot of the archive, and its own random stream.
 
     Attributes
@@ -177,7 +177,7 @@ class View:
         Number of the proposal.
     """
 
-    state: State
+    state: SearchContext
     board: Board
     slot: int
     rng: np.random.Generator
@@ -195,16 +195,18 @@ class Policy(Protocol):
         """As in study.toml."""
         ...
 
-    async def propose(self, view: View) -> Proposal:
+    async def propose(self, view: PolicyView) -> Proposal:
         """Make a candidate from the snapshot."""
         ...
 
-    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> Proposal | None:
+    async def repair(
+        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
+    ) -> Proposal | None:
         """Mend a program that was refused for `reason`; None gives up."""
         ...
 
 
-async def together(*jobs: Awaitable[T]) -> list[T]:
+async def gather_all(*jobs: Awaitable[T]) -> list[T]:
     """Await all; if one fails the others still finish, so that nothing paid for is thrown away."""
     results: list[Any] = await asyncio.gather(*jobs, return_exceptions=True)
     for result in results:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.search.archive.archive import Candidate
-from agents.search.loop.context import Policy, Proposal, State, View, together
-from agents.search.loop.successive_halving import race
+from agents.search.loop.context import Policy, PolicyView, Proposal, SearchContext, gather_all
+from agents.search.loop.successive_halving import race_group
 from harness.errors import BudgetSpent, FatalModelError, ModelError, ProgramRefused
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Ended:
     proposals: int
 
 
-async def search(state: State, policy: Policy, library: Sequence[Program]) -> Ended:
+async def search(state: SearchContext, policy: Policy, library: Sequence[Program]) -> Ended:
     """Run or go on with a search up to its last proposal.
 
     Parameters
@@ -58,19 +58,19 @@ async def search(state: State, policy: Policy, library: Sequence[Program]) -> En
     return Ended("done", made)
 
 
-async def seed(state: State, library: Sequence[Program]) -> None:
+async def seed(state: SearchContext, library: Sequence[Program]) -> None:
     """Answer the library's workflows on all selection items, and the start once more for A/A."""
     for j, program in enumerate(library):
         state.archive.add(Candidate(program, j - len(library), "library", (), program.thought))
     items = state.items("select")
     state.progress(f"{len(library)} workflows of the library on {len(items)} items")
-    await together(*(state.answer(state.archive.candidates[p.id], items) for p in library))
+    await gather_all(*(state.answer(state.archive.candidates[p.id], items) for p in library))
     start = state.archive.candidates[state.start]
     state.progress("the starting workflow a second time, to see how it compares with itself")
     await state.answer(start, items, TWICE)
 
 
-async def wave(state: State, policy: Policy, first: int) -> int:
+async def wave(state: SearchContext, policy: Policy, first: int) -> int:
     """Make, race and note the next proposals; return the number made so far."""
     count = min(state.settings.in_flight, state.settings.candidates - first)
     key = f"wave/{first}"
@@ -78,17 +78,17 @@ async def wave(state: State, policy: Policy, first: int) -> int:
         return first + count
     earlier = [c.id for c in state.archive.candidates.values() if c.slot < first]
     board = state.board(earlier)
-    views = [View(state, board, slot, state.rng("slot", slot)) for slot in range(first, first + count)]
+    views = [PolicyView(state, board, slot, state.rng("slot", slot)) for slot in range(first, first + count)]
     state.progress(f"proposals {first + 1}–{first + count} of {state.settings.candidates}")
-    proposals = await together(*(fill(state, policy, view) for view in views))
+    proposals = await gather_all(*(fill(state, policy, view) for view in views))
     group = [c for view, p in zip(views, proposals, strict=True) if (c := admit(state, view.slot, p))]
-    await race(state, str(first), group)
+    await race_group(state, str(first), group)
     leaders = [c for c in state.board().ranked() if complete(state, c)][:LEADERS]
     state.archive.note(key, {"candidates": [c.id for c in group], "leaders": leaders})
     return first + count
 
 
-async def fill(state: State, policy: Policy, view: View) -> Proposal | None:
+async def fill(state: SearchContext, policy: Policy, view: PolicyView) -> Proposal | None:
     """Get one proposal that runs; None if its slot was filled before."""
     if f"slot/{view.slot}" in state.archive.events:
         return None
@@ -113,7 +113,7 @@ async def fill(state: State, policy: Policy, view: View) -> Proposal | None:
     return proposal
 
 
-async def refusal(state: State, program: Program) -> str:
+async def refusal(state: SearchContext, program: Program) -> str:
     """Why a program cannot run; a known one can."""
     if program.id in state.archive.candidates:
         return ""
@@ -123,7 +123,7 @@ async def refusal(state: State, program: Program) -> str:
         return str(error)
 
 
-def admit(state: State, slot: int, proposal: Proposal | None) -> Candidate | None:
+def admit(state: SearchContext, slot: int, proposal: Proposal | None) -> Candidate | None:
     """Take a proposal into the archive, and note what became of its slot."""
     key = f"slot/{slot}"
     known = state.archive.events.get(key)
@@ -143,13 +143,13 @@ def admit(state: State, slot: int, proposal: Proposal | None) -> Candidate | Non
     return candidate
 
 
-def complete(state: State, candidate: str) -> bool:
+def complete(state: SearchContext, candidate: str) -> bool:
     """Whether a candidate was answered on all selection items."""
     runs = range(state.settings.replicates)
     return all(not state.archive.missing(candidate, run, state.items("select")) for run in runs)
 
 
-def converged(state: State, made: int) -> bool:
+def converged(state: SearchContext, made: int) -> bool:
     """Whether the best three stayed the same over the last `patience` proposals."""
     patience = state.settings.patience
     if not patience:

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from agents.search.loop.context import together
+from agents.search.loop.context import gather_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.search.archive.archive import Candidate
     from agents.search.fitness.fitness import Board
-    from agents.search.loop.context import State
+    from agents.search.loop.context import SearchContext
 
 TOP = 5
 HOPELESS = 0.05
 
 
-async def race(state: State, name: str, group: Sequence[Candidate]) -> None:
+async def race_group(state: SearchContext, name: str, group: Sequence[Candidate]) -> None:
     """Answer a wave of candidates rung by rung; decisions are noted under ``race/name/rung``."""
     items = state.items("select")
     rungs = [n for n in state.settings.rungs if n < len(items)] + [len(items)]
@@ -37,7 +37,7 @@ async def race(state: State, name: str, group: Sequence[Candidate]) -> None:
         if not alive:
             return
         state.progress(f"{name}: {len(alive)} candidates on {n} items")
-        await together(*(state.answer(c, items[:n]) for c in alive))
+        await gather_all(*(state.answer(c, items[:n]) for c in alive))
         if n == len(items):
             return
         board = state.board()

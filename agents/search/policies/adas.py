@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.search.loop.context import Proposal, View
-from agents.search.policies.feedback import archive_text
-from agents.search.policies.optimizer import Conversation, Optimiser, ReplyRefused, render
-from agents.search.policies.repair import mended, proposal_of
+from agents.search.loop.context import PolicyView, Proposal
+from agents.search.policies.feedback import describe_archive
+from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
+from agents.search.policies.repair import proposal_of, repair_proposal
 
 _FIELDS = ("thought", "name", "code")
 
@@ -22,27 +22,29 @@ _FIELDS = ("thought", "name", "code")
 class Adas:
     """The proposer."""
 
-    optimiser: Optimiser
+    optimiser: Optimizer
     name: str = "adas"
 
-    async def propose(self, view: View) -> Proposal:
+    async def propose(self, view: PolicyView) -> Proposal:
         """Idea, reflection, check: three calls; a later one that fails leaves the earlier program."""
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
-        told = {"task": self.optimiser.task, "guide": self.optimiser.guide, "archive": archive_text(view)}
+        told = {"task": self.optimiser.task, "guide": self.optimiser.guide, "archive": describe_archive(view)}
         try:
-            found = await talk.ask(render("adas", **told), _FIELDS)
+            found = await talk.ask(render_template("adas", **told), _FIELDS)
         except ReplyRefused as error:
             return Proposal(None, self.name, refused=str(error), log=tuple(talk.log), tokens=talk.tokens)
         last = view.candidate(view.board.ids[-1])
         meant = last.note or last.program.thought
         previous = f" The last workflow before it was {last.program.name!r}: {meant}"
-        for prompt in (render("adas_reflect", previous=previous), render("adas_check")):
+        for prompt in (render_template("adas_reflect", previous=previous), render_template("adas_check")):
             try:
                 found = await talk.ask(prompt, _FIELDS)
             except ReplyRefused as error:
                 talk.log.append(f"kept the program as it was: {error}")
         return proposal_of(found, self.name, (), found["thought"], talk)
 
-    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> Proposal | None:
+    async def repair(
+        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
+    ) -> Proposal | None:
         """Ask for the program mended."""
-        return await mended(self.optimiser, self.name, view, proposal, reason, attempt)
+        return await repair_proposal(self.optimiser, self.name, view, proposal, reason, attempt)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.search.fitness.scores import item_scores
+from agents.search.fitness.scores import score_items
 from harness.types.records import PredictionStatus
 
 if TYPE_CHECKING:
     from agents.search.archive.archive import Candidate
     from agents.search.fitness.fitness import Fitness
-    from agents.search.loop.context import View
+    from agents.search.loop.context import PolicyView
 
 BEST, LATEST = 5, 5
 CASES = 6
 
 
-def standing(fitness: Fitness) -> str:
+def describe_standing(fitness: Fitness) -> str:
     """``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``; ± beside the other candidates."""
     text = f"{100 * fitness.mean:.0f} % ± {100 * fitness.sd:.0f} %"
     if fitness.invalid_rate:
@@ -26,7 +26,7 @@ def standing(fitness: Fitness) -> str:
     return f"{text}, {fitness.tokens:.0f} tokens per question"
 
 
-def archive_text(view: View) -> str:
+def describe_archive(view: PolicyView) -> str:
     """The archive, bounded: the best with their source, the latest by name and number only."""
     ranked = view.board.ranked()
     best = ranked[:BEST]
@@ -35,20 +35,20 @@ def archive_text(view: View) -> str:
     for name in best:
         candidate = view.candidate(name)
         parts.append(
-            f"## {candidate.program.name}: {standing(view.board.fitness[name])}\n"
+            f"## {candidate.program.name}: {describe_standing(view.board.fitness[name])}\n"
             f"{candidate.program.thought}\n```python\n{candidate.program.source.strip()}\n```"
         )
     for name in latest:
         candidate = view.candidate(name)
         parts.append(
-            f"## {candidate.program.name} (not shown): {standing(view.board.fitness[name])}\n"
+            f"## {candidate.program.name} (not shown): {describe_standing(view.board.fitness[name])}\n"
             f"{candidate.program.thought}"
         )
     hidden = len(ranked) - len(parts)
     return "\n\n".join(parts) + (f"\n\n({hidden} more are not shown.)" if hidden > 0 else "")
 
 
-def experience(view: View, parent: str) -> str:
+def describe_experience(view: PolicyView, parent: str) -> str:
     """What was tried on a parent: better, worse or undecided, each with its probability."""
     lines = []
     for name in view.board.ids:
@@ -64,7 +64,9 @@ def experience(view: View, parent: str) -> str:
     return "\n".join(lines) or "Nothing yet."
 
 
-async def cases(view: View, candidate: Candidate, most: int = CASES, *, refuted_only: bool = False) -> str:
+async def describe_cases(
+    view: PolicyView, candidate: Candidate, most: int = CASES, *, refuted_only: bool = False
+) -> str:
     """Feedback items that experts refuted, all of them certain errors, and as many that they did not.
 
     What is shown is what experts said of the candidate's own choice; the right option never is.
@@ -74,7 +76,7 @@ async def cases(view: View, candidate: Candidate, most: int = CASES, *, refuted_
         return "None are known."
     labelled = view.state.labels["feedback"]
     await view.state.answer(candidate, items, 0)
-    scores = item_scores(view.state.archive.matrix([candidate.id], items), labelled, "transformed")[0]
+    scores = score_items(view.state.archive.matrix([candidate.id], items), labelled, "transformed")[0]
     answers = {p.item_id: p for p in view.state.archive.predictions(candidate.id, items)}
     refuted: list[str] = []
     open_: list[str] = []

@@ -26,7 +26,7 @@ async def forward(task):
 """
 
 
-def constants(source: str) -> dict[str, Value]:
+def read_constants(source: str) -> dict[str, Value]:
     """Numbers and texts that stand as constants in capitals at the top of a source."""
     found: dict[str, Value] = {}
     for statement in ast.parse(source).body:
@@ -37,7 +37,7 @@ def constants(source: str) -> dict[str, Value]:
     return found
 
 
-def with_constants(source: str, values: Mapping[str, Value]) -> str:
+def replace_constants(source: str, values: Mapping[str, Value]) -> str:
     """Give constants that are there other values; others are left out."""
     tree = ast.parse(source)
     for statement in tree.body:
@@ -47,18 +47,18 @@ def with_constants(source: str, values: Mapping[str, Value]) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def with_argument(source: str, keyword: str, name: str, value: Value) -> str:
+def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
     """Pass ``keyword=NAME`` in every call that asks for an answer and does not pass it, NAME = value."""
     tree = ast.parse(source)
     for call in ast.walk(tree):
         if _asks_for_answer(call) and all(k.arg != keyword for k in call.keywords):
             call.keywords.append(ast.keyword(keyword, ast.Name(name, ast.Load())))
-    if name not in constants(source):
+    if name not in read_constants(source):
         tree.body.insert(_after_imports(tree), ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)))
-    return with_constants(ast.unparse(ast.fix_missing_locations(tree)), {name: value})
+    return replace_constants(ast.unparse(ast.fix_missing_locations(tree)), {name: value})
 
 
-def without_thinking(source: str) -> str:
+def remove_thinking(source: str) -> str:
     """Ask for the answer alone wherever the thinking is thrown away: ``_, answer = await task.ask(...)``."""
     tree = ast.parse(source)
     for statement in ast.walk(tree):
@@ -73,7 +73,7 @@ def without_thinking(source: str) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def voted(source: str, votes: int) -> str:
+def add_vote(source: str, votes: int) -> str:
     """Run a workflow several times and return its most frequent answer."""
     tree = _renamed(ast.parse(source), {"forward": "once"})
     tree.body.insert(_after_imports(tree), ast.parse(f"VOTES = {votes}").body[0])
@@ -81,7 +81,7 @@ def voted(source: str, votes: int) -> str:
     return _import_vote(tree)
 
 
-def beside(first: str, second: str) -> str:
+def run_beside(first: str, second: str) -> str:
     """Run two workflows and vote; the first one's answer stands if they differ."""
     trees = [
         _renamed(tree, {name: (entry if name == "forward" else f"{name}{mark}") for name in _own_names(tree)})
@@ -96,7 +96,7 @@ def beside(first: str, second: str) -> str:
     return _import_vote(module)
 
 
-def calls(source: str) -> int:
+def count_calls(source: str) -> int:
     """How many places in a source call the model: a rough measure of its size."""
     return sum(_is_ask(node) for node in ast.walk(ast.parse(source)))
 

@@ -18,9 +18,9 @@ from string import Template
 from typing import Any
 
 from harness.errors import ModelError
-from harness.llm.models.requests import Message, Reply, Request
+from harness.llm.models.requests import Message, ModelReply, Request
 
-Ask = Callable[[Request, str], Awaitable[Reply]]
+Ask = Callable[[Request, str], Awaitable[ModelReply]]
 """`agents.runtime.broker.Broker.ask`: the optimiser's calls are cached and paid like all others."""
 
 LONGEST = 60_000
@@ -34,7 +34,7 @@ class ReplyRefused(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class Optimiser:
+class Optimizer:
     """The model that writes programs, and what it is told about the task.
 
     Attributes
@@ -68,7 +68,7 @@ class Conversation:
         What had to be mended.
     """
 
-    optimiser: Optimiser
+    optimiser: Optimizer
     path: str
     messages: list[Message] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
@@ -76,10 +76,10 @@ class Conversation:
     _turns: int = 0
 
     @classmethod
-    def begin(cls, optimiser: Optimiser, *path: object) -> Conversation:
+    def begin(cls, optimiser: Optimizer, *path: object) -> Conversation:
         """Open one with the system message; `path` names the proposal."""
         name = "/".join(("meta", *map(str, path)))
-        return cls(optimiser, name, [Message("system", render("system"))])
+        return cls(optimiser, name, [Message("system", render_template("system"))])
 
     async def ask(self, prompt: str, fields: Sequence[str]) -> dict[str, str]:
         """Ask for an object with these fields, all of them non-empty texts.
@@ -92,13 +92,13 @@ class Conversation:
             If there was no reply.
         """
         self.messages.append(Message("user", prompt))
-        found, lacking = read_reply(await self._turn(), fields)
+        found, lacking = parse_fields(await self._turn(), fields)
         if lacking:
             self.log.append(f"mended a reply without {', '.join(lacking)}")
             self.messages.append(
-                Message("user", render("mend", fields=_listed(fields), lacking=_listed(lacking)))
+                Message("user", render_template("mend", fields=_listed(fields), lacking=_listed(lacking)))
             )
-            again, lacking = read_reply(await self._turn(), fields)
+            again, lacking = parse_fields(await self._turn(), fields)
             found = {**found, **again}
             lacking = [name for name in fields if name not in found]
         if lacking:
@@ -118,13 +118,13 @@ class Conversation:
         return reply.text if reply.finish_reason != "length" else ""
 
 
-def render(template: str, **fields: object) -> str:
+def render_template(template: str, **fields: object) -> str:
     """Fill in one of the prompts of ``agents/prompts``."""
     text = (files("agents") / "prompts" / f"{template}.txt").read_text(encoding="utf-8")
     return Template(text).substitute({name: str(value) for name, value in fields.items()}).strip()
 
 
-def read_reply(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Find the wanted fields in a reply: those found, and the names of those that are not.
 
     A field called ``code`` must be Python that parses and defines ``forward``.

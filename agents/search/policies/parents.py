@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.search.policies import selection as select
+from agents.search.policies.selection import choose, probabilities, published_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.search.archive.archive import Candidate
-    from agents.search.loop.context import View
+    from agents.search.loop.context import PolicyView
 
 
-def draw_parent(view: View, ids: Sequence[str]) -> Candidate:
+def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
     """Draw one of these candidates with the probabilities of `agents.search.policies.selection`."""
     found = [view.board.fitness[c] for c in ids]
     if view.state.settings.parity:
-        p = select.published_probabilities(np.array([f.value for f in found]))
+        p = published_probabilities(np.array([f.value for f in found]))
     else:
-        p = select.probabilities(np.array([f.mean for f in found]), np.array([f.se_relative for f in found]))
-    return view.candidate(ids[select.choose(p, view.rng)])
+        p = probabilities(np.array([f.mean for f in found]), np.array([f.se_relative for f in found]))
+    return view.candidate(ids[choose(p, view.rng)])

@@ -1,8 +1,9 @@
 """A proposer that needs no strong model: it recombines and changes workflows that are there.
 
-Children are made from selected parents by edits of their source (`agents.search.policies.mutations`): other numbers of
-samples, rounds and examples, other temperatures, roles and wordings, the thinking left out, constants
-of a second parent, a vote over runs, two workflows side by side. Free, seeded, and always a program.
+Children are made from selected parents by edits of their source (`agents.search.policies.mutations`): other
+numbers of samples, rounds and examples, other temperatures, roles and wordings, the thinking left out,
+constants of a second parent, a vote over runs, two workflows side by side. Free, seeded, and always a
+program.
 """
 
 from __future__ import annotations
@@ -16,8 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agents.programs.program import Program
-from agents.search.loop.context import Proposal, View
-from agents.search.policies import mutations as genes
+from agents.search.loop.context import PolicyView, Proposal
+from agents.search.policies.mutations import (
+    add_vote,
+    count_calls,
+    read_constants,
+    remove_thinking,
+    replace_constants,
+    run_beside,
+    set_argument,
+)
 from agents.search.policies.parents import draw_parent
 
 if TYPE_CHECKING:
@@ -66,7 +75,7 @@ class Recombine:
     wordings: Wordings
     name: str = "recombine"
 
-    async def propose(self, view: View) -> Proposal:
+    async def propose(self, view: PolicyView) -> Proposal:
         """Change one parent, or mix two; a program that is there already is changed again."""
         known = set(view.board.ids)
         first = draw_parent(view, view.board.ranked())
@@ -79,7 +88,7 @@ class Recombine:
                 return Proposal(program, op, parents, note)
         return Proposal(None, self.name, (first.id,), refused=f"no new program in {TRIES} tries")
 
-    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> Proposal:
+    async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> Proposal:
         """Take another draw: nothing here can read an error."""
         again = await self.propose(view)
         return replace(again, log=(*proposal.log, f"draw {attempt + 1}: {reason}"))
@@ -97,31 +106,31 @@ class Recombine:
 
     def change_constant(self, source: str, _: str, rng: np.random.Generator) -> Edit:
         """Give one constant another value of its kind."""
-        found = genes.constants(source)
+        found = read_constants(source)
         if not found:
             return source, ""
         name = sorted(found)[int(rng.integers(len(found)))]
         value = self._other(name, found[name], rng)
         if value == found[name]:
             return source, ""
-        return genes.with_constants(source, {name: value}), f"{name} = {value!r}, was {found[name]!r}"
+        return replace_constants(source, {name: value}), f"{name} = {value!r}, was {found[name]!r}"
 
     def cross(self, source: str, other: str, rng: np.random.Generator) -> Edit:
         """Take the second parent's values for some of the constants both have."""
-        mine, theirs = genes.constants(source), genes.constants(other)
+        mine, theirs = read_constants(source), read_constants(other)
         shared = [n for n in sorted(mine) if n in theirs and theirs[n] != mine[n] and rng.random() < 0.7]
         note = f"{', '.join(shared)} as in the other parent" if shared else ""
-        return genes.with_constants(source, {n: theirs[n] for n in shared}), note
+        return replace_constants(source, {n: theirs[n] for n in shared}), note
 
     def add_examples(self, source: str, _: str, rng: np.random.Generator) -> Edit:
         """Say how many of the study's solved examples a call shows."""
         n = EXAMPLES[int(rng.integers(len(EXAMPLES)))]
-        return genes.with_argument(source, "examples", "EXAMPLES", n), f"shows {n} examples"
+        return set_argument(source, "examples", "EXAMPLES", n), f"shows {n} examples"
 
     def add_role(self, source: str, _: str, rng: np.random.Generator) -> Edit:
         """Let the solver play somebody."""
         role = self.wordings.role[int(rng.integers(len(self.wordings.role)))]
-        return genes.with_argument(source, "role", "ROLE", role), f"plays: {role}"
+        return set_argument(source, "role", "ROLE", role), f"plays: {role}"
 
     def _other(self, name: str, value: Value, rng: np.random.Generator) -> Value:
         if isinstance(value, str):
@@ -139,21 +148,21 @@ class Recombine:
 
 
 def _drop_thinking(_: Recombine, source: str, __: str, ___: np.random.Generator) -> Edit:
-    changed = genes.without_thinking(source)
-    return changed, "answers without thinking first" if changed != genes.with_constants(source, {}) else ""
+    changed = remove_thinking(source)
+    return changed, "answers without thinking first" if changed != replace_constants(source, {}) else ""
 
 
 def _vote(_: Recombine, source: str, __: str, rng: np.random.Generator) -> Edit:
     votes = int(rng.choice([3, 5]))
-    if "VOTES" in genes.constants(source) or genes.calls(source) * votes > 2 * MOST_CALLS:
+    if "VOTES" in read_constants(source) or count_calls(source) * votes > 2 * MOST_CALLS:
         return source, ""
-    return genes.voted(source, votes), f"votes over {votes} runs"
+    return add_vote(source, votes), f"votes over {votes} runs"
 
 
 def _beside(_: Recombine, source: str, other: str, __: np.random.Generator) -> Edit:
-    if source == other or genes.calls(source) + genes.calls(other) > MOST_CALLS // 2:
+    if source == other or count_calls(source) + count_calls(other) > MOST_CALLS // 2:
         return source, ""
-    return genes.beside(source, other), "runs the other parent beside it, and votes"
+    return run_beside(source, other), "runs the other parent beside it, and votes"
 
 
 EDITS: dict[str, Callable[[Recombine, str, str, np.random.Generator], Edit]] = {

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.search.loop.context import Proposal, View
+from agents.search.loop.context import PolicyView, Proposal
 from agents.search.policies.aflow import parent
-from agents.search.policies.feedback import cases, standing
-from agents.search.policies.optimizer import Conversation, Optimiser, ReplyRefused, render
-from agents.search.policies.repair import mended, proposal_of
+from agents.search.policies.feedback import describe_cases, describe_standing
+from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
+from agents.search.policies.repair import proposal_of, repair_proposal
 
 if TYPE_CHECKING:
     from agents.search.fitness.fitness import Fitness
@@ -27,22 +27,22 @@ _FIELDS = ("diagnosis", "modification", "code")
 class Reflect:
     """The proposer."""
 
-    optimiser: Optimiser
+    optimiser: Optimizer
     name: str = "reflect"
 
-    async def propose(self, view: View) -> Proposal:
+    async def propose(self, view: PolicyView) -> Proposal:
         """One diagnosis and one change of one parent."""
         chosen = parent(view)
         fitness = view.board.fitness[chosen.id]
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
-        prompt = render(
+        prompt = render_template(
             "reflect",
             task=self.optimiser.task,
             guide=self.optimiser.guide,
-            accuracy=standing(fitness),
+            accuracy=describe_standing(fitness),
             source=chosen.program.source.strip(),
             doubt=f"{100 * doubt(fitness):.0f} %",
-            cases=await cases(view, chosen),
+            cases=await describe_cases(view, chosen),
         )
         try:
             found = await talk.ask(prompt, _FIELDS)
@@ -56,9 +56,11 @@ class Reflect:
         }
         return proposal_of(named, self.name, (chosen.id,), found["modification"], talk)
 
-    async def repair(self, view: View, proposal: Proposal, reason: str, attempt: int) -> Proposal | None:
+    async def repair(
+        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
+    ) -> Proposal | None:
         """Ask for the program mended."""
-        return await mended(self.optimiser, self.name, view, proposal, reason, attempt)
+        return await repair_proposal(self.optimiser, self.name, view, proposal, reason, attempt)
 
 
 def doubt(fitness: Fitness) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.programs.program import Program
-from agents.search.loop.context import Proposal, View
-from agents.search.policies.optimizer import Conversation, Optimiser, ReplyRefused, render
+from agents.search.loop.context import PolicyView, Proposal
+from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
 from harness.llm.models.requests import Message
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _FIELDS = ("thought", "name", "code")
 
 
-async def mended(
-    optimiser: Optimiser, name: str, view: View, proposal: Proposal, reason: str, attempt: int
+async def repair_proposal(
+    optimiser: Optimizer, name: str, view: PolicyView, proposal: Proposal, reason: str, attempt: int
 ) -> Proposal | None:
     """Show a refused program with the reason and ask for it mended; None if the reply is of no use."""
     if proposal.program is None:
@@ -27,7 +27,7 @@ async def mended(
     talk.log += proposal.log
     talk.tokens = proposal.tokens
     try:
-        found = await talk.ask(render("repair", reason=reason), _FIELDS)
+        found = await talk.ask(render_template("repair", reason=reason), _FIELDS)
     except ReplyRefused:
         return None
     talk.log.append(f"repaired: {reason}")

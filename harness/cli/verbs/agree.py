@@ -11,11 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
-from harness.cli.panel_arguments import add_panel, interval, number, panel_from, plain, save_picture
+from harness.cli.panel_arguments import (
+    add_panel,
+    format_interval,
+    format_number,
+    panel_from,
+    save_picture,
+    to_json,
+)
 from harness.errors import BadInput
 from harness.panel.agreement.coincidence import LEVELS
 from harness.panel.agreement.kappa import pairwise
-from harness.panel.agreement.report_agreement import RELIABLE, agreement
+from harness.panel.agreement.report_agreement import RELIABLE, measure_agreement
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compute, print, draw."""
     panel = panel_from(args)
-    report = agreement(
+    report = measure_agreement(
         panel,
         args.level,
         values=_values(args, panel),
@@ -47,9 +54,9 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         confidence=args.confidence,
     )
-    payload = plain(report)
+    payload = to_json(report)
     if args.pairs:
-        payload["pairs"] = plain(pairwise(panel))
+        payload["pairs"] = to_json(pairwise(panel))
 
     def draw() -> str:
         from harness.report.panel.pictures import alphas_svg
@@ -79,22 +86,25 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
     head = f"{report.items} items, {report.annotators} annotators, {report.ratings} ratings"
     table = Table("coefficient", "value", "interval")
     a = report.alpha
-    ends = "" if a is None else interval(a.low, a.high)
-    table.add_row(f"Krippendorff's α, {report.level}", number(a.value if a else None), ends)
+    ends = "" if a is None else format_interval(a.low, a.high)
+    table.add_row(f"Krippendorff's α, {report.level}", format_number(a.value if a else None), ends)
     for name, value in (
         ("Fleiss' κ", report.fleiss),
         ("Gwet's AC1", report.ac1),
         ("Cohen's κ, mean of pairs", report.mean_cohen),
         ("agreeing pairs", report.observed),
     ):
-        table.add_row(name, number(value), "")
+        table.add_row(name, format_number(value), "")
     classes = Table("class", "α against the rest")
     for name, value in report.categories.items():
-        classes.add_row(name, number(value) + (" *" if name in report.unreliable else ""))
+        classes.add_row(name, format_number(value) + (" *" if name in report.unreliable else ""))
     people = Table("annotator", "ratings", "agrees with others", "median κ")
     for person in report.people[:20]:
         people.add_row(
-            person.name, str(person.ratings), number(person.agreement), number(person.median_kappa)
+            person.name,
+            str(person.ratings),
+            format_number(person.agreement),
+            format_number(person.median_kappa),
         )
     notes = [f"{name}: {reason}" for name, reason in report.undefined.items()]
     if report.unreliable:

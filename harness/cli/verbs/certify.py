@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.output import emit
 from harness.cli.panel_arguments import (
     add_panel,
-    choices,
+    format_number,
     model_choices,
-    number,
     panel_from,
-    plain,
+    read_model_choices,
     save_picture,
+    to_json,
 )
 from harness.errors import BadInput
-from harness.panel.superhuman.bounds_by_panel_size import growth
-from harness.panel.superhuman.decision import AGGREGATES, TESTS, superhuman, superhuman_from_counts
+from harness.panel.superhuman.bounds_by_panel_size import compute_bounds_by_size
+from harness.panel.superhuman.decision import (
+    AGGREGATES,
+    SUPERHUMAN_TESTS,
+    assess_superhuman,
+    assess_superhuman_from_counts,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -56,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--test",
-        choices=TESTS,
+        choices=SUPERHUMAN_TESTS,
         default="split",
         help="split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)",
     )
@@ -67,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Certify and print; not certified is an answer, not an error."""
     found, points = _from_counts(args) if args.counts else _from_panel(args)
-    payload = plain(found) | {"verdict": found.verdict, "growth": points}
+    payload = to_json(found) | {"verdict": found.verdict, "growth": points}
     if found.check is not None:
         payload["check"] |= {
             "first_holds": found.check.first_holds,
@@ -101,7 +106,7 @@ def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, A
         whole = known[name] is int
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
             raise BadInput(f"--counts: {name} must be a {'whole ' if whole else ''}number, is {value!r}")
-    return superhuman_from_counts(**counts, level=args.confidence), []
+    return assess_superhuman_from_counts(**counts, level=args.confidence), []
 
 
 def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
@@ -109,8 +114,8 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, An
         raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
     panel = panel_from(args)
     predicted = model_choices(args, panel)
-    oracle = choices(args, panel, args.oracle, "oracle", partial=True) if args.oracle else None
-    found = superhuman(
+    oracle = read_model_choices(args, panel, args.oracle, "oracle", partial=True) if args.oracle else None
+    found = assess_superhuman(
         panel,
         predicted,
         aggregate=args.aggregate,
@@ -125,7 +130,11 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, An
 
 
 def _growth(args: argparse.Namespace, panel: Panel, predicted: IntArray) -> list[dict[str, Any]]:
-    return [plain(point) for point in growth(panel, predicted, seed=args.seed)] if args.svg else []
+    return (
+        [to_json(point) for point in compute_bounds_by_size(panel, predicted, seed=args.seed)]
+        if args.svg
+        else []
+    )
 
 
 def _weights(args: argparse.Namespace) -> dict[str, float] | None:
@@ -163,7 +172,7 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
         table.add_row(_CEILINGS[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
-        scores.add_row(label, number(value, 4))
+        scores.add_row(label, format_number(value, 4))
     notes = [f"verdict: {found.verdict}", *found.flags]
     if found.direct:
         notes.append(
@@ -192,10 +201,11 @@ def _check_lines(found: Superhuman) -> list[str]:
     return [
         f"by the oracle ({c.oracle_items} items): average annotator {c.human_accuracy:.4f}, "
         f"model {c.model_accuracy:.4f}, aggregate {c.aggregate_accuracy:.4f}",
-        f"  assumption 1: P(right | another right) {number(c.right_given_right)} ≥ P(right) "
-        f"{number(c.right)}: {_said(c.first_holds)}",
+        f"  assumption 1: P(right | another right) {format_number(c.right_given_right)} ≥ P(right) "
+        f"{format_number(c.right)}: {_said(c.first_holds)}",
         f"  assumption 2: where the aggregate errs ({c.wrong_items:.1f} items) the model is right "
-        f"{number(c.model_right)} ≥ repeats the error {number(c.model_repeats)}: {_said(c.second_holds)}",
+        f"{format_number(c.model_right)} ≥ repeats the error {format_number(c.model_repeats)}: "
+        f"{_said(c.second_holds)}",
     ]
 
 

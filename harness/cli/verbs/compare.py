@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.analysis.study_report import newest_runs
+from harness.analysis.study_report import find_newest_runs
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of
 from harness.errors import BadInput, EstimateError
@@ -36,16 +36,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from harness.estimate.compare.ranking import Ranking
-    from harness.estimate.routed.routed_sample import Routed
+    from harness.estimate.routed.routed_sample import RoutedSample
 
-TESTS = ("auto", "paired", "sign", "mcnemar")
+COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight compare``."""
     add_study(parser)
     parser.add_argument("--model", action="append", help="models to compare (default: all that were run)")
-    parser.add_argument("--test", choices=TESTS, default="auto", help="default: what the protocol allows")
+    parser.add_argument(
+        "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
+    )
     parser.add_argument("--adjust", choices=("max-z", "holm", "bonferroni"), default="max-z")
     parser.add_argument("--level", type=float, help="joint confidence level (default: the study's)")
 
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     study = study_of(args)
     level = args.level or study.estimate.level
     with Repository(study.store_url) as store:
-        runs = newest_runs(store.runs(), args.model)
+        runs = find_newest_runs(store.runs(), args.model)
         predictions = [store.predictions(run["id"]) for run in runs]
         questions, answers = store.questions(), store.answers()
     names = [run["name"] for run in runs]
@@ -106,7 +108,7 @@ class _Resolved:
 class _Drawn:
     """Answers to drawn options, and predictions of shape (items, models)."""
 
-    data: Routed
+    data: RoutedSample
     predicted: NDArray[np.int64]
     sign: bool
     rankable: bool = True

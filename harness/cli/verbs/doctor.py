@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
     from rich.text import Text
 
     # Named as a string: the packages above are not imported from here.
-    labels: list[Finding] = load("protocols.collect.label_studio.server.server_check").findings()
-    sandbox: list[Finding] = load("agents.cli.sandbox_check").findings()
+    labels: list[Finding] = load("protocols.collect.label_studio.server.server_check").check_server()
+    sandbox: list[Finding] = load("agents.cli.sandbox_check").check_sandbox()
     findings = [*_machine(), *sandbox, *_study(args), *labels]
     table = Table("", "what", "detail", title="oversight doctor")
     for finding in findings:

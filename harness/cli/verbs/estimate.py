@@ -74,7 +74,7 @@ def _from_study(args: argparse.Namespace) -> int:
         "models": {
             model.name: {
                 "run": model.run_id,
-                "estimates": {name: plain(e) for name, e in model.estimates.items()},
+                "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
                 "undefined": model.undefined,
                 "checks": [asdict(check) for check in model.checks],
                 "truth": model.truth,
@@ -110,7 +110,7 @@ def _options(args: argparse.Namespace, study: Study) -> Options:
     )
 
 
-def plain(estimate: Estimate) -> dict[str, Any]:
+def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
     """Turn an estimate into what JSON can hold, with `estimate` for its value."""
     fields = asdict(estimate)
     return {"estimate": fields.pop("value"), **fields}
@@ -136,7 +136,7 @@ def _from_counts(args: argparse.Namespace) -> int:
         table.add_row(
             ESTIMATOR_NAMES.get(name, name), percent(e.value), se, interval, f"{e.interval} {e.level:.0%}"
         )
-    emit(args, {name: plain(e) for name, e in estimates.items()}, table)
+    emit(args, {name: estimate_to_json(e) for name, e in estimates.items()}, table)
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from harness.cli.output import emit
-from harness.llm.local import lifecycle as local
+from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
 
 HELP = "start, find or stop the small local language model"
 
@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do what ``oversight model`` was asked; 1 if ``status`` finds no server."""
     if args.action == "stop":
-        stopped = local.stop()
+        stopped = stop_local_model()
         emit(args, {"stopped": stopped}, "stopped" if stopped else "was not running")
         return 0
-    server = local.start(args.port) if args.action == "start" else local.status()
+    server = start_local_model(args.port) if args.action == "start" else find_local_model()
     if server is None:
         emit(args, {"running": False}, "not running; start it with: oversight model start")
         return 1

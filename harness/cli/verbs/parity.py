@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.output import emit
 from harness.cli.panel_arguments import (
     add_panel,
-    choices,
+    format_number,
     model_choices,
-    number,
     panel_from,
-    plain,
+    read_model_choices,
     save_picture,
+    to_json,
 )
 from harness.errors import BadInput
 from harness.panel.human_level.methodology import human_level_choices
-from harness.panel.parity.by_certainty import Parity, ParityBin, parity
+from harness.panel.parity.by_certainty import Parity, ParityBin, measure_parity
 from harness.panel.ratings.certainty import EDGES
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare, print, draw."""
     panel = panel_from(args)
     predicted = model_choices(args, panel)
-    found = parity(
+    found = measure_parity(
         panel,
         predicted,
         humans=_names(args.humans),
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return parity_svg(found)
 
     svg = save_picture(args.svg, draw)
-    payload = plain(found) | {"human_level": None if level is None else plain(level), "svg": svg}
+    payload = to_json(found) | {"human_level": None if level is None else to_json(level), "svg": svg}
     emit(args, payload, _text(found, level, payload))
     return 0
 
@@ -94,7 +94,7 @@ def _edges(text: str) -> tuple[float, ...]:
 
 
 def _human_level(args: argparse.Namespace, panel: Panel, predicted: IntArray, found: Parity) -> HumanLevel:
-    reference = choices(args, panel, args.reference, "reference", partial=True)
+    reference = read_model_choices(args, panel, args.reference, "reference", partial=True)
     grid = panel.grid()
     people = {n: grid[:, j] for n, j in zip(found.humans, panel.positions(found.humans), strict=True)}
     return human_level_choices(people, reference, {"model": predicted})
@@ -171,7 +171,7 @@ def _level_lines(level: HumanLevel) -> list[str]:
     ranking = ", ".join(f"{name} {score:.3f}" for name, _, score in level.ranking[:12])
     return [
         f"against the reference, by {level.measure}: {ranking}",
-        f"HLPI {number(s.hlpi)} · HLPRI {s.hlpri:.3g}: better than {s.better_than}, "
+        f"HLPI {format_number(s.hlpi)} · HLPRI {s.hlpri:.3g}: better than {s.better_than}, "
         f"on a par with {s.on_par}, worse than {s.worse_than} "
         f"({level.test}, {level.significance:.0%}, {level.correction})",
         *level.flags,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
 from harness.estimate.planning.sample_size import (
-    Plan,
+    SamplePlan,
     accuracy_variances,
     difference_variances,
     make_plan,
@@ -78,7 +78,7 @@ def plan_payload(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _rows(plans: Sequence[Plan], width_name: str) -> list[dict[str, Any]]:
+def _rows(plans: Sequence[SamplePlan], width_name: str) -> list[dict[str, Any]]:
     return [
         {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width, "saving": p.saving}
         for p in plans

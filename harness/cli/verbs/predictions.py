@@ -16,7 +16,7 @@ from harness.config.models import RunSpec
 from harness.datasets.logs.formats import READERS, format_of, read_foreign
 from harness.errors import BadInput, ConfigError, DataError
 from harness.store.repository import Repository
-from harness.store.runs import samples, store_predictions
+from harness.store.runs import count_samples, store_predictions
 from harness.types.records import PredictionStatus
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     options = {item.id: item.options for item in items}
     for run in runs:
-        for p in samples(store, run["id"]):
+        for p in count_samples(store, run["id"]):
             yield {
                 "model": run["name"],
                 "run": run["id"],

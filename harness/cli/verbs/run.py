@@ -14,7 +14,7 @@ from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, stream_items, study_of
 from harness.errors import ConfigError
 from harness.store.repository import Repository
-from harness.store.runs import samples, usage
+from harness.store.runs import count_samples, sum_usage
 from harness.types.records import PredictionStatus
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def run(args: argparse.Namespace) -> int:
             return _dry_run(args, store, ids, targets, prices)
         if args.batch:
             return _batch(args, store, ids, targets, prices)
-        from harness.llm.runner.run_models import Limits, run_targets
+        from harness.llm.runner.run_models import BudgetCaps, run_targets
 
-        limits = Limits(args.budget_usd, args.budget_tokens)
+        limits = BudgetCaps(args.budget_usd, args.budget_tokens)
         outcomes = run_targets(
             store, ids, targets, prices=prices, limits=limits, retry_failed=args.retry_errors
         )
@@ -130,7 +130,7 @@ def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
     by_kind: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     sent = received = 0
-    for p in samples(store, target.spec.id):
+    for p in count_samples(store, target.spec.id):
         by_status[p.status] += 1
         sent, received = sent + p.input_tokens, received + p.output_tokens
         if p.reason:
@@ -151,7 +151,7 @@ def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
         "reasons": dict(reasons.most_common(10)),
         "input_tokens": sent,
         "output_tokens": received,
-        "usd": None if price is None else dollars(price, usage(store, target.spec.id)),
+        "usd": None if price is None else dollars(price, sum_usage(store, target.spec.id)),
     }
 
 

@@ -18,13 +18,13 @@ from harness.estimate.checks.routing import (
     yes_rate,
     yes_rate_by_expert,
 )
-from harness.estimate.core.binomial_sample import information, pooled
+from harness.estimate.core.binomial_sample import information, pool_samples
 from harness.estimate.core.p_values import chi2_tail
 from harness.estimate.data.labelled_arrays import to_arrays
 from harness.estimate.data.tallies import tally
-from harness.estimate.estimators.complementary import complementary, moment_weights
+from harness.estimate.estimators.complementary import complementary_accuracy, moment_weights
 from harness.estimate.estimators.likelihood import inside, maximum_likelihood
-from harness.estimate.estimators.ordinary import ordinary
+from harness.estimate.estimators.ordinary import ordinary_accuracy
 from harness.estimate.strata.stratum import where
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30
 
 
-def checks(
+def run_checks(
     predictions: Sequence[Prediction],
     labels: Sequence[Label],
     *,
@@ -77,12 +77,14 @@ def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
     """
     statistic, df, text = 0.0, 0, []
     for t in tallies.strata:
-        groups = pooled(t.misses)
+        groups = pool_samples(t.misses)
         if not t.n_o or not groups:
             continue
         weights = moment_weights(groups)
-        A_ord = ordinary(t.S_o, t.n_o)
-        A_comp = math.fsum(w * complementary(g.K, g.S, g.n) for w, g in zip(weights, groups, strict=True))
+        A_ord = ordinary_accuracy(t.S_o, t.n_o)
+        A_comp = math.fsum(
+            w * complementary_accuracy(g.K, g.S, g.n) for w, g in zip(weights, groups, strict=True)
+        )
         at = inside(maximum_likelihood((t.hits, *groups)), t.n_readable)
         v = 1 / information(t.hits, at) + math.fsum(
             w * w / information(g, at) for w, g in zip(weights, groups, strict=True)

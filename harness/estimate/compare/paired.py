@@ -18,16 +18,16 @@ from harness.estimate.core.binomial import z_value
 from harness.estimate.core.validation import check_count, check_level
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.means import ASSUMPTIONS as ROUTED
+from harness.estimate.routed.means import ROUTED_ASSUMPTIONS as ROUTED
 from harness.estimate.routed.means import t_quantile
-from harness.estimate.routed.routed_sample import Routed, check_predicted, difference_target
-from harness.estimate.routed.sequential_resolution import ASSUMPTIONS as RESOLVED
+from harness.estimate.routed.routed_sample import RoutedSample, check_predicted, difference_target
+from harness.estimate.routed.sequential_resolution import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed.sequential_resolution import UNKNOWN
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-TIE = "tie"
+TIED = "tie"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class Comparison:
     def verdict(self) -> str:
         """Name of the better model, or ``"tie"`` where the data do not tell them apart."""
         if self.p_value > 1 - self.level or self.difference == 0:
-            return TIE
+            return TIED
         return self.first if self.difference > 0 else self.second
 
     def __str__(self) -> str:
         """``a − b: +0.052 [+0.011, +0.093], p = 0.013 → a · mcnemar · 812 items, 240 questions``."""
-        verdict = "tie" if self.verdict == TIE else f"{self.verdict} is better"
+        verdict = "tie" if self.verdict == TIED else f"{self.verdict} is better"
         return (
             f"{self.first} − {self.second}: {self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}], "
             f"p = {self.p_value:.2g} → {verdict} · {self.method} · {self.items} items, "
@@ -88,7 +88,7 @@ class Comparison:
 def paired_difference(
     first: ArrayLike,
     second: ArrayLike,
-    data: Routed,
+    data: RoutedSample,
     *,
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),

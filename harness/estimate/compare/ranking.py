@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.compare.paired import TIE, Comparison
+from harness.estimate.compare.paired import TIED, Comparison
 from harness.estimate.core.validation import check_level
 from harness.estimate.routed.routed_sample import FloatArray
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
+RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def rank_models(
         low, high = (float(difference[j] + sign * critical * se[j]) for sign in (-1, 1))
         ends = max(-1.0, low), min(1.0, high)
         found = (names[a], names[b], float(difference[j]), *ends, float(p[j]), level, "max-z", n, questions)
-        comparisons.append(Comparison(*found, adjusted="max-z", assumptions=ASSUMPTIONS))
+        comparisons.append(Comparison(*found, adjusted="max-z", assumptions=RANKING_ASSUMPTIONS))
     ordered = tuple(names[j] for j in order)
     values = tuple(float(mean[j]) for j in order)
     return Ranking(ordered, values, rank_ranges(ordered, comparisons), tuple(comparisons), critical, level)
@@ -152,7 +152,7 @@ def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tupl
     better = dict.fromkeys(names, 0)
     worse = dict.fromkeys(names, 0)
     for c in comparisons:
-        if c.verdict != TIE:
+        if c.verdict != TIED:
             loser = c.second if c.verdict == c.first else c.first
             better[loser] += 1
             worse[c.verdict] += 1

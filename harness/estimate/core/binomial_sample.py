@@ -22,7 +22,7 @@ from harness.estimate.core.validation import check_options, check_successes
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class BinomialSample:
     """S successes in n trials, each with probability (A + K − 2)/(K − 1).
 
     Attributes
@@ -63,7 +63,7 @@ def success_probability(K: float, A: float) -> float:
     return (A + K - 2) / (K - 1)
 
 
-def information(component: Component, A: float) -> float:
+def information(component: BinomialSample, A: float) -> float:
     """Fisher information on A in a component: n/((A + K − 2)(1 − A)), the inverse of Eq. 3.
 
     Parameters
@@ -84,10 +84,10 @@ def information(component: Component, A: float) -> float:
     return component.n / scale
 
 
-def pooled(components: tuple[Component, ...]) -> tuple[Component, ...]:
+def pool_samples(components: tuple[BinomialSample, ...]) -> tuple[BinomialSample, ...]:
     """Merge components of equal K, whose sums are sufficient, and drop the empty ones; K ascending."""
     sums: dict[float, tuple[int, int]] = {}
     for c in components:
         n, S = sums.get(c.K, (0, 0))
         sums[c.K] = (n + c.n, S + c.S)
-    return tuple(Component(K, n, S) for K, (n, S) in sorted(sums.items()) if n)
+    return tuple(BinomialSample(K, n, S) for K, (n, S) in sorted(sums.items()) if n)

@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.integer[Any]]
 
-Split = Literal["answers", "questions"]
+Conditioning = Literal["answers", "questions"]
 
 YES, NO, ABSTAINED = 1, 0, -1
 NEAR = 1e-6
 """Propensities that differ by less are equal."""
 
 
-def choose_splits(
-    split: Split | Literal["auto"],
+def choose_conditioning(
+    split: Conditioning | Literal["auto"],
     item: Ints,
     kind: Ints,
     group: Ints,
     K: Ints,
     propensity: NDArray[np.float64] | None,
-) -> tuple[Split, ...]:
+) -> tuple[Conditioning, ...]:
     """Choose for every group; see `tally` for what the names mean."""
     if split != "auto" or propensity is None:
-        fixed: Split = "answers" if split == "auto" else split
+        fixed: Conditioning = "answers" if split == "auto" else split
         return tuple(fixed for _ in range(K.size))
     asked = np.bincount(item, minlength=group.size)[item]
     which = group[item]
-    chosen: list[Split] = []
+    chosen: list[Conditioning] = []
     for g, k in enumerate(K.tolist()):
         mine = slice(None) if K.size == 1 else which == g
         ok = _uniform(propensity[mine], kind[mine], asked[mine], k)

@@ -24,7 +24,7 @@ LABELS_EACH = 40
 """Strata with fewer labels than about this are estimated too badly to be worth telling apart."""
 
 
-def confidence_strata(predictions: Sequence[Prediction], n_labels: int) -> dict[str, str]:
+def stratify_by_confidence(predictions: Sequence[Prediction], n_labels: int) -> dict[str, str]:
     """Cut predictions into strata of about equal size by their confidence.
 
     Parameters

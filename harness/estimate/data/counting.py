@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.errors import NotIdentified
-from harness.estimate.core.binomial_sample import Component, effective_options
+from harness.estimate.core.binomial_sample import BinomialSample, effective_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Counted:
     """What one model has in one stratum; fields as in `tally.Tally`."""
 
-    hits: Component
-    misses: tuple[Component, ...]
+    hits: BinomialSample
+    misses: tuple[BinomialSample, ...]
     n_yes: int
     n_no: int
     n_unreadable: int
@@ -144,6 +144,6 @@ def _by_group(design: Design, items: Ints) -> NDArray[np.int64]:
     return np.bincount(design.group[items], minlength=design.K.size).astype(np.int64)
 
 
-def _component(K: float, counts: NDArray[Any]) -> Component:
+def _component(K: float, counts: NDArray[Any]) -> BinomialSample:
     failures, successes = (int(x) for x in counts)
-    return Component(K, failures + successes, successes)
+    return BinomialSample(K, failures + successes, successes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.data.conditioning import ABSTAINED, NEAR, YES, Split, choose_splits
+from harness.estimate.data.conditioning import ABSTAINED, NEAR, YES, Conditioning, choose_conditioning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Design:
     n_no: Ints
     has_yes: Bools
     certain: Bools
-    split: tuple[Split, ...]
+    split: tuple[Conditioning, ...]
     mute: tuple[Ints, Ints]
     names: Sequence[object]
     labelled: Bools
@@ -83,7 +83,7 @@ def make_design(
     *,
     propensity: NDArray[np.float64] | None,
     stratum: Ints | None,
-    split: Split | Literal["auto"],
+    split: Conditioning | Literal["auto"],
     names: Sequence[object] | None,
 ) -> Design:
     """Check the labels and gather them by item; parameters as in `tally_arrays`.
@@ -119,7 +119,7 @@ def make_design(
         n_no=n_no,
         has_yes=has_yes,
         certain=certain,
-        split=choose_splits(split, item, kind, group, K, propensity),
+        split=choose_conditioning(split, item, kind, group, K, propensity),
         mute=(item[kind == ABSTAINED], option[kind == ABSTAINED]),
         names=names,
         labelled=labelled,

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component
-from harness.estimate.data.conditioning import Split
+from harness.estimate.core.binomial_sample import BinomialSample
+from harness.estimate.data.conditioning import Conditioning
 from harness.estimate.data.counting import count_groups
 from harness.estimate.data.design import Design, make_design
 from harness.estimate.data.labelled_arrays import FAILED, to_arrays
@@ -64,9 +64,9 @@ class Tally:
 
     K: int
     stratum: str
-    split: Split
-    hits: Component
-    misses: tuple[Component, ...]
+    split: Conditioning
+    hits: BinomialSample
+    misses: tuple[BinomialSample, ...]
     n_yes: int
     n_no: int
     n_unreadable: int
@@ -122,7 +122,7 @@ def tally_arrays(
     propensity: NDArray[np.float64] | None = None,
     stratum: Ints | None = None,
     stratum_names: Sequence[str] | None = None,
-    split: Split | Literal["auto"] = "auto",
+    split: Conditioning | Literal["auto"] = "auto",
     names: Sequence[object] | None = None,
 ) -> tuple[Tallies, ...]:
     """Tally any number of models on the same labels, one `Tallies` each.
@@ -223,7 +223,7 @@ def tally(
     labels: Sequence[Label],
     *,
     strata: Mapping[str, str] | None = None,
-    split: Split | Literal["auto"] = "auto",
+    split: Conditioning | Literal["auto"] = "auto",
 ) -> Tallies:
     """Tally one model's predictions.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component
+from harness.estimate.core.binomial_sample import BinomialSample
 from harness.estimate.core.validation import check_options, check_positive, check_successes
 
 
-def complementary(K: float, S_c: int, n_c: int) -> float:
+def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
     """Return A_comp = (K − 1) q̂ − (K − 2) with q̂ = S_c/n_c (Eq. 2), unbiased for A.
 
     Parameters
@@ -101,7 +101,7 @@ def matching_sample_size(K: float, A: float, n_o: int) -> float:
     return _penalty(K, A) * n_o
 
 
-def moment_weights(groups: tuple[Component, ...]) -> tuple[float, ...]:
+def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
     """Weights w_j ∝ n_j/(K_j − 1), summing to 1, with Σ w_j A_comp,j unbiased and fixed in advance.
 
     The estimate they give solves Σ S_j = Σ n_j q_j(A), so that one group gives Eq. 2 back. Needed

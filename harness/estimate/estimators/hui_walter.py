@@ -26,7 +26,7 @@ from harness.types.records import Counts, Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ASSUMPTIONS = (
+HUI_WALTER_ASSUMPTIONS = (
     "both experts of a question judge independently given the truth, with equal error rates",
     "hit and miss questions were drawn without a look at the truth",
 )
@@ -139,4 +139,6 @@ def hui_walter_accuracy(
     low, high = (float(1 / (1 + np.exp(-end))) for end in (centre - half, centre + half))
     counts = Counts(ordinary=hits[0] + misses[0], complementary=hits[2] + misses[2])
     flags = (f"sensitivity: {s:.3f}", f"specificity: {t:.3f}", f"split: {hits[1] + misses[1]}")
-    return Estimate(A, low, high, se, level, "hui-walter", "wald-logit", counts, ASSUMPTIONS, flags)
+    return Estimate(
+        A, low, high, se, level, "hui-walter", "wald-logit", counts, HUI_WALTER_ASSUMPTIONS, flags
+    )

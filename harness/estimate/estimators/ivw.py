@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component, information
+from harness.estimate.core.binomial_sample import BinomialSample, information
 from harness.estimate.core.validation import check_counts, check_options, check_positive, check_unit
-from harness.estimate.estimators.complementary import complementary, complementary_variance
+from harness.estimate.estimators.complementary import complementary_accuracy, complementary_variance
 from harness.estimate.estimators.likelihood import closed_form, inside
-from harness.estimate.estimators.ordinary import ordinary, ordinary_variance
+from harness.estimate.estimators.ordinary import ordinary_accuracy, ordinary_variance
 
 
 def mix(w: float, A_ord: float, A_comp: float) -> float:
@@ -82,7 +82,7 @@ def plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, published
     EstimateError
         If a sample is empty (or of one label if `published`), or neither varies (0/0).
     """
-    A_ord, A_comp = ordinary(S_o, n_o), complementary(K, S_c, n_c)
+    A_ord, A_comp = ordinary_accuracy(S_o, n_o), complementary_accuracy(K, S_c, n_c)
     less = 1 if published else 0
     if min(n_o, n_c) <= less:
         raise EstimateError(f"n_o and n_c must be at least 2 for variances over n - 1, are {n_o} and {n_c}")
@@ -111,8 +111,8 @@ def safe_plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> floa
     if varies(S_o, n_o) and varies(S_c, n_c):
         return plugin_weight(K, S_o, n_o, S_c, n_c)
     A = inside(closed_form(K, S_o, n_o, S_c, n_c), n_o + n_c)
-    I_o = information(Component(2, n_o, S_o), A)
-    I_c = information(Component(K, n_c, S_c), A)
+    I_o = information(BinomialSample(2, n_o, S_o), A)
+    I_c = information(BinomialSample(K, n_c, S_c), A)
     return I_o / (I_o + I_c)
 
 
@@ -121,7 +121,7 @@ def varies(S: int, n: int) -> bool:
     return 0 < S < n
 
 
-def ivw(K: float, S_o: int, n_o: int, S_c: int, n_c: int, w: float | None = None) -> float:
+def ivw_accuracy(K: float, S_o: int, n_o: int, S_c: int, n_c: int, w: float | None = None) -> float:
     """A_IVW with a given weight, or with the plug-in of Eq. 7 (safe where a sample does not vary).
 
     Parameters
@@ -136,7 +136,7 @@ def ivw(K: float, S_o: int, n_o: int, S_c: int, n_c: int, w: float | None = None
     EstimateError
         If a sample is empty or the weight lies outside [0, 1].
     """
-    A_ord, A_comp = ordinary(S_o, n_o), complementary(K, S_c, n_c)
+    A_ord, A_comp = ordinary_accuracy(S_o, n_o), complementary_accuracy(K, S_c, n_c)
     weight = safe_plugin_weight(K, S_o, n_o, S_c, n_c) if w is None else w
     return mix(weight, A_ord, A_comp)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.errors import EstimateError
 from harness.estimate.core.validation import check_counts, check_unit
-from harness.estimate.estimators.ivw import ivw, mix_variance, safe_plugin_weight, variances_at
+from harness.estimate.estimators.ivw import ivw_accuracy, mix_variance, safe_plugin_weight, variances_at
 from harness.estimate.estimators.likelihood import closed_form, inside
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def sample_split(
     s_o = int(rng.hypergeometric(S_o, n_o - S_o, m_o))
     s_c = int(rng.hypergeometric(S_c, n_c - S_c, m_c))
     w = scaled_weight(K, (s_o, m_o, s_c, m_c), n_o - m_o, n_c - m_c)
-    return ivw(K, S_o - s_o, n_o - m_o, S_c - s_c, n_c - m_c, w)
+    return ivw_accuracy(K, S_o - s_o, n_o - m_o, S_c - s_c, n_c - m_c, w)
 
 
 def cross_fitted(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, seed: int, folds: int = 2) -> float:
@@ -83,7 +83,7 @@ def cross_fitted(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, seed: int,
         sizes_o.tolist(), sizes_c.tolist(), hits_o.tolist(), hits_c.tolist(), strict=True
     ):
         w = scaled_weight(K, (S_o - s_o, n_o - m_o, S_c - s_c, n_c - m_c), m_o, m_c)
-        total += (m_o + m_c) / (n_o + n_c) * ivw(K, s_o, m_o, s_c, m_c, w)
+        total += (m_o + m_c) / (n_o + n_c) * ivw_accuracy(K, s_o, m_o, s_c, m_c, w)
     return total
 
 

@@ -24,7 +24,12 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component, information, pooled, success_probability
+from harness.estimate.core.binomial_sample import (
+    BinomialSample,
+    information,
+    pool_samples,
+    success_probability,
+)
 from harness.estimate.core.validation import check_counts, check_unit
 
 _MAX_STEPS = 200
@@ -56,7 +61,7 @@ def closed_form(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
     return min(1.0, A)
 
 
-def maximum_likelihood(components: tuple[Component, ...]) -> float:
+def maximum_likelihood(components: tuple[BinomialSample, ...]) -> float:
     """A_ML of any number of components, in [0, 1].
 
     Closed form where at most one K besides 2 occurs, else Newton's method on f.
@@ -66,18 +71,18 @@ def maximum_likelihood(components: tuple[Component, ...]) -> float:
     EstimateError
         If there is no trial at all.
     """
-    parts = pooled(components)
+    parts = pool_samples(components)
     if not parts:
         raise EstimateError("n must be at least 1 for maximum likelihood, is 0")
     if parts[0].K > 2:
-        parts = (Component(2, 0, 0), *parts)
+        parts = (BinomialSample(2, 0, 0), *parts)
     if len(parts) <= 2:
-        hits, misses = parts if len(parts) == 2 else (parts[0], Component(2, 0, 0))
+        hits, misses = parts if len(parts) == 2 else (parts[0], BinomialSample(2, 0, 0))
         return closed_form(misses.K, hits.S, hits.n, misses.S, misses.n)
     return _newton(parts)
 
 
-def _newton(parts: tuple[Component, ...]) -> float:
+def _newton(parts: tuple[BinomialSample, ...]) -> float:
     """Root of f(A) = N from the left, where Newton's steps on a convex falling f never overshoot."""
     N = sum(p.n for p in parts)
     S_o = next((p.S for p in parts if p.K == 2), 0)
@@ -99,7 +104,7 @@ def _newton(parts: tuple[Component, ...]) -> float:
     return min(1.0, max(0.0, A))
 
 
-def log_likelihood(components: tuple[Component, ...], A: float) -> float:
+def log_likelihood(components: tuple[BinomialSample, ...], A: float) -> float:
     """ℓ(A) of (★) up to a constant; −inf where the data are impossible at A.
 
     Raises
@@ -125,7 +130,7 @@ def inside(A: float, N: int) -> float:
     return min(1 - edge, max(edge, A))
 
 
-def expected_se(components: tuple[Component, ...], A: float) -> float:
+def expected_se(components: tuple[BinomialSample, ...], A: float) -> float:
     """1/√I(A) with I = Σ n_j/((A + K_j − 2)(1 − A)), A moved off the edges by half a trial.
 
     For one ordinary and one complementary sample it is the published formula with A_ML in *both*

@@ -8,7 +8,7 @@ from harness.errors import EstimateError
 from harness.estimate.core.validation import check_positive, check_successes
 
 
-def ordinary(S_o: int, n_o: int) -> float:
+def ordinary_accuracy(S_o: int, n_o: int) -> float:
     """Return A_ord = S_o / n_o, unbiased for A ("Scalable Oversight…", section 2.1).
 
     Parameters

@@ -8,12 +8,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component, information, pooled
+from harness.estimate.core.binomial_sample import BinomialSample, information, pool_samples
 from harness.estimate.core.validation import check_positive
-from harness.estimate.estimators.complementary import complementary, complementary_variance, moment_weights
+from harness.estimate.estimators.complementary import (
+    complementary_accuracy,
+    complementary_variance,
+    moment_weights,
+)
 from harness.estimate.estimators.ivw import mix, mix_variance, plugin_weight, varies
 from harness.estimate.estimators.likelihood import expected_se, inside, maximum_likelihood, published_se
-from harness.estimate.estimators.ordinary import ordinary, ordinary_variance, unbiased_se
+from harness.estimate.estimators.ordinary import ordinary_accuracy, ordinary_variance, unbiased_se
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,27 +43,29 @@ class Point:
 
     value: float
     se: float | None
-    components: tuple[Component, ...]
+    components: tuple[BinomialSample, ...]
     weights: tuple[float, ...]
     flags: tuple[str, ...] = ()
 
 
-def ordinary_point(hits: Component, _misses: tuple[Component, ...], *, published: bool) -> Point:
+def ordinary_point(hits: BinomialSample, _misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """A_ord with √(A(1−A)/n_o), or /(n_o − 1) as published."""
-    A = ordinary(hits.S, hits.n)
+    A = ordinary_accuracy(hits.S, hits.n)
     if published:
         return Point(A, unbiased_se(A, hits.n), (hits,), (1.0,))
     at, flags = _off_edge(A, hits)
     return Point(A, math.sqrt(ordinary_variance(at, hits.n)), (hits,), (1.0,), flags)
 
 
-def complementary_point(_hits: Component, misses: tuple[Component, ...], *, published: bool) -> Point:
+def complementary_point(
+    _hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool
+) -> Point:
     """A_comp with the root of Eq. 3, n_c − 1 in place of n_c as published."""
-    groups = pooled(misses)
+    groups = pool_samples(misses)
     if not groups:
         raise EstimateError("n_c must be at least 1 for the complementary estimator, is 0")
     weights = moment_weights(groups)
-    estimates = [complementary(g.K, g.S, g.n) for g in groups]
+    estimates = [complementary_accuracy(g.K, g.S, g.n) for g in groups]
     A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
     flags: tuple[str, ...] = () if 0 <= A <= 1 else ("out_of_range",)
     if published:
@@ -72,12 +78,12 @@ def complementary_point(_hits: Component, misses: tuple[Component, ...], *, publ
     return Point(A, math.sqrt(v), groups, weights, flags)
 
 
-def half_point(hits: Component, misses: tuple[Component, ...], *, published: bool) -> Point:
+def half_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """The paper's baseline IVW-0.5: equal weights whatever the sizes."""
     return _mixed(hits, misses, 0.5, published=published)
 
 
-def ivw_point(hits: Component, misses: tuple[Component, ...], *, published: bool) -> Point:
+def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """A_IVW with the plug-in weight of Eq. 7; safe against samples without variation unless published."""
     check_positive("n_o", hits.n, "inverse-variance weighting")
     comp = complementary_point(hits, misses, published=False)
@@ -86,7 +92,7 @@ def ivw_point(hits: Component, misses: tuple[Component, ...], *, published: bool
         w = plugin_weight(group.K, hits.S, hits.n, group.S, group.n, published=True)
         return _mixed(hits, misses, w, published=True)
     if varies(hits.S, hits.n) and all(varies(g.S, g.n) for g in comp.components):
-        v_o = ordinary_variance(ordinary(hits.S, hits.n), hits.n)
+        v_o = ordinary_variance(ordinary_accuracy(hits.S, hits.n), hits.n)
         v_c = (comp.se or 0.0) ** 2
     else:
         at = inside(maximum_likelihood((hits, *misses)), hits.n + sum(g.n for g in comp.components))
@@ -97,24 +103,24 @@ def ivw_point(hits: Component, misses: tuple[Component, ...], *, published: bool
     return _mixed(hits, misses, v_c / (v_o + v_c), published=published)
 
 
-def likelihood_point(hits: Component, misses: tuple[Component, ...], *, published: bool) -> Point:
+def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """A_ML of (★); its weights are the shares of information at A_ML, as Appendix C shows."""
-    parts = pooled((hits, *misses))
+    parts = pool_samples((hits, *misses))
     A = maximum_likelihood(parts)
     N = sum(p.n for p in parts)
     at = inside(A, N)
     infos = [information(p, at) for p in parts]
     total = math.fsum(infos)
     weights = tuple(i / total for i in infos)
-    groups = pooled(misses)
+    groups = pool_samples(misses)
     if published and len(groups) <= 1:
-        g = groups[0] if groups else Component(2, 0, 0)
+        g = groups[0] if groups else BinomialSample(2, 0, 0)
         return Point(A, published_se(g.K, A, hits.n, g.S, g.n), parts, weights)
     flags = ("degenerate_variance",) if at != A else ()
     return Point(A, expected_se(parts, A), parts, weights, flags)
 
 
-def _mixed(hits: Component, misses: tuple[Component, ...], w: float, *, published: bool) -> Point:
+def _mixed(hits: BinomialSample, misses: tuple[BinomialSample, ...], w: float, *, published: bool) -> Point:
     o = ordinary_point(hits, (), published=published)
     c = complementary_point(hits, misses, published=published)
     A = mix(w, o.value, c.value)
@@ -126,7 +132,7 @@ def _mixed(hits: Component, misses: tuple[Component, ...], w: float, *, publishe
     return Point(A, se, (hits, *c.components), (w, *((1 - w) * x for x in c.weights)), flags)
 
 
-def _off_edge(A: float, sample: Component) -> tuple[float, tuple[str, ...]]:
+def _off_edge(A: float, sample: BinomialSample) -> tuple[float, tuple[str, ...]]:
     """Where to evaluate the variance: half a trial off the edge if the sample does not vary."""
     if varies(sample.S, sample.n):
         return A, ()
@@ -134,7 +140,7 @@ def _off_edge(A: float, sample: Component) -> tuple[float, tuple[str, ...]]:
     return (sample.K - 1) * q - (sample.K - 2), ("degenerate_variance",)
 
 
-def _published_comp_se(groups: tuple[Component, ...], weights: tuple[float, ...]) -> float | None:
+def _published_comp_se(groups: tuple[BinomialSample, ...], weights: tuple[float, ...]) -> float | None:
     v = 0.0
     for g, w in zip(groups, weights, strict=True):
         se = unbiased_se(g.S / g.n, g.n)
@@ -155,7 +161,9 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
 )
 
 
-def point(name: str, hits: Component, misses: tuple[Component, ...], *, published: bool = False) -> Point:
+def make_point(
+    name: str, hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool = False
+) -> Point:
     """Evaluate an estimator by name on one stratum.
 
     Parameters

@@ -21,7 +21,7 @@ from harness.estimate.estimators.ivw import mix_variance, safe_plugin_weight
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.estimate.core.binomial_sample import Component
+    from harness.estimate.core.binomial_sample import BinomialSample
 
 
 def hoeffding(K: float, n: int, delta: float) -> float:
@@ -55,7 +55,7 @@ def bernstein(K: float, S: int, n: int, delta: float) -> float:
     return (K - 1) * (math.sqrt(2 * q_hat * (1 - q_hat) * log / (n - 1)) + 7 * log / (3 * (n - 1)))
 
 
-def theorem_2(K: float, S_c: int, n_c: int, delta: float, *, published: bool = False) -> float:
+def complementary_radius(K: float, S_c: int, n_c: int, delta: float, *, published: bool = False) -> float:
     """Smaller of the two half-widths for A_comp, at δ/2 each (at δ each if `published`).
 
     Raises
@@ -67,8 +67,8 @@ def theorem_2(K: float, S_c: int, n_c: int, delta: float, *, published: bool = F
     return min(hoeffding(K, n_c, each), bernstein(K, S_c, n_c, each))
 
 
-def union(
-    parts: Sequence[Component], weights: Sequence[float], deltas: Sequence[float], *, empirical: bool
+def union_radius(
+    parts: Sequence[BinomialSample], weights: Sequence[float], deltas: Sequence[float], *, empirical: bool
 ) -> float:
     """Σ w_j r_j, r_j the half-width of sample j at δ_j: holds for weights chosen from the data, too.
 
@@ -99,9 +99,9 @@ def union(
     return total
 
 
-def proposition_3(
-    hits: Component,
-    misses: Component,
+def mixture_radius(
+    hits: BinomialSample,
+    misses: BinomialSample,
     w: float,
     delta_o: float,
     delta_c: float,
@@ -119,10 +119,13 @@ def proposition_3(
     """
     parts, weights = (hits, misses), (w, 1 - w)
     deltas = (delta_o, delta_c) if published else (delta_o / 2, delta_c / 2)
-    return min(union(parts, weights, deltas, empirical=False), union(parts, weights, deltas, empirical=True))
+    return min(
+        union_radius(parts, weights, deltas, empirical=False),
+        union_radius(parts, weights, deltas, empirical=True),
+    )
 
 
-def theorem_4(v: float, c: float, delta: float) -> float:
+def fixed_weight_radius(v: float, c: float, delta: float) -> float:
     """√(2 v log(2/δ)) + c log(2/δ) (Eq. 10), for a weight fixed before the data are seen.
 
     Parameters
@@ -152,8 +155,8 @@ def influence(K: float, w: float, n_o: int, n_c: int) -> float:
     return max(w / n_o, (1 - w) * (K - 1) / n_c)
 
 
-def equation_15(hits: Component, misses: Component, w: float, delta: float) -> float:
-    """Theorem 4 with estimated variances. No guarantee: see `theorem_4`.
+def estimated_variance_radius(hits: BinomialSample, misses: BinomialSample, w: float, delta: float) -> float:
+    """Theorem 4 with estimated variances. No guarantee: see `fixed_weight_radius`.
 
     By exact enumeration of Eq. 16 over designs of 30 to 176 labels (K = 4, 10, 16) it covered at
     least .985 at δ = .05, at 1.9–2.9 times the width of the score interval.
@@ -166,10 +169,10 @@ def equation_15(hits: Component, misses: Component, w: float, delta: float) -> f
     _check(hits.n, 1, delta)
     _check(misses.n, 1, delta)
     v = mix_variance(w, _plug_in_variance(hits), _plug_in_variance(misses))
-    return theorem_4(v, influence(misses.K, w, hits.n, misses.n), delta)
+    return fixed_weight_radius(v, influence(misses.K, w, hits.n, misses.n), delta)
 
 
-def equation_16(hits: Component, misses: Component, delta: float) -> float:
+def plugin_weight_radius(hits: BinomialSample, misses: BinomialSample, delta: float) -> float:
     """Eq. 15 at the plug-in weight of Eq. 7. No guarantee, the weight depends on the data, too.
 
     Raises
@@ -178,7 +181,7 @@ def equation_16(hits: Component, misses: Component, delta: float) -> float:
         If a sample is empty or δ leaves (0, 1).
     """
     w = safe_plugin_weight(misses.K, hits.S, hits.n, misses.S, misses.n)
-    return equation_15(hits, misses, w, delta)
+    return estimated_variance_radius(hits, misses, w, delta)
 
 
 def grid_radius(
@@ -207,7 +210,7 @@ def grid_radius(
     return bound(w, delta / len(grid))
 
 
-def _plug_in_variance(c: Component) -> float:
+def _plug_in_variance(c: BinomialSample) -> float:
     q_hat = c.S / c.n
     return (c.K - 1) ** 2 * q_hat * (1 - q_hat) / c.n
 

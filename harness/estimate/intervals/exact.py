@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import Component, pooled
+from harness.estimate.core.binomial_sample import BinomialSample, pool_samples
 from harness.estimate.core.validation import check_level
 from harness.estimate.estimators.likelihood import maximum_likelihood
 
@@ -40,13 +40,13 @@ _TIE = 1e-7
 """Outcomes this close to a tie (in counts) are taken as extreme: rounding must not narrow."""
 
 
-def lattice_size(components: tuple[Component, ...]) -> int:
+def lattice_size(components: tuple[BinomialSample, ...]) -> int:
     """Number of possible outcomes, Π (n_j + 1) over the pooled components."""
-    return math.prod(c.n + 1 for c in pooled(components))
+    return math.prod(c.n + 1 for c in pool_samples(components))
 
 
 def exact_interval(
-    components: tuple[Component, ...], level: float = 0.95, tol: float = 1e-7
+    components: tuple[BinomialSample, ...], level: float = 0.95, tol: float = 1e-7
 ) -> tuple[float, float]:
     """Return the hull of {A: p(A) > 1 − level}, widened by less than `tol` at either end.
 
@@ -70,7 +70,7 @@ def exact_interval(
         If there is no trial, or the level leaves (0, 1).
     """
     check_level(level)
-    parts = pooled(components)
+    parts = pool_samples(components)
     if not parts:
         raise EstimateError("n must be at least 1 for an interval, is 0")
     A = maximum_likelihood(parts)
@@ -108,7 +108,7 @@ def _edges(a: float, b: float, cells: int) -> Floats:
 class _Lattice:
     """All outcomes of the components, with one of them (the largest) summed by its tails."""
 
-    def __init__(self, parts: tuple[Component, ...]) -> None:
+    def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
         ordered = sorted(parts, key=lambda c: c.n)
         self.inner, outer = ordered[-1], ordered[:-1]
         axes = np.meshgrid(*(np.arange(c.n + 1.0) for c in outer), indexing="ij")
@@ -152,11 +152,13 @@ class _Lattice:
         return total
 
 
-def _q(c: Component, A: Floats) -> Floats:
+def _q(c: BinomialSample, A: Floats) -> Floats:
     return np.maximum((A + c.K - 2) / (c.K - 1), _TINY)
 
 
-def _tails_from_table(c: Component, edges: Floats, at_most: Ints, at_least: Ints) -> tuple[Floats, Floats]:
+def _tails_from_table(
+    c: BinomialSample, edges: Floats, at_most: Ints, at_least: Ints
+) -> tuple[Floats, Floats]:
     """P_{A1}(S ≤ at_most) and P_{A2}(S ≥ at_least) for every cell, by summing all probabilities."""
     pmf = _pmf(c, edges)
     zero = np.zeros((edges.size, 1))
@@ -165,7 +167,9 @@ def _tails_from_table(c: Component, edges: Floats, at_most: Ints, at_least: Ints
     return np.take_along_axis(cdf, at_most + 1, axis=1), np.take_along_axis(sf, at_least, axis=1)
 
 
-def _tails_one_by_one(c: Component, edges: Floats, at_most: Ints, at_least: Ints) -> tuple[Floats, Floats]:
+def _tails_one_by_one(
+    c: BinomialSample, edges: Floats, at_most: Ints, at_least: Ints
+) -> tuple[Floats, Floats]:
     """Like `_tails_from_table`, by the incomplete beta function where only few are wanted."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
     below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
@@ -173,7 +177,7 @@ def _tails_one_by_one(c: Component, edges: Floats, at_most: Ints, at_least: Ints
     return below, above
 
 
-def _pmf(c: Component, A: Floats) -> Floats:
+def _pmf(c: BinomialSample, A: Floats) -> Floats:
     """Binomial probabilities of 0..n at every A, one row each."""
     s = np.arange(c.n + 1.0)
     log_choose = gammaln(c.n + 1) - gammaln(s + 1) - gammaln(c.n - s + 1)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
 from harness.estimate.core.binomial import clopper_pearson, jeffreys, wilson, z_value
-from harness.estimate.core.binomial_sample import Component, pooled
+from harness.estimate.core.binomial_sample import BinomialSample, pool_samples
 from harness.estimate.core.validation import check_level
-from harness.estimate.intervals import deviation as bounds
+from harness.estimate.intervals.deviation import union_radius
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
 
@@ -46,7 +46,7 @@ class Interval:
     flags: tuple[str, ...] = ()
 
 
-def interval(
+def make_interval(
     point: Point, method: str = "exact", level: float = 0.95, lattice_limit: int = LATTICE_LIMIT
 ) -> Interval:
     """Confidence interval of A for a point estimate and the samples it used.
@@ -105,8 +105,8 @@ def _make(point: Point, method: str, level: float, lattice_limit: int) -> Interv
     return _binomial(point.components, binomial, method, level)
 
 
-def _exact(components: tuple[Component, ...], level: float, lattice_limit: int) -> Interval:
-    parts = pooled(components)
+def _exact(components: tuple[BinomialSample, ...], level: float, lattice_limit: int) -> Interval:
+    parts = pool_samples(components)
     if len(parts) == 1 and parts[0].K == 2:
         return _binomial(parts, clopper_pearson, "clopper_pearson", level)
     if lattice_size(parts) > lattice_limit:
@@ -126,12 +126,12 @@ def _wald(point: Point, level: float) -> Interval:
 
 
 def _binomial(
-    components: tuple[Component, ...],
+    components: tuple[BinomialSample, ...],
     method: Callable[[int, int, float], tuple[float, float]],
     name: str,
     level: float,
 ) -> Interval:
-    parts = pooled(components)
+    parts = pool_samples(components)
     if len(parts) != 1:
         kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)
         raise EstimateError(f"{name} is for one binomial sample, here are {len(parts)}: {kinds}; use exact")
@@ -147,7 +147,7 @@ def _bound(point: Point, level: float, *, empirical: bool) -> Interval:
     total = math.fsum(weights)
     shares = [w / total for w in weights]
     deltas = [(1 - level) / len(used)] * len(used)
-    half = bounds.union(parts, shares, deltas, empirical=empirical)
+    half = union_radius(parts, shares, deltas, empirical=empirical)
     name = "bernstein" if empirical else "hoeffding"
     return Interval(point.value - half, point.value + half, name)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def weighted_sum(
+def mover_sum(
     values: Sequence[float],
     lows: Sequence[float],
     highs: Sequence[float],
@@ -58,7 +58,7 @@ def weighted_sum(
     return centre - math.sqrt(below + between), centre + math.sqrt(above + between)
 
 
-def product(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float]:
+def mover_product(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float]:
     """Interval of a·b for independent, non-negative estimates: the products of the intervals' ends.
 
     Not MOVER, whose ends ab ∓ √(b²(a − a_l)² + a²(b − b_l)²) fell to a coverage of .92–.94 in

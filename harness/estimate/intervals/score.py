@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.errors import EstimateError
 from harness.estimate.core.binomial import z_value
-from harness.estimate.core.binomial_sample import Component, pooled
+from harness.estimate.core.binomial_sample import BinomialSample, pool_samples
 from harness.estimate.estimators.likelihood import log_likelihood, maximum_likelihood
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _GRID = 64
 _HALVINGS = 60
 
 
-def score_interval(components: tuple[Component, ...], level: float = 0.95) -> tuple[float, float]:
+def score_interval(components: tuple[BinomialSample, ...], level: float = 0.95) -> tuple[float, float]:
     """Hull of {A: U(A)² ≤ z² I(A)} with the expected information.
 
     With V = Σ S_j/q_j − N the condition is V² ≤ z² (1 − A) Σ n_j/(A + K_j − 2). One sample gives
@@ -49,7 +49,9 @@ def score_interval(components: tuple[Component, ...], level: float = 0.95) -> tu
     return _hull(holds, A)
 
 
-def likelihood_ratio_interval(components: tuple[Component, ...], level: float = 0.95) -> tuple[float, float]:
+def likelihood_ratio_interval(
+    components: tuple[BinomialSample, ...], level: float = 0.95
+) -> tuple[float, float]:
     """{A: 2(ℓ(A_ML) − ℓ(A)) ≤ z²}; an interval because ℓ is concave.
 
     Raises
@@ -66,8 +68,8 @@ def likelihood_ratio_interval(components: tuple[Component, ...], level: float = 
     return _hull(holds, A)
 
 
-def _start(components: tuple[Component, ...]) -> tuple[tuple[Component, ...], float]:
-    parts = pooled(components)
+def _start(components: tuple[BinomialSample, ...]) -> tuple[tuple[BinomialSample, ...], float]:
+    parts = pool_samples(components)
     if not parts:
         raise EstimateError("n must be at least 1 for an interval, is 0")
     return parts, maximum_likelihood(parts)

@@ -2,9 +2,9 @@
 
 Every protocol has a variance per question v, so that n questions give a half-width z√(v/n), detect
 a difference (z_{1−α/2} + z_power)√(v/n), and need n = v (z/h)². Experts may err at known rates s, t
-(J = s + t − 1): α = A s + (1−A)(1−t) and β = (1−t) + (1−A)J/(K−1) as in `harness.estimate.routed.annotator_error`.
-For several models the agreement between them matters; it is taken from `harness.estimate.planning.synthetic_population`
-until there are predictions.
+(J = s + t − 1): α = A s + (1−A)(1−t) and β = (1−t) + (1−A)J/(K−1) as in
+`harness.estimate.routed.annotator_error`. For several models the agreement between them matters; it is
+taken from `harness.estimate.planning.synthetic_population` until there are predictions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.estimate.core.validation import check_level
 from harness.estimate.planning.synthetic_population import (
     check_accuracy,
     design_variance,
-    stylised_population,
+    synthesise_population,
 )
 from harness.estimate.routed.annotator_error import youden
 from harness.estimate.routed.doubly_robust import optimal_constant
@@ -40,7 +40,7 @@ _POPULATION = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SamplePlan:
     """One protocol's price.
 
     Attributes
@@ -64,7 +64,7 @@ class Plan:
     saving: float
 
 
-def uniform_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
+def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
     """Likelihood under uniform routing: 1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)).
 
     Error-free: 1/v = (KA + K − 2)/(K A (1−A)(A + K − 2)). Derivation: a question is a hit with
@@ -76,7 +76,7 @@ def uniform_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
     return K / (J**2 / (alpha * (1 - alpha)) + J**2 / ((K - 1) * beta * (1 - beta)))
 
 
-def complementary_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
+def complementary_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
     """No-answers alone, per *question*: v = u(1 − u) K² P(no)/J², u = P(hit | no).
 
     Error-free: (1 − A)(A + K − 2)·K/(K − 1), Eq. 3 of "Scalable Oversight via Partitioned Human
@@ -90,7 +90,7 @@ def complementary_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> 
     return u * (1 - u) * K**2 * no / J**2
 
 
-def targeted_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
+def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
     """The expert of the predicted option: v = α(1 − α)/J²; error-free A(1 − A), which none beats."""
     alpha = A * s + (1 - A) * (1 - t)
     return alpha * (1 - alpha) / youden(s, t) ** 2
@@ -138,13 +138,13 @@ def accuracy_variances(
     """
     s, t = sensitivity, specificity
     variances = {
-        "uniform, complementary only": complementary_variance(K, A, s, t),
-        "uniform": uniform_variance(K, A, s, t),
+        "uniform, complementary only": complementary_design_variance(K, A, s, t),
+        "uniform": uniform_design_variance(K, A, s, t),
     }
     if models < 1:
         raise EstimateError(f"models must be at least 1, is {models}")
     if models == 1:
-        return variances | {"targeted": targeted_variance(A, s, t)}
+        return variances | {"targeted": targeted_design_variance(A, s, t)}
     truth, predicted = _population(K, A, models)
     votes = vote_posterior(predicted, K, K, accuracy=np.full(models, max(A, 1 / K + 0.01)))
     pi = shared_propensities(predicted, K, K, posterior=votes)
@@ -195,7 +195,7 @@ def make_plan(
     level: float = 0.95,
     factor: float = 1.0,
     reference: str = "uniform",
-) -> tuple[Plan, ...]:
+) -> tuple[SamplePlan, ...]:
     """Price every protocol at one half-width, or what one number of questions buys.
 
     ``factor`` widens the half-width to a detectable difference (`power_factor`).
@@ -216,13 +216,13 @@ def make_plan(
             n, h = questions, factor * half_width_for(v, questions, level)
         else:
             raise EstimateError("give half_width or questions; neither is given")
-        plans.append(Plan(protocol, v, n, h, base / v))
+        plans.append(SamplePlan(protocol, v, n, h, base / v))
     return tuple(plans)
 
 
 @lru_cache(maxsize=16)
 def _population(K: int, A: float, models: int) -> tuple[IntArray, IntArray]:
-    return stylised_population(_POPULATION, K, [A] * models, np.random.default_rng(0))
+    return synthesise_population(_POPULATION, K, [A] * models, np.random.default_rng(0))
 
 
 def _variance(

@@ -34,7 +34,7 @@ def check_accuracy(A: float, K: int) -> None:
         raise EstimateError(f"the guess of the accuracy must lie in (0, 1), is {A}")
 
 
-def stylised_population(
+def synthesise_population(
     n: int,
     K: int,
     accuracy: Sequence[float],

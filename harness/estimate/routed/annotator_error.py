@@ -23,13 +23,13 @@ from harness.estimate.core.binomial import clopper_pearson, z_value
 from harness.estimate.core.validation import check_level, check_positive, check_successes
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import question_weights
-from harness.estimate.routed.routed_sample import FloatArray, Routed, accuracy_target
+from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target
 from harness.types.records import Counts, Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-ASSUMPTIONS = (
+GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
     "experts err on these items as often as on the gold items, whatever the model predicts",
 )
@@ -112,7 +112,7 @@ def corrected_answers(answer: ArrayLike, s: float, t: float) -> FloatArray:
 
 
 def corrected_mean(
-    c: FloatArray, data: Routed, gold: GoldCounts, *, level: float = 0.95, n: Counts | None = None
+    c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95, n: Counts | None = None
 ) -> Estimate:
     """Equation (G) with corrected answers, its variance including that of the gold rates.
 
@@ -156,11 +156,11 @@ def corrected_mean(
     counts = n or Counts(ordinary=yes, complementary=len(data.answer) - yes)
     flags = () if floor <= value <= ceiling else ("out_of_range",)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
-    return Estimate(value, low, high, se, level, "corrected", "delta", counts, ASSUMPTIONS, flags)
+    return Estimate(value, low, high, se, level, "corrected", "delta", counts, GOLD_ASSUMPTIONS, flags)
 
 
 def corrected_accuracy(
-    predicted: ArrayLike, data: Routed, gold: GoldCounts, *, level: float = 0.95
+    predicted: ArrayLike, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95
 ) -> Estimate:
     """Accuracy of one model from fallible experts; see `corrected_mean`. −1 counts as wrong."""
     c = accuracy_target(predicted, data.propensities.shape[1])
@@ -218,7 +218,9 @@ def immune_accuracy(
     return Estimate(value, low, high, se, level, name, "clopper-pearson", counts, known, flags)
 
 
-def _corrected(c: FloatArray, data: Routed, s: float, t: float) -> tuple[float, float, tuple[float, float]]:
+def _corrected(
+    c: FloatArray, data: RoutedSample, s: float, t: float
+) -> tuple[float, float, tuple[float, float]]:
     """Mean and standard deviation of g̃, and the slopes of the mean in s and t."""
     b = corrected_answers(data.answer, s, t)
     weight = question_weights(c, data)

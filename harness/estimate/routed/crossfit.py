@@ -17,7 +17,7 @@ import numpy as np
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
 from harness.estimate.routed.propensities import vote_posterior
-from harness.estimate.routed.routed_sample import FloatArray, Routed, accuracy_target, flat_posterior
+from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target, flat_posterior
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _LEAST = 20
 
 
-def crossfitted_posterior(predicted: ArrayLike, data: Routed, *, folds: int = 5, seed: int = 0) -> FloatArray:
+def crossfitted_posterior(
+    predicted: ArrayLike, data: RoutedSample, *, folds: int = 5, seed: int = 0
+) -> FloatArray:
     """Posterior p, shape (N, K), from the votes of models whose accuracies other folds tell.
 
     Parameters
@@ -63,14 +65,14 @@ def crossfitted_posterior(predicted: ArrayLike, data: Routed, *, folds: int = 5,
     return posterior
 
 
-def informed(predicted: ArrayLike, data: Routed) -> Routed:
+def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
     """The same data with a cross-fitted posterior, unless it came with one that is not flat."""
     if not np.array_equal(data.posterior, flat_posterior(data.n_options, data.propensities.shape[1])):
         return data
     return replace(data, posterior=crossfitted_posterior(predicted, data))
 
 
-def _outcomes(predicted: ArrayLike, data: Routed) -> FloatArray:
+def _outcomes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
     """Outcomes g of one model; ½ throughout where its accuracy alone cannot be told."""
     try:
         return pseudo_outcomes(accuracy_target(predicted, data.propensities.shape[1]), data)

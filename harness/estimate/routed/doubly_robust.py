@@ -28,7 +28,7 @@ from harness.errors import NotIdentified
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from harness.estimate.routed.routed_sample import FloatArray, Routed
+    from harness.estimate.routed.routed_sample import FloatArray, RoutedSample
 
 
 def optimal_constant(
@@ -66,14 +66,14 @@ def optimal_constant(
     return np.where(never.any(axis=1), high, free)
 
 
-def question_weights(c: FloatArray, data: Routed) -> FloatArray:
+def question_weights(c: FloatArray, data: RoutedSample) -> FloatArray:
     """(c_k − C*)/π_k of every answered question, shape (n,): how g depends on the answer."""
     constant = optimal_constant(c, data.propensities, data.posterior, data.valid)
     gap: FloatArray = c[data.item, data.asked] - constant[data.item]
     return gap / data.propensities[data.item, data.asked]
 
 
-def pseudo_outcomes(c: FloatArray, data: Routed) -> FloatArray:
+def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
     """Per-item g of equation (G) with C*, shape (N,); its mean estimates θ without bias.
 
     Items that were not drawn (``sampled``), or need no question because c is constant, have g = Σ c_j p_j.
@@ -96,7 +96,7 @@ def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray
     return variance
 
 
-def pseudo_outcome_bounds(c: FloatArray, data: Routed) -> tuple[float, float]:
+def pseudo_outcome_bounds(c: FloatArray, data: RoutedSample) -> tuple[float, float]:
     """Smallest and largest g that one question per item can give, over all options and answers.
 
     What the betting confidence sequence needs; a function of the design alone, not of the answers.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.routed.routed_sample import Routed
+from harness.estimate.routed.routed_sample import RoutedSample
 from harness.estimate.routed.sequential_resolution import UNKNOWN, correctness
 from harness.seeding import derive_seed
 from harness.types.records import LabelKind, PredictionStatus
@@ -28,7 +28,7 @@ def routed_pool(
     asked: Collection[str],
     *,
     error_free: bool = True,
-) -> tuple[Routed, IntArray]:
+) -> tuple[RoutedSample, IntArray]:
     """Make the pool of items for equation (G), and every model's predictions on it.
 
     Parameters
@@ -44,7 +44,7 @@ def routed_pool(
         large a share of the items passed over is left out (by a hash of their ids), so that the
         pool is a random sample of the items all the same.
     error_free
-        As in `Routed`.
+        As in `RoutedSample`.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def routed_pool(
         pi = label.propensities or (label.propensity,) * label.n_options
         propensities[rows[label.item_id], : len(pi)] = pi
         n_options[rows[label.item_id]] = label.n_options
-    data = Routed(
+    data = RoutedSample(
         item=np.array([rows[label.item_id] for label in said]),
         asked=np.array([label.option for label in said]),
         answer=np.array([float(label.kind is LabelKind.ORDINARY) for label in said]),

@@ -1,7 +1,7 @@
 """Estimates from routed answers: means of equation (G), and of items drawn by a known probability.
 
-The per-item outcome g, its derivation and its validity are in `harness.estimate.routed.doubly_robust`; here it
-becomes an `Estimate`, items being the independent units.
+The per-item outcome g, its derivation and its validity are in `harness.estimate.routed.doubly_robust`; here
+it becomes an `Estimate`, items being the independent units.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from harness.estimate.core.binomial import clopper_pearson
 from harness.estimate.core.validation import check_level
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.routed_sample import FloatArray, Routed, accuracy_target, check_predicted
+from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target, check_predicted
 from harness.types.records import Counts, Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-ASSUMPTIONS = (
+ROUTED_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
     "experts answer without error",
     "abstentions are unrelated to the truth",
 )
 
 
-def routed_mean(c: FloatArray, data: Routed, *, level: float = 0.95, n: Counts | None = None) -> Estimate:
+def routed_mean(
+    c: FloatArray, data: RoutedSample, *, level: float = 0.95, n: Counts | None = None
+) -> Estimate:
     """Mean of g with Student's t around it, items being the independent units.
 
     θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is unclipped; the interval is moved
@@ -64,10 +66,10 @@ def routed_mean(c: FloatArray, data: Routed, *, level: float = 0.95, n: Counts |
         flags += ("zero_variance",) if se == 0 else ()
     yes = int(data.answer.sum())
     counts = n or Counts(ordinary=yes, complementary=len(data.answer) - yes)
-    return Estimate(value, low, high, se, level, "routed", interval, counts, ASSUMPTIONS, flags)
+    return Estimate(value, low, high, se, level, "routed", interval, counts, ROUTED_ASSUMPTIONS, flags)
 
 
-def routed_accuracy(predicted: ArrayLike, data: Routed, *, level: float = 0.95) -> Estimate:
+def routed_accuracy(predicted: ArrayLike, data: RoutedSample, *, level: float = 0.95) -> Estimate:
     """Accuracy of one model from answers asked for it, for several models, or for others.
 
     ``predicted`` has shape (N,), −1 for unreadable (wrong, and counted). Where ``data`` has no
@@ -118,4 +120,4 @@ def sampled_mean(
     right = int(value[drawn].sum())
     counts = Counts(ordinary=right, complementary=int(drawn.sum()) - right, unlabelled=int((~drawn).sum()))
     flags = () if 0 <= mean <= 1 else ("out_of_range",)
-    return Estimate(mean, low, high, se, level, "aipw", "wald", counts, ASSUMPTIONS, flags)
+    return Estimate(mean, low, high, se, level, "aipw", "wald", counts, ROUTED_ASSUMPTIONS, flags)

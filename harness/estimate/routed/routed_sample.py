@@ -23,7 +23,7 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class RoutedSample:
     """What was asked of a pool of N items, and what came back: n answers.
 
     Parameters
@@ -124,7 +124,7 @@ def difference_target(first: ArrayLike, second: ArrayLike, width: int) -> FloatA
     return difference
 
 
-def check_predicted(predicted: IntArray, data: Routed) -> None:
+def check_predicted(predicted: IntArray, data: RoutedSample) -> None:
     """Require shape (N,) and every prediction in −1..K−1 of its own item."""
     if predicted.shape != data.n_options.shape:
         raise EstimateError(f"predicted must have shape {data.n_options.shape}, has {predicted.shape}")
@@ -134,7 +134,7 @@ def check_predicted(predicted: IntArray, data: Routed) -> None:
         )
 
 
-def _check_pool(data: Routed) -> None:
+def _check_pool(data: RoutedSample) -> None:
     pi, p, options = data.propensities, data.posterior, data.n_options
     if pi.shape[1] < 2 or pi.shape[0] == 0:
         raise EstimateError(f"propensities must have shape (N >= 1, K >= 2), has {pi.shape}")
@@ -150,7 +150,7 @@ def _check_pool(data: Routed) -> None:
         raise EstimateError(f"posterior[{row}] must sum to 1, sums to {p[row].sum()}")
 
 
-def _check_answers(data: Routed) -> None:
+def _check_answers(data: RoutedSample) -> None:
     item, asked, answer = data.item, data.asked, data.answer
     n, width = data.propensities.shape
     if not item.shape == asked.shape == answer.shape:

@@ -31,7 +31,7 @@ BoolArray = NDArray[np.bool_]
 UNKNOWN = -1
 """In a correctness matrix: the expert of a predicted option did not say."""
 
-ASSUMPTIONS = (
+RESOLUTION_ASSUMPTIONS = (
     "each item's predicted options were asked about until one was confirmed or all refuted",
     "experts answer without error",
 )
@@ -179,4 +179,4 @@ def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: in
         )
     counts = Counts(ordinary=right, complementary=n - right, abstained=unknown, unreadable=unreadable)
     se = float(np.sqrt(value * (1 - value) / n))
-    return Estimate(value, low, high, se, level, "resolved", interval, counts, ASSUMPTIONS, flags)
+    return Estimate(value, low, high, se, level, "resolved", interval, counts, RESOLUTION_ASSUMPTIONS, flags)

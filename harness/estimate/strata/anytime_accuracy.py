@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from harness.types.records import Label, Prediction
 
-ASSUMPTIONS = (
+ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
     "experts answer without error",
     "how fast an expert answers does not depend on the truth",
@@ -24,7 +24,7 @@ ASSUMPTIONS = (
 )
 
 
-def running_accuracy(
+def estimate_anytime(
     predictions: Sequence[Prediction],
     labels: Sequence[Label],
     *,
@@ -78,7 +78,7 @@ def running_accuracy(
     value, low, high = (
         sum(share * getattr(part, end) for share, part in parts) for end in ("value", "low", "high")
     )
-    return Estimate(value, low, high, None, level, "ml", "anytime", counts, ASSUMPTIONS)
+    return Estimate(value, low, high, None, level, "ml", "anytime", counts, ANYTIME_ASSUMPTIONS)
 
 
 def _readable_shares(

@@ -13,7 +13,7 @@ from harness.estimate.core.validation import check_level
 from harness.estimate.data.tallies import Tallies, Tally
 from harness.estimate.estimators.point import POINTS
 from harness.estimate.intervals.methods import INTERVALS
-from harness.estimate.intervals.mover import weighted_sum
+from harness.estimate.intervals.mover import mover_sum
 from harness.estimate.strata.stratum import StratumEstimate, stratum_estimate
 from harness.types.records import Counts, Estimate
 
@@ -189,7 +189,7 @@ def _combined_interval(
     lows, highs = [p.interval.low for p in parts], [p.interval.high for p in parts]
     # an unclipped estimate may lie outside its own interval, which lies within [0, 1]
     values = [min(hi, max(lo, p.value)) for p, lo, hi in zip(parts, lows, highs, strict=True)]
-    low, high = weighted_sum(values, lows, highs, weights, between)
+    low, high = mover_sum(values, lows, highs, weights, between)
     return max(0.0, low), min(1.0, high)
 
 

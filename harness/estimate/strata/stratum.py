@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
 from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.estimators.point import point
-from harness.estimate.intervals.methods import LATTICE_LIMIT, Interval, interval
-from harness.estimate.intervals.mover import product
+from harness.estimate.estimators.point import make_point
+from harness.estimate.intervals.methods import LATTICE_LIMIT, Interval, make_interval
+from harness.estimate.intervals.mover import mover_product
 
 if TYPE_CHECKING:
     from harness.estimate.data.tallies import Tally
@@ -60,8 +60,8 @@ def stratum_estimate(
         _, high = clopper_pearson(0, tally.n_unreadable, level)
         return StratumEstimate(0.0, None, Interval(0.0, high, "clopper_pearson"), ("all_unreadable",))
     try:
-        p = point(estimator, tally.hits, tally.misses, published=published)
-        of_readable = interval(p, method, level, lattice_limit)
+        p = make_point(estimator, tally.hits, tally.misses, published=published)
+        of_readable = make_interval(p, method, level, lattice_limit)
     except EstimateError as error:
         raise type(error)(f"{where(tally)}: {error}") from error
     if tally.n_unreadable == 0:
@@ -70,7 +70,7 @@ def stratum_estimate(
     rho = tally.n_readable / n
     low, high = clopper_pearson(tally.n_readable, n, level)
     inner = min(of_readable.high, max(of_readable.low, p.value))
-    ends = product((inner, of_readable.low, of_readable.high), (rho, low, high))
+    ends = mover_product((inner, of_readable.low, of_readable.high), (rho, low, high))
     se = None
     if p.se is not None:
         se = math.sqrt((rho * p.se) ** 2 + p.value**2 * rho * (1 - rho) / n)

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from harness.llm.answers.option_letters import letters
+from harness.llm.answers.option_letters import option_letters_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def answer_confidence(
     float or None
         In [0, 1]; None if there are no log-probabilities, or the tokens do not spell the option.
     """
-    letter = letters(len(shown_options))[shown]
+    letter = option_letters_of(len(shown_options))[shown]
     for token, logprob in reversed(logprobs):
         if token.strip(" \n\t\"'*_`()[]{}:.").upper() == letter:
             return _probability(logprob)

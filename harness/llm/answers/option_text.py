@@ -10,7 +10,7 @@ _EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs co
 
 
 @lru_cache(maxsize=4096)
-def comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
+def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
     """Return the most generous way to compare texts that keeps options what they are, and them in it."""
     exact = any(_EXACT.search(option) for option in options)
     for fold in (_signs,) if exact else (_words, _signs):

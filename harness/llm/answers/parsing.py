@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.llm.answers.option_letters import Asked, letters, position
-from harness.llm.answers.option_text import comparable
+from harness.llm.answers.option_letters import Notation, letter_position, option_letters_of
+from harness.llm.answers.option_text import make_comparable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class Unreadable:
 
 
 def parse_answer(
-    text: str, shown_options: Sequence[str], *, cut: bool = False, asked: Asked | None = None
+    text: str, shown_options: Sequence[str], *, cut: bool = False, asked: Notation | None = None
 ) -> int | Unreadable:
     """Find the option a text names.
 
@@ -117,7 +117,7 @@ def _without_thoughts(text: str) -> str:
     return _MARKUP.sub("", _THOUGHT_END.sub("", _THOUGHT.sub("", text))).strip()
 
 
-def _json(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable:
+def _json(answer: str, options: tuple[str, ...], asked: Notation | None) -> int | Unreadable:
     try:
         value = _DECODER.raw_decode(answer)[0]["answer"]
     except (ValueError, KeyError, TypeError):
@@ -126,7 +126,7 @@ def _json(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | U
     return found if found is not None else Unreadable("none")
 
 
-def _by_mark(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
+def _by_mark(answer: str, options: tuple[str, ...], asked: Notation | None) -> int | Unreadable | None:
     r"""The last line ``### X``, or ``\boxed{X}``."""
     marks = [a or b for a, b in _MARK.findall(answer)] if "#" in answer or "\\" in answer else []
     if not marks:
@@ -135,7 +135,7 @@ def _by_mark(answer: str, options: tuple[str, ...], asked: Asked | None) -> int 
     return Unreadable("several") if found is None and _SEVERAL.match(marks[-1]) else found
 
 
-def _whole(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
+def _whole(answer: str, options: tuple[str, ...], asked: Notation | None) -> int | Unreadable | None:
     """Return the option if the answer, or its first line, is nothing but a letter or an option."""
     for part in dict.fromkeys((answer, answer.splitlines()[0])):
         found = _named(part, options, asked)
@@ -146,7 +146,7 @@ def _whole(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | 
     return None
 
 
-def _stated(answer: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
+def _stated(answer: str, options: tuple[str, ...], asked: Notation | None) -> int | Unreadable | None:
     """The last "answer: X", else a first or last line such as ``B) text``, else the one "option X"."""
     for line in reversed(_SAID.findall(answer)):  # an option's text may begin with a letter and a bracket
         named = _named(line, options, asked)
@@ -156,18 +156,18 @@ def _stated(answer: str, options: tuple[str, ...], asked: Asked | None) -> int |
         first, second = match.groups()
         if not second and _is_article(match, answer):
             continue
-        found = position(first, len(options))
+        found = letter_position(first, len(options))
         if found is not None:
-            other = position(second, len(options)) if second else None
+            other = letter_position(second, len(options)) if second else None
             return _named(first, options, asked) if other in (None, found) else Unreadable("several")
     lines = answer.splitlines()
     leading = {m[1] for m in (_LEADING.match(lines[0]), _LEADING.match(lines[-1])) if m}
     if len(leading) == 1:
-        return position(leading.pop(), len(options))
+        return letter_position(leading.pop(), len(options))
     chosen = {m[1].upper() for m in _CHOSEN.finditer(answer) if not _is_article(m, answer)}
     if len(chosen) > 1:
         return Unreadable("several")
-    return position(chosen.pop(), len(options)) if chosen else None
+    return letter_position(chosen.pop(), len(options)) if chosen else None
 
 
 def _is_article(letter: re.Match[str], answer: str) -> bool:
@@ -177,7 +177,7 @@ def _is_article(letter: re.Match[str], answer: str) -> bool:
 
 def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
     """The one option whose text occurs as whole words, outside of longer options that occur."""
-    fold, folded = comparable(options)
+    fold, folded = make_comparable(options)
     text = f" {fold(answer)} "
     hits = [j for j, o in enumerate(folded) if f" {o} " in text]
     hits = [j for j in hits if not any(i != j and f" {folded[j]} " in f" {folded[i]} " for i in hits)]
@@ -187,14 +187,14 @@ def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None
     return hits[0] if hits else None
 
 
-def _named(part: str, options: tuple[str, ...], asked: Asked | None) -> int | Unreadable | None:
+def _named(part: str, options: tuple[str, ...], asked: Notation | None) -> int | Unreadable | None:
     """The option that a short text names by its letter or by its own text; of two, as was asked for."""
-    fold, names = comparable(options)
+    fold, names = make_comparable(options)
     folded = fold(part)
     by_text = names.index(folded) if folded in names else None
     if len(part) <= 12:
         alone = _ALONE.match(part)
-        found = position(alone[1], len(options)) if alone else None
+        found = letter_position(alone[1], len(options)) if alone else None
         if found is not None and (asked == "letter" or by_text in (found, None)):
             return found
         if found is not None and asked is None:
@@ -204,8 +204,8 @@ def _named(part: str, options: tuple[str, ...], asked: Asked | None) -> int | Un
     lead = _LEADING.match(part)  # "B) neurology", if letter and text agree
     if lead and fold(part[lead.end() :]) in names:
         by_text = names.index(fold(part[lead.end() :]))
-        return by_text if position(lead[1], len(options)) in (by_text, None) else None
+        return by_text if letter_position(lead[1], len(options)) in (by_text, None) else None
     return None
 
 
-__all__ = ["Unreadable", "letters", "parse_answer"]
+__all__ = ["Unreadable", "option_letters_of", "parse_answer"]

@@ -8,7 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
-from harness.llm.answers.option_letters import Asked, letters
+from harness.llm.answers.option_letters import Notation, option_letters_of
 from harness.llm.models.requests import Message, Request
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def check_template(template: str) -> str:
     return template
 
 
-def render(template: str, item: Item, max_words: int | None = None) -> str:
+def render_prompt(template: str, item: Item, max_words: int | None = None) -> str:
     """Fill a template in for one item.
 
     ``$text`` is the item's text (its first `max_words` words), ``$options`` the lettered options
@@ -81,7 +81,7 @@ def _text(item: Item, max_words: int | None) -> str:
 
 
 def _options(item: Item, _: int | None) -> str:
-    names = letters(len(item.options))
+    names = option_letters_of(len(item.options))
     return "\n".join([f"({n}) {item.options[j]}" for n, j in zip(names, item.permutation, strict=True)])
 
 
@@ -89,21 +89,21 @@ _FILL: dict[str, Callable[[Item, int | None], str]] = {
     "text": _text,
     "options": _options,
     "names": lambda item, _: ", ".join(item.shown_options),
-    "letters": lambda item, _: ", ".join(letters(len(item.options))),
+    "letters": lambda item, _: ", ".join(option_letters_of(len(item.options))),
 }
 FIELDS = tuple(_FILL)
 
 
 def make_request(spec: RunSpec, item: Item) -> Request:
     """Return what a run sends about an item."""
-    question = Message("user", render(spec.template, item, spec.max_words))
+    question = Message("user", render_prompt(spec.template, item, spec.max_words))
     messages = (Message("system", spec.system), question) if spec.system else (question,)
     schema = answer_schema(spec.template, item) if spec.structured else None
     return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs)
 
 
 @lru_cache(maxsize=64)
-def asks_for(template: str) -> Asked:
+def notation_of(template: str) -> Notation:
     """What is to be answered: a letter where the template shows letters, else an option's text."""
     shown = Template(template).get_identifiers()
     return "letter" if "options" in shown or "letters" in shown else "option"
@@ -111,7 +111,7 @@ def asks_for(template: str) -> Asked:
 
 def answer_schema(template: str, item: Item) -> dict[str, Any]:
     """JSON Schema of an answer: a letter where the template shows letters, else an option's text."""
-    names = letters(len(item.options)) if asks_for(template) == "letter" else item.shown_options
+    names = option_letters_of(len(item.options)) if notation_of(template) == "letter" else item.shown_options
     return {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(names)}},

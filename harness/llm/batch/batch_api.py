@@ -12,9 +12,9 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError, FatalModelError
-from harness.llm.answers.prompt import asks_for, make_request
+from harness.llm.answers.prompt import make_request, notation_of
 from harness.llm.batch.batch_file import name, read_answer, read_lines, write_line
-from harness.llm.runner.preparation import Target, prepare, priced
+from harness.llm.runner.preparation import Target, prepare, price_target
 from harness.llm.runner.progress_bar import tell
 from harness.llm.runner.run_models import announce
 from harness.store.runs import (
@@ -22,10 +22,10 @@ from harness.store.runs import (
     UNDER_WAY,
     Batch,
     add_batch,
-    batched,
-    batches,
+    find_unasked,
     items_by_id,
-    left_to_ask,
+    read_batches,
+    split_into_batches,
     store_predictions,
     update_batch,
 )
@@ -80,7 +80,7 @@ def run_batches(
         If the endpoint refuses a batch.
     """
     targets = prepare(
-        store, [priced(t, prices) for t in _with_endpoint(targets)], ids, retry_failed=retry_failed
+        store, [price_target(t, prices) for t in _with_endpoint(targets)], ids, retry_failed=retry_failed
     )
 
     async def run() -> list[tuple[Target, int]]:
@@ -138,7 +138,7 @@ def _client(settings: ModelSection) -> AsyncOpenAI:
 
 
 def _under_way(store: Repository, target: Target) -> list[Batch]:
-    return batches(store, target.spec.id, UNDER_WAY)
+    return read_batches(store, target.spec.id, UNDER_WAY)
 
 
 async def _start(store: Repository, target: Target, ids: Sequence[str], *, retry_failed: bool) -> None:
@@ -154,9 +154,9 @@ async def _start(store: Repository, target: Target, ids: Sequence[str], *, retry
                     update_batch(store, batch.marker, remote_id=found, state="sent")
         taken = {request for batch in _under_way(store, target) for request in batch.requests}
         samples = target.settings.samples
-        left = left_to_ask(store, target.spec.id, ids, samples, retry_failed=retry_failed)
+        left = find_unasked(store, target.spec.id, ids, samples, retry_failed=retry_failed)
         todo = (request for portion in left for request in portion if request not in taken)
-        for requests in batched(todo, MOST_REQUESTS):
+        for requests in split_into_batches(todo, MOST_REQUESTS):
             batch = Batch(uuid.uuid4().hex, target.spec.id, None, "sending", tuple(requests))
             add_batch(store, batch)
             await _submit(store, client, target, batch)
@@ -231,7 +231,7 @@ async def _store_answers(
     for file_id in (remote.output_file_id, remote.error_file_id):
         if file_id:
             answers |= read_lines((await client.files.content(file_id)).content)
-    asked = asks_for(target.spec.template)
+    asked = notation_of(target.spec.template)
     for start in range(0, len(batch.requests), PORTION):
         portion = batch.requests[start : start + PORTION]
         items = items_by_id(store, {item_id for item_id, _ in portion})

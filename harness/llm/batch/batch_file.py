@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from harness.errors import Fault, ModelError
-from harness.llm.models.chat_completions import read_reply, request_body, status_error
-from harness.llm.models.requests import Reply
-from harness.llm.runner.prediction import failed, read_prediction
+from harness.llm.models.chat_completions import parse_completion, request_body, status_error
+from harness.llm.models.requests import ModelReply
+from harness.llm.runner.prediction import make_failed, read_prediction
 from harness.types.records import Source
 
 if TYPE_CHECKING:
     from harness.config.models import ModelSection
-    from harness.llm.answers.option_letters import Asked
+    from harness.llm.answers.option_letters import Notation
     from harness.llm.models.requests import Request
     from harness.types.records import Item, Prediction
 
@@ -38,21 +38,21 @@ def read_lines(data: bytes) -> dict[str, Any]:
 
 
 def read_answer(
-    item: Item, sample: int, line: Any, settings: ModelSection, *, asked: Asked | None = None
+    item: Item, sample: int, line: Any, settings: ModelSection, *, asked: Notation | None = None
 ) -> Prediction:
     """Read the answer to one request as if it had come from a call; None is one that never came."""
     response = (line or {}).get("response")
     if not response:
         said = ((line or {}).get("error") or {}).get("message") or "no answer came before the batch ended"
-        return failed(item, f"{Fault.EXPIRED}: {said}", sample, Source.BATCH)
+        return make_failed(item, f"{Fault.EXPIRED}: {said}", sample, Source.BATCH)
     body = orjson.dumps(response.get("body"))
     try:
         if response.get("status_code") != 200:
             found = status_error(response.get("status_code", 500), body, {}, settings)
-            if isinstance(found, Reply):
+            if isinstance(found, ModelReply):
                 return read_prediction(item, found, sample, Source.BATCH)
             raise found
-        return read_prediction(item, read_reply(body), sample, Source.BATCH, asked=asked)
+        return read_prediction(item, parse_completion(body), sample, Source.BATCH, asked=asked)
     except ModelError as error:
         kind = getattr(error, "fault", "refused request")
-        return failed(item, f"{kind}: {error}", sample, Source.BATCH)
+        return make_failed(item, f"{kind}: {error}", sample, Source.BATCH)

@@ -18,7 +18,7 @@ from harness.llm.limits.limiter import LONGEST_PAUSE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from harness.llm.models.requests import Reply, Request
+    from harness.llm.models.requests import ModelReply, Request
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3
@@ -49,8 +49,8 @@ def _stop(tries: int) -> Callable[[RetryCallState], bool]:
 
 
 async def ask_with_retries(
-    ask: Callable[[Request], Awaitable[Reply]], request: Request, tries: int
-) -> tuple[Reply, int]:
+    ask: Callable[[Request], Awaitable[ModelReply]], request: Request, tries: int
+) -> tuple[ModelReply, int]:
     """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
 
     Returns
@@ -70,7 +70,7 @@ async def ask_with_retries(
     # Only now: a try's bookkeeping in tenacity takes as long as half a call on a fast endpoint.
     count = 0
 
-    async def once() -> Reply:
+    async def once() -> ModelReply:
         nonlocal count
         count += 1
         if count == 1:

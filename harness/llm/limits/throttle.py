@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from harness.llm.limits.budget import Budget, Reservation
     from harness.llm.limits.limiter import Limiter
     from harness.llm.limits.tokens import TokenGuess
-    from harness.llm.models.requests import Model, Reply, Request
+    from harness.llm.models.requests import Model, ModelReply, Request
 
 
-async def hold(budget: Budget, guess: TokenGuess, request: Request) -> Reservation:
+async def hold_budget(budget: Budget, guess: TokenGuess, request: Request) -> Reservation:
     """Hold back what a call may use; calls under way may yet give back what they do not.
 
     Raises
@@ -33,7 +33,7 @@ async def hold(budget: Budget, guess: TokenGuess, request: Request) -> Reservati
 
 async def ask_within(
     limiter: Limiter, guess: TokenGuess, model: Model, request: Request, *, learns: bool = True
-) -> Reply:
+) -> ModelReply:
     """Make one call in a place of its own, and tell the limiter and the guess what came of it.
 
     Raises

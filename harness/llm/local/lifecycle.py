@@ -17,9 +17,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError, ModelError
-from harness.llm.local.state import LOG, State, read_state, remove_state, state_directory
-from harness.llm.local.weights import weights
-from harness.machine.process import end, is_free, lives, log_end, only_one, until
+from harness.llm.local.state import LOG, ServerState, read_state, remove_state, state_directory
+from harness.llm.local.weights import find_weights
+from harness.machine.process import end_process, hold_start_lock, is_alive, is_free, log_end, wait_until
 
 _DEADLINE, _GRACE = 120.0, 10.0
 _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "OVERSIGHT_CACHE", "PATH", "TMPDIR", "XDG_CACHE_HOME"}
@@ -52,7 +52,7 @@ class LocalServer:
         return urlsplit(self.url).port or 0
 
 
-def start(port: int = 0) -> LocalServer:
+def start_local_model(port: int = 0) -> LocalServer:
     """Start the local model's server, or return the one that runs.
 
     The first call installs the weights (93 MB). Concurrent calls end with the same server.
@@ -72,8 +72,8 @@ def start(port: int = 0) -> LocalServer:
     if not 0 <= port <= 65535:
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
     directory = state_directory()
-    with only_one(directory):
-        if not lives(directory):
+    with hold_start_lock(directory):
+        if not is_alive(directory):
             _launch(directory, port)
         server = _wait_ready(directory)
     if port not in (0, server.port):
@@ -84,7 +84,7 @@ def start(port: int = 0) -> LocalServer:
     return server
 
 
-def stop() -> bool:
+def stop_local_model() -> bool:
     """End the local model's server and wait until it is gone.
 
     Returns
@@ -93,19 +93,19 @@ def stop() -> bool:
         Whether one was running.
     """
     directory = state_directory()
-    with only_one(directory):
-        pid = read_state(directory).pid if lives(directory) else 0
+    with hold_start_lock(directory):
+        pid = read_state(directory).pid if is_alive(directory) else 0
         if pid:
             _end(directory, pid)
         remove_state(directory)
     return pid > 0
 
 
-def status() -> LocalServer | None:
+def find_local_model() -> LocalServer | None:
     """Return the running server, or None; a state left behind by a dead one does not count."""
     directory = state_directory()
     # In this order: a starting server takes the lock after the state of the one before is gone.
-    state = read_state(directory) if lives(directory) else State()
+    state = read_state(directory) if is_alive(directory) else ServerState()
     if not state.url:
         return None
     return LocalServer(state.pid, state.url, state.model, log=str(directory / LOG))
@@ -118,7 +118,7 @@ def _launch(directory: Path, port: int) -> None:
         raise ConfigError(
             f"port {port} cannot be used (taken, or not allowed): choose another with --port, or leave it out"
         )
-    gguf = weights()
+    gguf = find_weights()
     remove_state(directory)
     # No key or token of the caller may live on in a process that outlives it.
     environment = {
@@ -141,11 +141,11 @@ def _launch(directory: Path, port: int) -> None:
 
 def _wait_ready(directory: Path) -> LocalServer:
     def ready() -> bool:
-        server = status()
-        return (server is not None and _answers(server.port)) or not lives(directory)
+        server = find_local_model()
+        return (server is not None and _answers(server.port)) or not is_alive(directory)
 
-    in_time = until(ready, _DEADLINE)
-    server = status()
+    in_time = wait_until(ready, _DEADLINE)
+    server = find_local_model()
     if in_time and server is not None:
         return server
     if pid := read_state(directory).pid:
@@ -164,5 +164,5 @@ def _answers(port: int) -> bool:
 
 
 def _end(directory: Path, pid: int) -> None:
-    if not end(directory, pid, _GRACE):
+    if not end_process(directory, pid, _GRACE):
         raise ModelError(f"process {pid} of the local model does not end, not even by SIGKILL")

@@ -1,4 +1,4 @@
-"""The process that serves the small local model; `harness.llm.local.lifecycle.start` runs it.
+"""The process that serves the small local model; `harness.llm.local.lifecycle.start_local_model` runs it.
 
 ``python -m harness.llm.local.serve DIRECTORY WEIGHTS PORT`` takes the server's lock in DIRECTORY,
 forks, and returns: the child is the server and keeps the lock until it ends.
@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.llm.local.state import MODEL, State, remove_state, write_state
-from harness.machine.process import hold
+from harness.llm.local.state import LOCAL_MODEL, ServerState, remove_state, write_state
+from harness.machine.process import hold_lock
 
 _SLOTS, _CONTEXT = 2, 2048
 # Messages are joined as they are: a few-shot prompt reaches the model as it was written.
@@ -29,16 +29,16 @@ def main(argv: list[str]) -> int:
         The directory of the state, the path of the weights, and the port (0: any free one).
     """
     directory, weights, port = Path(argv[0]), argv[1], int(argv[2])
-    hold(directory)
+    hold_lock(directory)
     # Forked before anything starts a thread. The lock belongs to the open file, hence to the child.
     if os.fork():
         return 0
     # Blocked in every thread started from here on, so that only sigwait below sees them.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
-    write_state(directory, State(pid=os.getpid()))
+    write_state(directory, ServerState(pid=os.getpid()))
     try:
         server = _serve(weights, port)
-        write_state(directory, State(pid=os.getpid(), url=f"{server.listening_address}/v1"))
+        write_state(directory, ServerState(pid=os.getpid(), url=f"{server.listening_address}/v1"))
         signal.sigwait([signal.SIGTERM, signal.SIGINT])
     except (ImportError, RuntimeError) as error:
         sys.stderr.write(f"{error}\n")  # after what the library has logged; a traceback would bury it
@@ -55,7 +55,7 @@ def _serve(weights: str, port: int) -> Any:
 
     params = xllamacpp.CommonParams()
     params.model.path = weights
-    params.model_alias = {MODEL}
+    params.model_alias = {LOCAL_MODEL}
     params.hostnames = ["127.0.0.1"]
     params.port = port
     params.cors_origins = "http://127.0.0.1"  # no web page may use the model

@@ -11,17 +11,17 @@ from typing import NamedTuple
 from harness.errors import ConfigError
 from harness.llm.local.weights import cache_dir
 
-MODEL = "smollm2-135m-instruct"
+LOCAL_MODEL = "smollm2-135m-instruct"
 LOG = "server.log"
 _STATE = "server.json"
 
 
-class State(NamedTuple):
+class ServerState(NamedTuple):
     """What the state file says; no URL means "still loading", no pid that there is no state."""
 
     pid: int = 0
     url: str = ""
-    model: str = MODEL
+    model: str = LOCAL_MODEL
 
 
 def state_directory() -> Path:
@@ -42,15 +42,15 @@ def state_directory() -> Path:
     return directory
 
 
-def read_state(directory: Path) -> State:
+def read_state(directory: Path) -> ServerState:
     """Return the state; an empty one if the file is missing or damaged."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads((directory / _STATE).read_text(encoding="utf-8"))
-        return State(int(found["pid"]), str(found["url"]), str(found["model"]))
-    return State()
+        return ServerState(int(found["pid"]), str(found["url"]), str(found["model"]))
+    return ServerState()
 
 
-def write_state(directory: Path, state: State) -> None:
+def write_state(directory: Path, state: ServerState) -> None:
     """Write the state file in one step."""
     fresh = directory / f"{_STATE}.{state.pid}"
     fresh.write_text(json.dumps(state._asdict()), encoding="utf-8")

@@ -47,7 +47,7 @@ def cache_dir() -> Path:
     return folder
 
 
-def weights() -> Path:
+def find_weights() -> Path:
     """Return the path of the model's GGUF file, installing it on first use.
 
     The installation is atomic: it happens in a temporary directory beside the final one, the file's

@@ -1,4 +1,4 @@
-"""The chat-completions protocol: a request as a JSON body, and what came back as a `Reply` or an error.
+"""The chat-completions protocol: a request as a JSON body, and what came back as a `ModelReply` or an error.
 
 Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and writes alike.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from harness.llm.models.requests import Reply
+from harness.llm.models.requests import ModelReply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
     return body | settings.extra
 
 
-def read_reply(data: bytes) -> Reply:
+def parse_completion(data: bytes) -> ModelReply:
     """Read the body of a 200; only what is needed, so that unknown parts of it do no harm.
 
     Raises
@@ -58,7 +58,7 @@ def read_reply(data: bytes) -> Reply:
         choice = payload["choices"][0]
         message, usage = choice["message"], payload.get("usage") or {}
         logprobs = (choice.get("logprobs") or {}).get("content") or ()
-        return Reply(
+        return ModelReply(
             text=message.get("content") or message.get("refusal") or "",
             finish_reason=choice.get("finish_reason") or "stop",
             input_tokens=int(usage.get("prompt_tokens") or 0),
@@ -74,11 +74,11 @@ def read_reply(data: bytes) -> Reply:
 
 def status_error(
     status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection
-) -> ModelError | Reply:
+) -> ModelError | ModelReply:
     """Turn another status than 200 into an error; a filtered prompt is an answer, not an error."""
     code, said = _said(data)
     if code == "content_filter":
-        return Reply("", finish_reason="content_filter")
+        return ModelReply("", finish_reason="content_filter")
     message = f"HTTP {status}: {said}"
     if status in _TRANSIENT_STATUS or status >= 500:
         if code == "insufficient_quota":

@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError, Fault, TransientModelError
-from harness.llm.models.requests import Reply
+from harness.llm.models.requests import ModelReply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class CommandModel:
         self._command = (program, *command[1:])
         self._timeout = timeout
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         """Run the program; another exit code than 0 is a failure that may pass."""
         text = "\n\n".join(message.content for message in request.messages)
         pipe = asyncio.subprocess.PIPE
@@ -57,7 +57,7 @@ class CommandModel:
         if process.returncode:
             last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
             raise TransientModelError(f"exit code {process.returncode}: {last[0]}", fault=Fault.PROGRAM)
-        return Reply(out.decode(errors="replace").strip())
+        return ModelReply(out.decode(errors="replace").strip())
 
     async def check(self) -> None:
         """The program was looked for already."""

@@ -20,9 +20,9 @@ def base_url(settings: ModelSection) -> str:
         If the local server is wanted and not running, or the endpoint is no URL.
     """
     if settings.endpoint == LOCAL_ENDPOINT:
-        from harness.llm.local import lifecycle as local
+        from harness.llm.local.lifecycle import find_local_model
 
-        server = local.status()
+        server = find_local_model()
         if server is None:
             raise ConfigError("the local model is not running; start it with: oversight model start")
         return server.url

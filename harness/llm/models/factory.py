@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.config.models import ModelSection
-    from harness.llm.models.requests import Reply, Request
+    from harness.llm.models.requests import ModelReply, Request
 
 
 class RunnableModel(Protocol):
     """A `harness.llm.models.requests.Model` that can also be looked at before anything is paid for."""
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         """Answer one request."""
         ...
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
-from harness.llm.models.requests import Reply
+from harness.llm.models.requests import ModelReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ class FunctionModel:
     ----------
     function
         Takes the conversation as one text (system prompt and messages, separated by blank lines) and
-        returns the answer as text, or a `Reply` with its usage. Async, or run in a thread.
+        returns the answer as text, or a `ModelReply` with its usage. Async, or run in a thread.
     timeout
         Seconds after which an answer is given up; a thread cannot be ended and runs on.
     """
@@ -37,7 +37,7 @@ class FunctionModel:
             getattr(function, "__call__", None)  # noqa: B004  an object may have an async __call__
         )
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         """Call the function; what it raises counts as a failure that may pass."""
         text = "\n\n".join(message.content for message in request.messages)
         try:
@@ -54,11 +54,11 @@ class FunctionModel:
         except Exception as error:
             message = f"{type(error).__name__}: {error}"
             raise TransientModelError(message, fault=Fault.PROGRAM) from error
-        if isinstance(answer, Reply):
+        if isinstance(answer, ModelReply):
             return answer
         if not isinstance(answer, str):
             raise FatalModelError(f"the callable returned {type(answer).__name__}, not text")
-        return Reply(answer)
+        return ModelReply(answer)
 
     async def check(self) -> None:
         """There is nothing to look at."""

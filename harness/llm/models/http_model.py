@@ -18,9 +18,9 @@ from yarl import URL
 
 from harness.config.models import api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import read_reply, request_body, status_error
+from harness.llm.models.chat_completions import parse_completion, request_body, status_error
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.requests import Reply
+from harness.llm.models.requests import ModelReply
 
 if TYPE_CHECKING:
     from harness.config.models import ModelSection
@@ -56,7 +56,7 @@ class HttpModel:
         }
         self._session: aiohttp.ClientSession | None = None
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         """Send a request and return what came back; see `harness.llm.models.requests.Model`."""
         body = orjson.dumps(request_body(request, self._settings))
         session = self._session or self._open()
@@ -66,9 +66,9 @@ class HttpModel:
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._no_answer(error) from error
         if response.status == _OK:
-            return read_reply(data)
+            return parse_completion(data)
         found = status_error(response.status, data, response.headers, self._settings)
-        if isinstance(found, Reply):
+        if isinstance(found, ModelReply):
             return found
         raise found
 

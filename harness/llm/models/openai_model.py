@@ -12,9 +12,9 @@ import openai
 
 from harness.config.models import api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import read_reply, request_body, status_error
+from harness.llm.models.chat_completions import parse_completion, request_body, status_error
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.requests import Reply
+from harness.llm.models.requests import ModelReply
 
 if TYPE_CHECKING:
     from harness.config.models import ModelSection
@@ -55,16 +55,16 @@ class OpenAIModel:
         self._settings = settings
         self._client = sdk_client(settings)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         """Send a request and return what came back; see `harness.llm.models.requests.Model`."""
         body = request_body(request, self._settings)
         with_errors = self._client.chat.completions.with_raw_response
         try:
             raw = await with_errors.create(**body)
-            return read_reply(raw.http_response.content)
+            return parse_completion(raw.http_response.content)
         except openai.OpenAIError as error:
             found = model_error(error, self._settings)
-            if isinstance(found, Reply):
+            if isinstance(found, ModelReply):
                 return found
             raise found from error
 
@@ -94,12 +94,12 @@ class OpenAIModel:
 
 def model_error(
     error: openai.OpenAIError, settings: ModelSection
-) -> FatalModelError | TransientModelError | Reply:
+) -> FatalModelError | TransientModelError | ModelReply:
     """Translate an error of the SDK into one of this project."""
     if isinstance(error, openai.APIStatusError):
         response = error.response
         found = status_error(response.status_code, response.content, response.headers, settings)
-        if isinstance(found, FatalModelError | TransientModelError | Reply):
+        if isinstance(found, FatalModelError | TransientModelError | ModelReply):
             return found
     if isinstance(error, openai.APITimeoutError):
         return TransientModelError(f"no answer within {settings.timeout:g} s", fault=Fault.TIMEOUT)
@@ -112,4 +112,4 @@ def sdk_error(error: Exception, settings: ModelSection) -> Exception:
     if not isinstance(error, openai.OpenAIError):
         return error
     found = model_error(error, settings)
-    return FatalModelError("content filter") if isinstance(found, Reply) else found
+    return FatalModelError("content filter") if isinstance(found, ModelReply) else found

@@ -58,7 +58,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """A model's answer as it came.
 
     Attributes
@@ -86,7 +86,7 @@ class Reply:
 class Model(Protocol):
     """One method; everything else (retries, concurrency, parsing, storing) is the runner's."""
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: Request) -> ModelReply:
         """Answer one request.
 
         Raises

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from harness.llm.answers.prompt import make_request
 from harness.llm.limits.tokens import TokenGuess
 from harness.llm.runner.features import LOGPROBS, STRUCTURED
-from harness.llm.runner.preparation import priced
-from harness.store.runs import items_by_id, left_to_ask, probe, usage
+from harness.llm.runner.preparation import price_target
+from harness.store.runs import find_unasked, items_by_id, read_probe, sum_usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,21 +63,21 @@ def forecast(
 
     A feature that was not tried yet is taken to be offered.
     """
-    target = priced(target, prices)
+    target = price_target(target, prices)
     spec, settings = target.spec, target.settings
     update = {}
     if settings.structured != "never":
-        update["structured"] = probe(store, spec.endpoint, spec.model, STRUCTURED) is not False
+        update["structured"] = read_probe(store, spec.endpoint, spec.model, STRUCTURED) is not False
     if settings.logprobs:
-        update["logprobs"] = probe(store, spec.endpoint, spec.model, LOGPROBS) is not False
+        update["logprobs"] = read_probe(store, spec.endpoint, spec.model, LOGPROBS) is not False
     spec = spec.model_copy(update=update)
     calls = sent = 0
     guess = TokenGuess()
-    for portion in left_to_ask(store, spec.id, ids, settings.samples, retry_failed=retry_failed):
+    for portion in find_unasked(store, spec.id, ids, settings.samples, retry_failed=retry_failed):
         items = items_by_id(store, {item_id for item_id, _ in portion})
         calls += len(portion)
         sent += sum(guess.guess(make_request(spec, items[item_id]))[0] for item_id, _ in portion)
-    known = [u for u in usage(store, spec.id) if u.input_tokens]
+    known = [u for u in sum_usage(store, spec.id) if u.input_tokens]
     answers = sum(u.predictions for u in known)
     if answers:
         sent = round(calls * sum(u.input_tokens for u in known) / answers)

@@ -24,7 +24,7 @@ _SCHEMA = {
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 
 
-async def offers(model: Model, feature: str, tries: int) -> tuple[bool, str]:
+async def probe_feature(model: Model, feature: str, tries: int) -> tuple[bool, str]:
     """Try whether a model follows a JSON Schema, or gives log-probabilities.
 
     Returns

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import DataError
 from harness.llm.answers.parsing import Unreadable, parse_answer
-from harness.llm.runner.prediction import unread
+from harness.llm.runner.prediction import make_unreadable
 from harness.types.foreign import ForeignAnswer
 from harness.types.records import Item, Prediction, PredictionStatus, Source
 
@@ -53,7 +53,7 @@ def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
             option = parse_answer(answer.raw, shown, cut=answer.cut)
         status, reason = PredictionStatus.OK, ""
         if isinstance(option, Unreadable):
-            status, reason = unread(option, cut=answer.cut)
+            status, reason = make_unreadable(option, cut=answer.cut)
     readable = not isinstance(option, Unreadable)
     return Prediction(
         item.id,

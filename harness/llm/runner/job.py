@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.llm.answers.prompt import make_request
-from harness.llm.limits.throttle import ask_within, hold
+from harness.llm.limits.throttle import ask_within, hold_budget
 from harness.llm.limits.tokens import TokenGuess
 from harness.llm.runner.prediction import predict
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.config.models import RunSpec
     from harness.llm.limits.budget import Budget
     from harness.llm.limits.limiter import Limiter
-    from harness.llm.models.requests import Model, Reply, Request
+    from harness.llm.models.requests import Model, ModelReply, Request
     from harness.types.records import Item, Prediction
 
 
@@ -69,7 +69,7 @@ class Job:
         """
         held = None
         if self.budget is not None:
-            held = await hold(self.budget, self._guess, make_request(self.spec, item))
+            held = await hold_budget(self.budget, self._guess, make_request(self.spec, item))
         try:
             prediction = await predict(
                 self._ask, self.spec, item, sample, tries=self.tries, accepts=self.accepts
@@ -82,7 +82,7 @@ class Job:
             self.budget.settle(held, prediction.input_tokens, prediction.output_tokens)
         return prediction
 
-    async def _ask(self, request: Request) -> Reply:
+    async def _ask(self, request: Request) -> ModelReply:
         return await ask_within(self.limiter, self._guess, self.model, request, learns=self._guesses)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.errors import FatalModelError, Fault, ModelError, TransientModelError
 from harness.llm.answers.confidence import answer_confidence
 from harness.llm.answers.parsing import Unreadable, parse_answer
-from harness.llm.answers.prompt import asks_for, make_request
+from harness.llm.answers.prompt import make_request, notation_of
 from harness.llm.limits.retry import ask_with_retries
 from harness.types.records import Prediction, PredictionStatus, Source
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from harness.config.models import RunSpec
-    from harness.llm.answers.option_letters import Asked
-    from harness.llm.models.requests import Reply, Request
+    from harness.llm.answers.option_letters import Notation
+    from harness.llm.models.requests import ModelReply, Request
     from harness.types.records import Item
 
 MORE = 4
@@ -31,13 +31,13 @@ _CUT = "length"
 class _Calls:
     """What the calls for one item used, also those whose reply was not taken."""
 
-    ask: Callable[[Request], Awaitable[Reply]]
+    ask: Callable[[Request], Awaitable[ModelReply]]
     accepts: Callable[[str], bool]
     attempts: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
 
-    async def __call__(self, request: Request) -> Reply:
+    async def __call__(self, request: Request) -> ModelReply:
         self.attempts += 1
         reply = await self.ask(request)
         self.input_tokens += reply.input_tokens
@@ -48,7 +48,7 @@ class _Calls:
 
 
 async def predict(
-    ask: Callable[[Request], Awaitable[Reply]],
+    ask: Callable[[Request], Awaitable[ModelReply]],
     spec: RunSpec,
     item: Item,
     sample: int = 0,
@@ -77,7 +77,7 @@ async def predict(
     """
     started = time.perf_counter()
     calls = _Calls(ask, accepts)
-    request, asked = make_request(spec, item), asks_for(spec.template)
+    request, asked = make_request(spec, item), notation_of(spec.template)
     try:
         reply, _ = await ask_with_retries(calls, request, tries)
         if (
@@ -100,9 +100,9 @@ async def predict(
     except FatalModelError as error:
         raise FatalModelError(f"{spec.name}, item {item.id!r}: {error}") from error
     except TransientModelError as error:
-        prediction = failed(item, f"{error.fault}: {error}", sample)
+        prediction = make_failed(item, f"{error.fault}: {error}", sample)
     except ModelError as error:
-        prediction = failed(item, str(error), sample)
+        prediction = make_failed(item, str(error), sample)
     return replace(
         prediction,
         input_tokens=calls.input_tokens,
@@ -114,7 +114,7 @@ async def predict(
 
 def read_prediction(
     item: Item,
-    reply: Reply,
+    reply: ModelReply,
     sample: int = 0,
     source: Source = Source.CALL,
     *,
@@ -122,7 +122,7 @@ def read_prediction(
     output_tokens: int | None = None,
     seconds: float = 0.0,
     attempts: int = 1,
-    asked: Asked | None = None,
+    asked: Notation | None = None,
 ) -> Prediction:
     """Read an answer that came, by whatever way; unreadable ones say why.
 
@@ -131,7 +131,7 @@ def read_prediction(
     """
     shown = _read(item, reply, asked)
     if isinstance(shown, Unreadable):
-        status, reason = unread(shown, cut=reply.finish_reason == _CUT)
+        status, reason = make_unreadable(shown, cut=reply.finish_reason == _CUT)
         reason = "content filter" if reply.finish_reason == "content_filter" else reason
         option, confidence = None, None
     else:
@@ -153,19 +153,19 @@ def read_prediction(
     )
 
 
-def unread(answer: Unreadable, *, cut: bool) -> tuple[PredictionStatus, str]:
+def make_unreadable(answer: Unreadable, *, cut: bool) -> tuple[PredictionStatus, str]:
     """Status and reason of an answer that names no option; `cut` by the token limit."""
     if cut:
         return PredictionStatus.TRUNCATED, "cut by the token limit"
     return PredictionStatus.UNREADABLE, answer.reason
 
 
-def failed(item: Item, reason: str, sample: int = 0, source: Source = Source.CALL) -> Prediction:
+def make_failed(item: Item, reason: str, sample: int = 0, source: Source = Source.CALL) -> Prediction:
     """Record that no answer came."""
     return Prediction(item.id, None, PredictionStatus.FAILED, reason, sample, source=source)
 
 
-def _read(item: Item, reply: Reply, asked: Asked | None) -> int | Unreadable:
+def _read(item: Item, reply: ModelReply, asked: Notation | None) -> int | Unreadable:
     if reply.finish_reason == "content_filter":
         return Unreadable("content filter")
     cut = reply.finish_reason == _CUT

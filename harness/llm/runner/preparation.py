@@ -10,8 +10,8 @@ from harness.config.models import LOCAL_ENDPOINT
 from harness.errors import ConfigError
 from harness.llm.limits.budget import FREE, price_of
 from harness.llm.models.factory import make_model
-from harness.llm.runner.features import LOGPROBS, STRUCTURED, offers
-from harness.store.runs import add_probe, left_to_ask, probe
+from harness.llm.runner.features import LOGPROBS, STRUCTURED, probe_feature
+from harness.store.runs import add_probe, find_unasked, read_probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ class Target:
         return settings.endpoint == LOCAL_ENDPOINT or any(programs)
 
 
-def priced(target: Target, prices: PriceTable) -> Target:
+def price_target(target: Target, prices: PriceTable) -> Target:
     """Fill in the price, as the table has it."""
     return replace(target, price=FREE if target.is_free else price_of(target.settings.model, prices))
 
@@ -95,10 +95,10 @@ async def _look(
             looked.add(settings.where)
 
     async def offered(feature: str) -> bool:
-        known = probe(store, settings.where, settings.model, feature)
+        known = read_probe(store, settings.where, settings.model, feature)
         if known is None:
             await check()
-            known, detail = await offers(model, feature, settings.tries)
+            known, detail = await probe_feature(model, feature, settings.tries)
             add_probe(store, settings.where, settings.model, feature, offered=known, detail=detail)
         return known
 
@@ -113,7 +113,7 @@ async def _look(
     if settings.logprobs:
         update["logprobs"] = await offered(LOGPROBS)
     target = replace(target, spec=target.spec.model_copy(update=update))
-    portions = left_to_ask(store, target.spec.id, ids, settings.samples, retry_failed=retry_failed)
+    portions = find_unasked(store, target.spec.id, ids, settings.samples, retry_failed=retry_failed)
     if any(portions):
         await check()
     return target

@@ -16,11 +16,18 @@ from harness.llm.limits.limiter import Limiter
 from harness.llm.models.factory import make_model
 from harness.llm.models.model_identity import ServedModel
 from harness.llm.runner.job import Job
-from harness.llm.runner.preparation import Target, prepare, priced
+from harness.llm.runner.preparation import Target, prepare, price_target
 from harness.llm.runner.progress_bar import Progress, tell
 from harness.llm.runner.workers import run_jobs
 from harness.store.repository import Repository
-from harness.store.runs import UNDER_WAY, batches, items_by_id, left_to_ask, store_predictions, usage
+from harness.store.runs import (
+    UNDER_WAY,
+    find_unasked,
+    items_by_id,
+    read_batches,
+    store_predictions,
+    sum_usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BudgetCaps:
     """What may be spent by the runs asked for, counting what they have cost before; None has no limit."""
 
     usd: float | None = None
@@ -60,7 +67,7 @@ def run(
     store
         SQLite file or SQLAlchemy URL; answers that are there already are not paid for again.
     template
-        Prompt template; see `harness.llm.answers.prompt.render` for its fields.
+        Prompt template; see `harness.llm.answers.prompt.render_prompt` for its fields.
     system
         System prompt; none if empty.
     budget_usd, budget_tokens
@@ -96,7 +103,7 @@ def run(
             ids,
             [Target(spec, section, function=function)],
             prices=prices or PriceTable(),
-            limits=Limits(budget_usd, budget_tokens),
+            limits=BudgetCaps(budget_usd, budget_tokens),
         )
         wanted = set(ids)
         return [p for p in repository.predictions(outcome.target.spec.id) if p.item_id in wanted]
@@ -121,7 +128,7 @@ def make_spec(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunResult:
     """What became of a target: settled by `prepare`, and how many answers were asked for now."""
 
     target: Target
@@ -134,14 +141,14 @@ def run_targets(
     targets: Sequence[Target],
     *,
     prices: PriceTable,
-    limits: Limits = Limits(),
+    limits: BudgetCaps = BudgetCaps(),
     retry_failed: bool = False,
-) -> list[Outcome]:
+) -> list[RunResult]:
     """Ask every model about the stored items of these ids, where there is no stored answer.
 
     Models behind one endpoint share its limits in turn. Raises as `run` does.
     """
-    targets = [priced(target, prices) for target in targets]
+    targets = [price_target(target, prices) for target in targets]
     budget = _budget(targets, limits)
     targets = prepare(store, targets, ids, retry_failed=retry_failed)
     for target in targets:
@@ -149,7 +156,7 @@ def run_targets(
         _refuse_waiting(store, target)
     left = [sum(len(p) for p in _left(store, target, ids, retry_failed=retry_failed)) for target in targets]
     if not any(left):
-        return [Outcome(target, 0) for target in targets]
+        return [RunResult(target, 0) for target in targets]
     total = sum(len(ids) * target.settings.samples for target in targets)
     what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
     by_run = {target.spec.id: target.price for target in targets}
@@ -161,7 +168,7 @@ def run_targets(
 
         with _settled_heap():
             asyncio.run(_run(store, targets, ids, budget, write, retry_failed=retry_failed))
-    return [Outcome(target, asked) for target, asked in zip(targets, left, strict=True)]
+    return [RunResult(target, asked) for target, asked in zip(targets, left, strict=True)]
 
 
 async def _run(
@@ -181,7 +188,7 @@ async def _run(
         own = None
         if budget is not None:
             own = budget.at(target.price)
-            own.charge_before(usage(store, target.spec.id))
+            own.charge_before(sum_usage(store, target.spec.id))
         todo = _items(store, _left(store, target, ids, retry_failed=retry_failed))
         accepts = ServedModel(settings.model, settings.answers_as, tell)
         jobs.append(Job(target.spec, model, limiters[settings.where], todo, own, settings.tries, accepts))
@@ -205,7 +212,7 @@ def _settled_heap() -> Iterator[None]:
 def _left(
     store: Repository, target: Target, ids: Sequence[str], *, retry_failed: bool
 ) -> Iterator[list[tuple[str, int]]]:
-    return left_to_ask(store, target.spec.id, ids, target.settings.samples, retry_failed=retry_failed)
+    return find_unasked(store, target.spec.id, ids, target.settings.samples, retry_failed=retry_failed)
 
 
 def _items(store: Repository, portions: Iterator[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
@@ -230,7 +237,7 @@ def _limiters(targets: Sequence[Target]) -> dict[str, Limiter]:
     }
 
 
-def _budget(targets: Sequence[Target], limits: Limits) -> Budget | None:
+def _budget(targets: Sequence[Target], limits: BudgetCaps) -> Budget | None:
     """One budget for all; refused here, before anything is sent, if a price is unknown."""
     if limits.usd is None and limits.tokens is None:
         return None
@@ -253,7 +260,7 @@ def announce(store: Repository, target: Target) -> None:
 
 def _refuse_waiting(store: Repository, target: Target) -> None:
     """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
-    waiting = batches(store, target.spec.id, UNDER_WAY)
+    waiting = read_batches(store, target.spec.id, UNDER_WAY)
     if waiting:
         n = sum(len(batch.requests) for batch in waiting)
         raise BadInput(

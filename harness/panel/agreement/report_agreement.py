@@ -67,7 +67,7 @@ class AgreementReport:
     unreliable: tuple[str, ...]
 
 
-def agreement(
+def measure_agreement(
     panel: Panel,
     level: str = "nominal",
     *,

@@ -17,7 +17,7 @@ from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import krippendorff_alpha
 from harness.panel.human_level.paired_tests import paired_t, sign
 from harness.panel.human_level.precision import AveragePrecision, average_precision
-from harness.panel.human_level.standing import HumanLevel, known, rank
+from harness.panel.human_level.standing import HumanLevel, check_known, rank
 from harness.panel.ratings.panel import FloatArray, IntArray
 
 ORDERS = ("expected", "best", "worst")
@@ -55,7 +55,7 @@ def human_level_tagging(
     NotIdentified
         If a category has no relevant item.
     """
-    known("order", order, ORDERS)
+    check_known("order", order, ORDERS)
     if not people or not systems:
         raise EstimateError(f"people and systems are needed, there are {len(people)} and {len(systems)}")
     by_person = {n: _precisions(n, x, reference, order) for n, x in people.items()}

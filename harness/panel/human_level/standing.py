@@ -55,7 +55,7 @@ def hlpri(better_than: int, worse_than: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HumanLevelStanding:
     """One system among the people.
 
     Attributes
@@ -104,7 +104,7 @@ class HumanLevel:
     """
 
     ranking: tuple[tuple[str, str, float], ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[HumanLevelStanding, ...]
     hlpi: float | None
     measure: str
     test: str
@@ -138,7 +138,7 @@ def rank(
     EstimateError
         If there is nobody or nothing to compare, or the correction is unknown.
     """
-    known("correction", correction, CORRECTIONS)
+    check_known("correction", correction, CORRECTIONS)
     if not people or not systems:
         raise EstimateError(f"people and systems are needed, there are {len(people)} and {len(systems)}")
     scores = {n: float(np.nanmean(x)) for n, x in people.items()}
@@ -151,7 +151,9 @@ def rank(
         b, w = (sum(q <= significance for q in side.values()) for side in (ahead, behind))
         score = float(np.nanmean(x))
         own = _ratio([score], list(scores.values()))
-        standings.append(Standing(name, score, own, hlpri(b, w), b, len(people) - b - w, w, ahead, behind))
+        standings.append(
+            HumanLevelStanding(name, score, own, hlpri(b, w), b, len(people) - b - w, w, ahead, behind)
+        )
     rows = [(n, "person", s) for n, s in scores.items()] + [(s.name, "system", s.score) for s in standings]
     return HumanLevel(
         tuple(sorted(rows, key=lambda row: -row[2])),
@@ -173,7 +175,7 @@ def _ratio(machines: list[float], people: list[float]) -> float | None:
         return None
 
 
-def known(name: str, value: str, known: tuple[str, ...]) -> None:
+def check_known(name: str, value: str, known: tuple[str, ...]) -> None:
     """Refuse an unknown name of an option."""
     if value not in known:
         raise EstimateError(f"{name} must be one of {', '.join(known)}, is {value!r}")

@@ -20,10 +20,10 @@ import numpy as np
 
 from harness.errors import EstimateError
 from harness.estimate.core.validation import check_level
-from harness.panel.parity.clusters import Share, difference, share, summed
+from harness.panel.parity.clusters import Share, difference, share, sum_by_cluster
 from harness.panel.parity.detection import Detection, detection
 from harness.panel.parity.expected import probability_at_least
-from harness.panel.ratings.certainty import EDGES, Judgements, bin_names, bins, left_out
+from harness.panel.ratings.certainty import EDGES, Judgements, assign_bins, bin_names, leave_rater_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,7 +94,7 @@ class Parity:
     voters: tuple[str, ...]
 
 
-def parity(
+def measure_parity(
     panel: Panel,
     predicted: IntArray,
     *,
@@ -134,7 +134,7 @@ def parity(
     _check(panel, predicted, positive)
     judged = tuple(humans or panel.annotators)
     voting = tuple(voters or panel.annotators)
-    rows = left_out(
+    rows = leave_rater_out(
         panel,
         predicted,
         judged=panel.positions(judged),
@@ -143,7 +143,7 @@ def parity(
     )
     target = None if positive is None else panel.classes.index(positive)
     made = partial(_bin, rows=rows, level=level, target=target, bootstrap=bootstrap, seed=seed)
-    place = bins(rows.p_d, edges)
+    place = assign_bins(rows.p_d, edges)
     found = [made(name, within=place == b) for b, name in enumerate(bin_names(edges)) if (place == b).any()]
     overall = made("all", within=place >= 0)
     separate = not set(judged) & set(voting)
@@ -181,7 +181,7 @@ def _bin(
     human, model = rows.right(rows.human)[within], rows.right(rows.model)[within]
     _, item = np.unique(rows.item[within], return_inverse=True)
     counts = np.bincount(item).astype(np.float64)
-    delta, p = difference(summed(item, human - model), counts, level)
+    delta, p = difference(sum_by_cluster(item, human - model), counts, level)
     p_d = float(rows.p_d[within].mean())
     detected = None
     if target is not None:
@@ -195,8 +195,8 @@ def _bin(
         len(item),
         p_d,
         probability_at_least(p_d, len(counts)),
-        share(summed(item, human), counts, level),
-        share(summed(item, model), counts, level),
+        share(sum_by_cluster(item, human), counts, level),
+        share(sum_by_cluster(item, model), counts, level),
         delta,
         p,
         detected,
@@ -212,10 +212,10 @@ def one_vs_rest(panel: Panel, name: str) -> Panel:
     return type(panel)(panel.items, panel.annotators, ("other", name), panel.item, panel.annotator, hit)
 
 
-def parity_by_class(panel: Panel, predicted: IntArray, **options: object) -> dict[str, Parity]:
-    """Every class against the rest, with its detection; options as in `parity`."""
+def measure_parity_by_class(panel: Panel, predicted: IntArray, **options: object) -> dict[str, Parity]:
+    """Every class against the rest, with its detection; options as in `measure_parity`."""
     return {
-        name: parity(
+        name: measure_parity(
             one_vs_rest(panel, name),
             np.where(predicted < 0, -1, predicted == c).astype(np.int64),
             positive=name,
@@ -225,10 +225,10 @@ def parity_by_class(panel: Panel, predicted: IntArray, **options: object) -> dic
     }
 
 
-def parity_by_label(
+def measure_parity_by_label(
     panels: Mapping[str, Panel], predicted: Mapping[str, IntArray], **options: object
 ) -> dict[str, Parity]:
-    """Multi-label items: one binary panel a label, each compared by itself; options as in `parity`.
+    """Multi-label items: one binary panel a label, each compared by itself; options as in `measure_parity`.
 
     Raises
     ------
@@ -238,4 +238,4 @@ def parity_by_label(
     for name in panels:
         if name not in predicted:
             raise EstimateError(f"predictions: there are none for the label {name!r}")
-    return {name: parity(p, predicted[name], **options) for name, p in panels.items()}  # type: ignore[arg-type]
+    return {name: measure_parity(p, predicted[name], **options) for name, p in panels.items()}  # type: ignore[arg-type]

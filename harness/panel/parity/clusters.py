@@ -72,7 +72,7 @@ def difference(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> tup
     return Share(value, max(-1.0, low), min(1.0, high)), p
 
 
-def summed(cluster: IntArray, values: FloatArray) -> FloatArray:
+def sum_by_cluster(cluster: IntArray, values: FloatArray) -> FloatArray:
     """Sum of the rows of every cluster 0, 1, …; shape (k,)."""
     total: FloatArray = np.zeros(int(cluster.max()) + 1)
     np.add.at(total, cluster, values)

@@ -2,7 +2,7 @@
 
 An item's own label counts in its vote. Whoever scores a rater by a majority that holds his vote, in bins
 of a certainty that holds it too, gives him a head start over a model: at p_d → 1 every rater is
-right by construction. `left_out` removes the rater from both, for his own score and for the model's.
+right by construction. `leave_rater_out` removes the rater from both, for his own score and for the model's.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
 leave-one-out form is ours.
@@ -22,7 +22,7 @@ from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel
 EDGES = (0.7, 0.9)
 
 
-def certainty(votes: IntArray) -> FloatArray:
+def compute_certainty(votes: IntArray) -> FloatArray:
     """p_d = max_c v_nc/m_n, shape (N,); nan without a vote."""
     m = votes.sum(axis=1)
     p: FloatArray = np.full(len(votes), np.nan)
@@ -30,7 +30,7 @@ def certainty(votes: IntArray) -> FloatArray:
     return p
 
 
-def bins(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> IntArray:
+def assign_bins(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> IntArray:
     """Bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 where p_d is nan.
 
     Raises
@@ -80,7 +80,7 @@ class Judgements:
         return agreement_with(self.reference > 0, chosen)
 
 
-def left_out(
+def leave_rater_out(
     panel: Panel,
     predicted: IntArray,
     *,
@@ -121,4 +121,4 @@ def left_out(
         raise EstimateError("no item has a voter besides the annotator that is judged")
     winners = plurality(by[kept])
     weight: FloatArray = winners / winners.sum(axis=1, keepdims=True)
-    return Judgements(item[kept], certainty(by[kept]), weight, label[kept], predicted[item[kept]])
+    return Judgements(item[kept], compute_certainty(by[kept]), weight, label[kept], predicted[item[kept]])

@@ -1,7 +1,7 @@
 """Panels and yes/no labels on the same items: estimate by strata of certainty, spend by Neyman.
 
 Â = Σ W_h Â_h with Var = Σ W_h² v_h/n_h is least at n_h ∝ W_h √v_h (Neyman 1934). Where annotators
-agree, models tend to be right and v is small: labels go where they disagree. `certainty_strata` gives
+agree, models tend to be right and v is small: labels go where they disagree. `stratify_by_certainty` gives
 the strata that `harness.accuracy(…, strata=…)` takes.
 
 Noise: if the experts who answer are as unsure as the panel, s = t = p_d, a corrected answer is worth
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.panel.ratings.certainty import EDGES, bin_names, bins, certainty
+from harness.panel.ratings.certainty import EDGES, assign_bins, bin_names, compute_certainty
 from harness.panel.ratings.panel import FloatArray, Panel
 
 RESOLVABLE = 0.7
@@ -48,11 +48,12 @@ class Stratum:
     resolvable: bool
 
 
-def certainty_strata(panel: Panel, edges: tuple[float, ...] = EDGES) -> dict[str, str]:
+def stratify_by_certainty(panel: Panel, edges: tuple[float, ...] = EDGES) -> dict[str, str]:
     """Item → name of its bin of p_d. The panel's votes alone make them, never a label or prediction."""
     names = bin_names(edges)
     return {
-        item: names[b] for item, b in zip(panel.items, bins(certainty(panel.votes()), edges), strict=True)
+        item: names[b]
+        for item, b in zip(panel.items, assign_bins(compute_certainty(panel.votes()), edges), strict=True)
     }
 
 
@@ -60,8 +61,8 @@ def describe_strata(
     panel: Panel, edges: tuple[float, ...] = EDGES, accuracy: float = 0.8
 ) -> tuple[Stratum, ...]:
     """Size, certainty and cost of every stratum that has an item; `accuracy` is a guess for the noise."""
-    p_d = certainty(panel.votes())
-    place = bins(p_d, edges)
+    p_d = compute_certainty(panel.votes())
+    place = assign_bins(p_d, edges)
     found = []
     for b, name in enumerate(bin_names(edges)):
         n = int((place == b).sum())

@@ -14,7 +14,7 @@ _TOLERANCE = 1e-6
 _STEPS = 1000
 
 
-def dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int) -> FloatArray:
+def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int) -> FloatArray:
     """P(class of the item | all labels).
 
     Parameters

@@ -143,7 +143,7 @@ class Panel:
         return np.array([place[label] for label in labels], dtype=np.int64)
 
 
-def panel_of(ratings: Iterable[Rating], classes: Sequence[str] | None = None) -> Panel:
+def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) -> Panel:
     """Code ratings as a `Panel`.
 
     Parameters
@@ -183,7 +183,7 @@ def panel_of(ratings: Iterable[Rating], classes: Sequence[str] | None = None) ->
     )
 
 
-def panel_of_grid(grid: IntArray, classes: Sequence[str], annotators: Sequence[str] = ()) -> Panel:
+def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Sequence[str] = ()) -> Panel:
     """Panel from a dense (N, annotators) array of class positions, `MISSING` where there is none."""
     item, annotator = np.nonzero(grid != MISSING)
     people = tuple(annotators) or tuple(f"a{j}" for j in range(grid.shape[1]))

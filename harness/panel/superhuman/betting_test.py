@@ -59,7 +59,7 @@ def itself(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     return x, np.ones_like(x)
 
 
-def one_mean_confidence(
+def betting_confidence(
     hits: FloatArray, x: FloatArray, tangent: Tangent, *, seed: int = 0, level: float = 0.95
 ) -> float:
     """1 − p of "the model does not exceed the ceiling"; reaches `level` wrongly with probability ≤ 1 − level.

@@ -27,7 +27,7 @@ class GrowthPoint:
     U_panel: float | None
 
 
-def growth(
+def compute_bounds_by_size(
     panel: Panel, predicted: IntArray, *, points: int = 12, shuffles: int = 20, seed: int = 0
 ) -> tuple[GrowthPoint, ...]:
     """L, U(e), U(t), U* and U(p) of k labels an item, k = 1 … all, slots shuffled within items.

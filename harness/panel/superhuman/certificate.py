@@ -27,7 +27,7 @@ from harness.estimate.core.tails import binomial_at_least, chernoff_high, cherno
 from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
 
 WHOLE = 1e-9
-ASSUMPTIONS = (
+CEILING_ASSUMPTIONS = (
     "items are an independent sample of those meant",
     "for U_e and U_star: an item's annotators are drawn from a pool, and one is right more often where "
     "another is (Theorem 1, assumption 2)",

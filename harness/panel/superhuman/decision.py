@@ -14,23 +14,30 @@ import numpy as np
 
 from harness.errors import EstimateError
 from harness.panel.ratings.aggregate import agreement_with, plurality, weighted_votes
-from harness.panel.ratings.dawid_skene import dawid_skene
+from harness.panel.ratings.dawid_skene import fit_dawid_skene
 from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel
 from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
-from harness.panel.superhuman.betting_test import Tangent, itself, one_mean_confidence, pool_tangent, root
+from harness.panel.superhuman.betting_test import Tangent, betting_confidence, itself, pool_tangent, root
 from harness.panel.superhuman.ceiling import Ceiling, ceilings, empirical
-from harness.panel.superhuman.certificate import ASSUMPTIONS, WHOLE, Certainty, Evidence, certify, lower_bound
+from harness.panel.superhuman.certificate import (
+    CEILING_ASSUMPTIONS,
+    WHOLE,
+    Certainty,
+    Evidence,
+    certify,
+    lower_bound,
+)
 from harness.panel.superhuman.direct_comparison import DirectPlan, direct_plan, disagreement_rate
 from harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
-from harness.panel.superhuman.verdict import Superhuman, holding
+from harness.panel.superhuman.verdict import Superhuman, list_valid_ceilings
 
 AGGREGATES = ("plurality", "weighted", "dawid-skene")
-TESTS = ("split", "paired")
+SUPERHUMAN_TESTS = ("split", "paired")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
 MOST_ITEMS = 10**7
 
 
-def superhuman_from_counts(
+def assess_superhuman_from_counts(
     L: float,
     U_e: float,
     N: int,
@@ -67,7 +74,7 @@ def superhuman_from_counts(
     return _decide(e, certify(e, level=level), level, disagreement, None, (), fixed=False)
 
 
-def superhuman(
+def assess_superhuman(
     panel: Panel,
     predicted: IntArray,
     *,
@@ -107,12 +114,12 @@ def superhuman(
     if len(panel.annotators) < 2:
         raise EstimateError(f"annotators must be at least 2; the only one is {panel.annotators[0]!r}")
     votes = panel.votes()
-    winners = aggregated(panel, aggregate, weights)
+    winners = aggregate_votes(panel, aggregate, weights)
     hits = agreement_with(winners, predicted)
     bounds = ceilings(votes)
     m = votes.sum(axis=1)
-    if test not in TESTS:
-        raise EstimateError(f"test must be one of {', '.join(TESTS)}, is {test!r}")
+    if test not in SUPERHUMAN_TESTS:
+        raise EstimateError(f"test must be one of {', '.join(SUPERHUMAN_TESTS)}, is {test!r}")
     _check_level(level)
     evidence = _evidence(hits, bounds, m, panel.K)
     against = certify(evidence, level=level)
@@ -153,12 +160,12 @@ def _paired(
     }
     found = {}
     for name, (x, tangent) in how.items():
-        confidence = one_mean_confidence(hits, x, tangent, seed=seed, level=level)
+        confidence = betting_confidence(hits, x, tangent, seed=seed, level=level)
         found[name] = replace(against[name], confidence=confidence, split=None, tails=("betting", "betting"))
     return found
 
 
-def aggregated(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
+def aggregate_votes(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
     """Winning classes of every item, shape (N, K).
 
     Raises
@@ -173,7 +180,7 @@ def aggregated(panel: Panel, how: str, weights: Mapping[str, float] | None = Non
     if how == "weighted":
         return plurality(weighted_votes(panel, weights or {}))
     if how == "dawid-skene":
-        return plurality(dawid_skene(panel.item, panel.annotator, panel.label, panel.K))
+        return plurality(fit_dawid_skene(panel.item, panel.annotator, panel.label, panel.K))
     raise EstimateError(f"aggregate must be one of {', '.join(AGGREGATES)}, is {how!r}")
 
 
@@ -202,7 +209,7 @@ def _decide(
     *,
     fixed: bool,
 ) -> Superhuman:
-    holds, why_not = holding(check, fixed=fixed)
+    holds, why_not = list_valid_ceilings(check, fixed=fixed)
     flags = (*why_not, *flags)
     # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, holds))
@@ -233,7 +240,7 @@ def _decide(
         disagreement=disagreement,
         direct=plans,
         check=check,
-        assumptions=ASSUMPTIONS,
+        assumptions=CEILING_ASSUMPTIONS,
         flags=flags,
     )
 

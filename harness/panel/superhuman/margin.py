@@ -38,7 +38,7 @@ def _deviation(N: int, delta: float) -> float:
     return math.sqrt(math.log(1 / delta) / (2 * N))
 
 
-def score(t_u: float, L: float, U: float, N: int) -> float:
+def margin_score(t_u: float, L: float, U: float, N: int) -> float:
     """S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for 0 ≤ t_u.
 
     A negative t_l bounds nothing (probability 1), though its square would look as good as a positive.
@@ -50,7 +50,7 @@ def score(t_u: float, L: float, U: float, N: int) -> float:
 def heuristic_score(L: float, U: float, N: int) -> float | None:
     """S at t_u = (L − U)/2, half of the margin (Algorithm 1). None without a margin, L ≤ U."""
     _check(L, U, N)
-    return score((L - U) / 2, L, U, N) if L > U else None
+    return margin_score((L - U) / 2, L, U, N) if L > U else None
 
 
 def published_score(L: float, U: float, N: int, *, steps: int = 100, rate: float = 1e-4) -> float | None:
@@ -59,14 +59,14 @@ def published_score(L: float, U: float, N: int, *, steps: int = 100, rate: float
     if L <= U:
         return None
     t_u = (L - U) / 2
-    if score(t_u, L, U, N) < 0:
-        return score(t_u, L, U, N)
+    if margin_score(t_u, L, U, N) < 0:
+        return margin_score(t_u, L, U, N)
     for _ in range(steps):
         root = math.sqrt(t_u + U * U)
         t_l = L - root
         slope = 4 * N * (t_u * math.exp(-2 * N * t_u**2) - t_l * math.exp(-2 * N * t_l**2) / (2 * root))
         t_u += rate * slope
-    return score(t_u, L, U, N)
+    return margin_score(t_u, L, U, N)
 
 
 def optimal_score(L: float, U: float, N: int) -> float | None:
@@ -76,13 +76,13 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
         return None
     most = L * L - U * U
     grid = [most * j / 200 for j in range(201)]
-    start = max(range(len(grid)), key=lambda j: score(grid[j], L, U, N))
+    start = max(range(len(grid)), key=lambda j: margin_score(grid[j], L, U, N))
     low = grid[max(0, start - 1)]
     high = grid[min(len(grid) - 1, start + 1)]
     found = optimize.minimize_scalar(
-        lambda t: -score(t, L, U, N), bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+        lambda t: -margin_score(t, L, U, N), bounds=(low, high), method="bounded", options={"xatol": 1e-12}
     )
-    return max(-float(found.fun), score(grid[start], L, U, N))
+    return max(-float(found.fun), margin_score(grid[start], L, U, N))
 
 
 def _check(L: float, U: float, N: int) -> None:

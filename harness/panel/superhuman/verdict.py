@@ -33,7 +33,7 @@ class Superhuman:
     fixed
         Whether these very annotators are meant, and no pool.
     holds
-        Ceilings that may certify (`holding`), in the order in which they are asked.
+        Ceilings that may certify (`list_valid_ceilings`), in the order in which they are asked.
     certified
         Of those that hold, the ones beaten with confidence ≥ `level`, up to the first that is not: a
         fixed order lets all of them be looked at while the level holds for all together.
@@ -81,7 +81,9 @@ class Superhuman:
         return f"not certified, and on no number of items would it be: L does not exceed {self.holds[0]}"
 
 
-def holding(check: AssumptionCheck | None, *, fixed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def list_valid_ceilings(
+    check: AssumptionCheck | None, *, fixed: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Ceilings that may certify, and a flag for every reason why others may not.
 
     Fixed annotators are no draw from a pool, and where an oracle shows that assumption 1 fails, items are

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CandidateStanding:
     """How good a candidate is, by the labels of the moment.
 
     Attributes
@@ -79,7 +79,7 @@ class SearchedCandidate:
     parents: tuple[str, ...]
     note: str
     answers: int
-    standing: Standing | None
+    standing: CandidateStanding | None
     on_front: bool
     raced_out: bool
     diff: tuple[str, ...]

@@ -6,8 +6,8 @@
 knows the SDK).
 """
 
-from protocols.collect.label_studio.campaign import Desk, Difference
+from protocols.collect.label_studio.campaign import Campaign, Difference
 from protocols.collect.label_studio.facade import LabelStudio
 from protocols.collect.label_studio.labelling_page import panel_page, verdict_page
 
-__all__ = ["Desk", "Difference", "LabelStudio", "panel_page", "verdict_page"]
+__all__ = ["Campaign", "Difference", "LabelStudio", "panel_page", "verdict_page"]

@@ -11,7 +11,7 @@ from harness.errors import LabelStudioError
 from protocols.collect.label_studio.names import account_email
 
 if TYPE_CHECKING:
-    from protocols.collect.label_studio.campaign import Desk
+    from protocols.collect.label_studio.campaign import Campaign
     from protocols.collect.label_studio.server.client import Client
     from protocols.routing.roster import Expert
 
@@ -39,7 +39,7 @@ class Account:
     link: str = field(default="", repr=False)
 
 
-def invite(desk: Desk, *, link: bool = False, check: bool = False) -> list[Account]:
+def invite(desk: Campaign, *, link: bool = False, check: bool = False) -> list[Account]:
     """Give every expert of the roster who has no account one, or a link to make one.
 
     Parameters

@@ -70,7 +70,7 @@ class Judgement:
     rejected: tuple[tuple[Annotation, Reason, str], ...] = field(default=())
 
 
-def judge(annotations: Sequence[Annotation], expert: int | None, offered: Sequence[str]) -> Judgement:
+def adjudicate(annotations: Sequence[Annotation], expert: int | None, offered: Sequence[str]) -> Judgement:
     """Judge all annotations of one task.
 
     Parameters

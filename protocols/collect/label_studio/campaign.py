@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from harness.errors import BadInput, LabelStudioError
-from harness.store.labelling import SOURCE, Campaign, Queue, QueuedTask
+from harness.store.labelling import SOURCE, LabellingStore, Queue, QueuedTask
 from harness.types.records import Question
 from protocols.collect.label_studio.names import server_name
 from protocols.collect.label_studio.pull import pull_queue
@@ -24,9 +24,9 @@ from protocols.collect.label_studio.queues import (
 )
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import connect
-from protocols.collect.label_studio.snapshot import known_now
-from protocols.collect.label_studio.task_payload import Sheet
-from protocols.collect.pending import asked_in
+from protocols.collect.label_studio.snapshot import take_snapshot
+from protocols.collect.label_studio.task_payload import TaskSheet
+from protocols.collect.pending import read_pending
 from protocols.routing.roster import Roster, read_roster
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Difference:
     quarantined: int
 
 
-class Desk:
+class Campaign:
     """A study's labelling desk: one project per expert (or annotator of a panel) on Label Studio.
 
     Parameters
@@ -65,9 +65,9 @@ class Desk:
         self, study: Study, store: Repository, *, patience: float = 20.0, timeout: float = 120.0
     ) -> None:
         self.study, self.store = study, store
-        self.campaign = Campaign(store, panel=study.experts.is_panel)
+        self.campaign = LabellingStore(store, panel=study.experts.is_panel)
         self.roster: Roster = read_roster(study.path(study.experts.roster))
-        self.sheet = Sheet.of(study)
+        self.sheet = TaskSheet.of(study)
         self._patience, self._timeout = patience, timeout
         self._clients: dict[str, Client] = {}
 
@@ -109,7 +109,7 @@ class Desk:
             If a server fails; the same call goes on from there.
         """
         with self._alone():
-            asked = asked_in(self.study, self.store)
+            asked = read_pending(self.study, self.store)
             items = {item.id: item for item in self.store.items()}
             if self.study.experts.protocol == "sequential":
                 one_class_each(self.roster)
@@ -156,7 +156,7 @@ class Desk:
         """
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
-            queued, known = self._queued(), known_now(self.study, self.store, self.campaign)
+            queued, known = self._queued(), take_snapshot(self.study, self.store, self.campaign)
             projects: dict[tuple[str, int], Project] = {}
             for client in {self.client(q.expert) for q in queues}:
                 ids = [q.project_id for q in queues if q.project_id and self.client(q.expert) is client]

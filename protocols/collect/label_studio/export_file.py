@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError
-from harness.store.responses import Reply
-from protocols.collect.label_studio.adjudication import Annotation, judge
+from harness.store.responses import Response
+from protocols.collect.label_studio.adjudication import Annotation, adjudicate
 from protocols.collect.label_studio.names import account_email
-from protocols.collect.label_studio.task_payload import Sheet
+from protocols.collect.label_studio.task_payload import TaskSheet
 
 if TYPE_CHECKING:
     from harness.types.records import Item
-    from protocols.collect.pending import Asked
+    from protocols.collect.pending import Pending
     from protocols.routing.roster import Roster
 
 SOURCE = "label_studio_export"
 
 
 def read_label_studio_export(
-    files: Sequence[str | Path], asked: Sequence[Asked], items: Mapping[str, Item], roster: Roster
-) -> list[Reply]:
+    files: Sequence[str | Path], asked: Sequence[Pending], items: Mapping[str, Item], roster: Roster
+) -> list[Response]:
     """Read JSON exports; tasks without an annotation are passed over.
 
     Raises
@@ -39,7 +39,7 @@ def read_label_studio_export(
     """
     by_id = {a.id: a for a in asked}
     emails = {account_email(e.name, e.email): e.name for e in roster.experts}
-    replies: dict[str, Reply] = {}
+    replies: dict[str, Response] = {}
     users: dict[int, str] = {}
     for file in files:
         for number, task in enumerate(_tasks(file), start=1):
@@ -67,11 +67,11 @@ def _reply(
     file: str | Path,
     number: int,
     task: Any,
-    by_id: Mapping[str, Asked],
+    by_id: Mapping[str, Pending],
     items: Mapping[str, Item],
     emails: Mapping[str, str],
     users: dict[int, str],
-) -> Reply | None:
+) -> Response | None:
     """Judge one task as a pull would; `users` learns which expert a user number is."""
 
     def wrong(field: str, message: str) -> DataError:
@@ -89,13 +89,13 @@ def _reply(
         raise wrong("annotations", f"cannot be read ({type(error).__name__}: {error})") from None
     if not found:
         return None
-    offered = Sheet.offered(asked, items[asked.item_id])
-    judged = judge(found, _author(rows[0], found[0], asked.expert, emails, users, wrong), tuple(offered))
+    offered = TaskSheet.offered(asked, items[asked.item_id])
+    judged = adjudicate(found, _author(rows[0], found[0], asked.expert, emails, users, wrong), tuple(offered))
     if judged.rejected:
         _, reason, detail = judged.rejected[0]
         raise wrong("annotations", f"{reason.value} ({detail})")
-    said = Sheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
-    return Reply(asked.id, asked.expert, said, SOURCE, judged.comment)
+    said = TaskSheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
+    return Response(asked.id, asked.expert, said, SOURCE, judged.comment)
 
 
 def _author(

@@ -11,8 +11,8 @@ from harness.errors import ConfigError
 from harness.store.ratings import PanelRatings
 from harness.store.repository import Repository
 from harness.types.records import Question
-from protocols.collect.label_studio.campaign import Desk
-from protocols.collect.label_studio.queue_progress import progress
+from protocols.collect.label_studio.campaign import Campaign
+from protocols.collect.label_studio.queue_progress import measure_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from harness.types.records import Answer
     from protocols.collect.label_studio.campaign import Difference
     from protocols.collect.label_studio.push import Pushed
-    from protocols.collect.label_studio.queue_progress import Progress
+    from protocols.collect.label_studio.queue_progress import QueueProgress
 
 
 class LabelStudio:
@@ -33,7 +33,7 @@ class LabelStudio:
         The study's desk. Its database stays open until `close_files` or the end of ``with``.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Campaign) -> None:
         self.desk = desk
 
     @classmethod
@@ -52,7 +52,7 @@ class LabelStudio:
         """
         path = Path(study)
         read = read_study(path / STUDY_FILE if path.is_dir() else path)
-        return cls(Desk(read, Repository(read.store_url)))
+        return cls(Campaign(read, Repository(read.store_url)))
 
     def __enter__(self) -> Self:
         return self
@@ -92,9 +92,9 @@ class LabelStudio:
         self.desk.pull(full=full)
         return PanelRatings(self.desk.store).ratings()
 
-    def status(self) -> dict[str, Progress]:
+    def status(self) -> dict[str, QueueProgress]:
         """Expert → progress, from what was pulled so far."""
-        return progress(self.desk.study, self.desk.store)
+        return measure_progress(self.desk.study, self.desk.store)
 
     def close(self, *, delete: bool = False) -> Difference:
         """Pull a last time and end the campaign."""

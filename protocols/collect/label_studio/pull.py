@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import LabelStudioError
 from harness.store.labelling import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Revision
-from harness.store.responses import Reply
-from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, judge
+from harness.store.responses import Response
+from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, adjudicate
 from protocols.collect.label_studio.labelling_page import same_page
-from protocols.collect.label_studio.task_payload import Sheet, digest
+from protocols.collect.label_studio.task_payload import TaskSheet, digest
 
 if TYPE_CHECKING:
-    from harness.store.labelling import Campaign
+    from harness.store.labelling import LabellingStore
     from protocols.collect.label_studio.server.client import Client, Project
-    from protocols.collect.label_studio.snapshot import Known
+    from protocols.collect.label_studio.snapshot import Snapshot
 
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""
@@ -32,12 +32,12 @@ OVERLAP = timedelta(seconds=10)
 
 def pull_queue(
     client: Client,
-    campaign: Campaign,
+    campaign: LabellingStore,
     queue: Queue,
     project: Project,
     page: str,
     tasks: Sequence[QueuedTask],
-    known: Known,
+    known: Snapshot,
     *,
     full: bool,
 ) -> Pulled:
@@ -79,12 +79,12 @@ def examine(
     queue: Queue,
     rows: Iterable[Mapping[str, Any]],
     by_id: Mapping[int, QueuedTask],
-    known: Known,
+    known: Snapshot,
     *,
     full: bool,
 ) -> Pulled:
     """Judge every task that was read; pure."""
-    replies: list[Reply] = []
+    replies: list[Response] = []
     quarantine: list[Quarantined] = []
     revisions: list[Revision] = []
     seen: set[int] = set()
@@ -97,13 +97,13 @@ def examine(
         revisions += _revisions(
             queue.expert, task_id, question_id, annotations, known.live.get((queue.expert, task_id), {})
         )
-        offered = {} if asked is None else Sheet.offered(asked, known.items[asked.item_id])
+        offered = {} if asked is None else TaskSheet.offered(asked, known.items[asked.item_id])
         judged = _judge(row, task, annotations, queue.user_id, tuple(offered))
         if asked is not None and judged.annotation is not None:
-            said = Sheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
+            said = TaskSheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
             other = known.elsewhere.get(asked.id)
             if other is None:
-                replies.append(Reply(asked.id, asked.expert, said, SOURCE, judged.comment))
+                replies.append(Response(asked.id, asked.expert, said, SOURCE, judged.comment))
             elif other.value != said:
                 told = f"{other.value} from {other.source}"
                 again = (*judged.rejected, (judged.annotation, Reason.ELSEWHERE, told))
@@ -135,7 +135,7 @@ def _judge(
         return Judgement(rejected=tuple((a, Reason.UNKNOWN_TASK, f"task {row['id']}") for a in annotations))
     if digest(row["data"]) != task.digest:
         return Judgement(rejected=tuple((a, Reason.ALTERED_TASK, f"task {row['id']}") for a in annotations))
-    return judge(annotations, user_id, offered)
+    return adjudicate(annotations, user_id, offered)
 
 
 def _revisions(

@@ -16,9 +16,9 @@ from protocols.collect.label_studio.names import project_title
 from protocols.collect.label_studio.task_payload import digest
 
 if TYPE_CHECKING:
-    from harness.store.labelling import Campaign, Queue, QueuedTask
+    from harness.store.labelling import LabellingStore, Queue, QueuedTask
     from protocols.collect.label_studio.server.client import Client, Project
-    from protocols.collect.label_studio.task_payload import Sheet
+    from protocols.collect.label_studio.task_payload import TaskSheet
 
 CHUNK = 500
 CLOSED = "This project is finished. Answers given from now on are not counted."
@@ -48,9 +48,9 @@ class Pushed:
 
 def push_queue(
     client: Client,
-    campaign: Campaign,
+    campaign: LabellingStore,
     queue: Queue,
-    sheet: Sheet,
+    sheet: TaskSheet,
     study: str,
     tasks: Sequence[QueuedTask],
     data: Mapping[str, Mapping[str, object]],
@@ -121,7 +121,7 @@ def finish_project(client: Client, queue: Queue, study: str) -> None:
 
 
 def _project(
-    client: Client, campaign: Campaign, queue: Queue, sheet: Sheet, study: str
+    client: Client, campaign: LabellingStore, queue: Queue, sheet: TaskSheet, study: str
 ) -> tuple[Project, bool]:
     if queue.project_id is not None:
         project = find_project(client, queue, client.projects([queue.project_id]))
@@ -139,7 +139,7 @@ def _project(
 
 
 def _reconcile(
-    client: Client, campaign: Campaign, queue: Queue, tasks: Sequence[QueuedTask]
+    client: Client, campaign: LabellingStore, queue: Queue, tasks: Sequence[QueuedTask]
 ) -> tuple[int, int, dict[str, int]]:
     """Compare with what is on the server; return adopted, removed, and question → task there now."""
     there: dict[str, list[dict[str, Any]]] = {}
@@ -168,7 +168,7 @@ def _reconcile(
     return adopted, removed, known
 
 
-def _check_count(client: Client, campaign: Campaign, queue: Queue) -> None:
+def _check_count(client: Client, campaign: LabellingStore, queue: Queue) -> None:
     """Compare the number of tasks with the queue; where ids were not told, read them back."""
     mine = [task for task in campaign.tasks() if task.expert == queue.expert]
     if any(task.sending for task in mine):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 from harness.types.records import Verdict
-from protocols.collect.pending import asked_in
+from protocols.collect.pending import read_pending
 
 if TYPE_CHECKING:
     from harness.config.study import Study
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class QueueProgress:
     """One expert's questions and answers.
 
     Attributes
@@ -54,7 +54,7 @@ class Progress:
     seconds_left: float | None = None
 
 
-def progress(study: Study, store: Repository) -> dict[str, Progress]:
+def measure_progress(study: Study, store: Repository) -> dict[str, QueueProgress]:
     """Expert → progress, in order of their first question.
 
     Raises
@@ -62,7 +62,7 @@ def progress(study: Study, store: Repository) -> dict[str, Progress]:
     BadInput
         If nothing was drawn yet.
     """
-    campaign, drawn = Campaign(store, panel=study.experts.is_panel), asked_in(study, store)
+    campaign, drawn = LabellingStore(store, panel=study.experts.is_panel), read_pending(study, store)
     asked, said = Counter(a.expert for a in drawn), Counter[tuple[str, str]]()
     for reply in campaign.book.replies().values():
         # A panel's labels are whatever the classes are called, "yes" and "skip" among them.
@@ -85,7 +85,7 @@ def progress(study: Study, store: Repository) -> dict[str, Progress]:
         kinds = {kind: said[expert, kind] for kind in (*(v.value for v in Verdict), "rated")}
         answered = sum(kinds.values())
         typical = median(seconds[expert].values()) if seconds[expert] else None
-        found[expert] = Progress(
+        found[expert] = QueueProgress(
             asked=n,
             answered=answered,
             open=n - answered,

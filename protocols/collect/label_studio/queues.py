@@ -18,11 +18,11 @@ from protocols.collect.label_studio.task_payload import digest
 
 if TYPE_CHECKING:
     from harness.types.records import Question
-    from protocols.collect.pending import Asked
+    from protocols.collect.pending import Pending
     from protocols.routing.roster import Roster
 
 
-def new_queues(roster: Roster, questions: Sequence[Asked], known: Mapping[str, Queue]) -> list[Queue]:
+def new_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:
     """Queues that are not there yet, and those whose expert's address changed.
 
     Raises
@@ -59,7 +59,7 @@ def new_queues(roster: Roster, questions: Sequence[Asked], known: Mapping[str, Q
 
 
 def new_tasks(
-    questions: Sequence[Asked], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
+    questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
     """Places for questions that have none: at the end of the queue, in an order drawn per expert.
 
@@ -71,7 +71,7 @@ def new_tasks(
     there, lengths = {task.question_id for task in queued}, Counter[str]()
     for task in queued:
         lengths[task.expert] = max(lengths[task.expert], task.place + 1)
-    by_expert: dict[str, list[Asked]] = defaultdict(list)
+    by_expert: dict[str, list[Pending]] = defaultdict(list)
     for question in questions:
         if question.id not in there:
             by_expert[question.expert].append(question)

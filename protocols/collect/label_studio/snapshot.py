@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.store.labelling import SOURCE, Revision
-from protocols.collect.pending import asked_in
+from protocols.collect.pending import read_pending
 
 if TYPE_CHECKING:
     from harness.config.study import Study
-    from harness.store.labelling import Campaign
+    from harness.store.labelling import LabellingStore
     from harness.store.repository import Repository
-    from harness.store.responses import Reply
+    from harness.store.responses import Response
     from harness.types.records import Item
-    from protocols.collect.pending import Asked
+    from protocols.collect.pending import Pending
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Snapshot:
     """What is known here before a pull.
 
     Attributes
@@ -37,14 +37,14 @@ class Known:
         Expert → ids of tasks with something in quarantine.
     """
 
-    asked: Mapping[str, Asked]
+    asked: Mapping[str, Pending]
     items: Mapping[str, Item]
-    elsewhere: Mapping[str, Reply]
+    elsewhere: Mapping[str, Response]
     live: Mapping[tuple[str, int], Mapping[int, Revision]]
     quarantined: Mapping[str, frozenset[int]]
 
 
-def known_now(study: Study, store: Repository, campaign: Campaign) -> Known:
+def take_snapshot(study: Study, store: Repository, campaign: LabellingStore) -> Snapshot:
     """Read all of it from the study's database."""
     last: dict[tuple[str, int], Revision] = {}
     for revision in campaign.revisions():
@@ -56,8 +56,8 @@ def known_now(study: Study, store: Repository, campaign: Campaign) -> Known:
     quarantined: dict[str, set[int]] = defaultdict(set)
     for row in campaign.quarantine():
         quarantined[row.expert].add(row.task_id)
-    return Known(
-        asked={a.id: a for a in asked_in(study, store)},
+    return Snapshot(
+        asked={a.id: a for a in read_pending(study, store)},
         items={item.id: item for item in store.items()},
         elsewhere={i: r for i, r in campaign.book.replies().items() if r.source != SOURCE},
         live=live,

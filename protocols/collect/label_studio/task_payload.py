@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from harness.config.study import Study
     from harness.types.records import Item
-    from protocols.collect.pending import Asked
+    from protocols.collect.pending import Pending
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class TaskSheet:
     """How what a study asks is shown, and what may be said to it.
 
     Attributes
@@ -46,7 +46,7 @@ class Sheet:
     own_options: bool = False
 
     @classmethod
-    def of(cls, study: Study) -> Sheet:
+    def of(cls, study: Study) -> TaskSheet:
         """Make the sheet that study.toml describes.
 
         Raises
@@ -78,7 +78,7 @@ class Sheet:
         """The instructions with their line breaks, as the server wants them."""
         return html.escape(self.instructions).replace("\n", "<br>")
 
-    def data(self, asked: Asked, item: Item) -> dict[str, object]:
+    def data(self, asked: Pending, item: Item) -> dict[str, object]:
         """Give the data of a task.
 
         Raises
@@ -109,14 +109,14 @@ class Sheet:
         return sent
 
     @staticmethod
-    def offered(asked: Asked, item: Item) -> Mapping[str, str]:
+    def offered(asked: Pending, item: Item) -> Mapping[str, str]:
         """What may be chosen on the page → what it means: a verdict, or an option of the item."""
         if isinstance(asked, Question):
             return {v.value: v.value for v in VERDICTS}
         return {str(j): option for j, option in enumerate(item.options)}
 
     @staticmethod
-    def skipped(asked: Asked) -> str:
+    def skipped(asked: Pending) -> str:
         """What is stored for a task that was passed over."""
         return Verdict.SKIP.value if isinstance(asked, Question) else ""
 

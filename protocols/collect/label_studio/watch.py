@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.strata.anytime_accuracy import running_accuracy
+from harness.estimate.strata.anytime_accuracy import estimate_anytime
 from harness.labels import decode
-from harness.store.labelling import Campaign
+from harness.store.labelling import LabellingStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,12 +57,12 @@ class Look:
         return max(e.high - e.low for e in self.estimates.values())
 
 
-def look(study: Study, store: Repository, *, models: Sequence[str] | None = None) -> Look:
+def take_look(study: Study, store: Repository, *, models: Sequence[str] | None = None) -> Look:
     """Estimate every model (or those named, newest runs) from what is stored by now; of a panel, nothing."""
     if study.experts.is_panel:
         return Look(0.0, "", 0, {}, {})
     answers = store.answers()
-    used, share, slowest = balanced(Campaign(store).tasks(), answers)
+    used, share, slowest = balance_queues(LabellingStore(store).tasks(), answers)
     options = {item.id: len(item.options) for item in store.items()}
     newest = {run["name"]: run["id"] for run in store.runs()}
     estimates, undefined = {}, {}
@@ -80,7 +80,7 @@ def look(study: Study, store: Repository, *, models: Sequence[str] | None = None
             continue
         try:
             labels = decode(a for a in used if a.question.item_id in predicted)
-            estimates[name] = running_accuracy(
+            estimates[name] = estimate_anytime(
                 predictions, labels, level=study.estimate.level, n_options=options
             )
         except EstimateError as error:
@@ -96,7 +96,7 @@ def _independent(used: Sequence[Answer], predicted: Mapping[str, int | None]) ->
     return protocols <= {"partitioned"}
 
 
-def balanced(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:
+def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:
     """Answers to the same share of every queue, that share, and whom it waits for.
 
     Examples

@@ -50,11 +50,11 @@ def connect(server: str | None = None) -> Connection:
     ConfigError
         If there is none, or the environment names it only half or in a wrong form.
     """
-    from protocols.collect.label_studio.server import own_server as local
+    from protocols.collect.label_studio.server.own_server import MAIN, find_server
 
     if server is None and (os.environ.get(URL) or os.environ.get(KEY)):
         return _from_environment()
-    running = local.status(server or local.MAIN)
+    running = find_server(server or MAIN)
     if running is not None:
         return Connection(running.url, running.token)
     if server is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import LabelStudioError
 from harness.llm.local.weights import cache_dir
-from harness.machine.process import only_one
+from harness.machine.process import hold_start_lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def environment() -> Path:
     folder = home() / VERSION
     folder.mkdir(exist_ok=True)
     python = folder / "env" / "bin" / "python"
-    with only_one(folder):
+    with hold_start_lock(folder):
         if not (folder / "installed").exists():
             shutil.rmtree(folder / "env", ignore_errors=True)  # what an interrupted installation left
             _tell(f"Installing Label Studio {VERSION} in {folder / 'env'} (0.8 GB, only this once) …")
@@ -60,7 +60,7 @@ def template() -> Path:
     """Database with all of Label Studio's tables and nothing in them, made on first use."""
     python = environment()
     folder = home() / VERSION
-    with only_one(folder):
+    with hold_start_lock(folder):
         if not (folder / "migrated").exists():
             shutil.rmtree(folder / "template", ignore_errors=True)
             (folder / "template").mkdir()

@@ -19,7 +19,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError, LabelStudioError
-from harness.machine.process import LOCK, end, is_free, lives, locks, log_end, only_one, until
+from harness.machine.process import (
+    LOCK,
+    end_process,
+    hold_start_lock,
+    is_alive,
+    is_free,
+    locks,
+    log_end,
+    wait_until,
+)
 from protocols.collect.label_studio.server.install import (
     DATABASE,
     clean_environment,
@@ -69,7 +78,7 @@ class LabelStudioServer:
         return {**shown, "secrets": str(Path(self.folder, _STATE)), "log": str(Path(self.folder, _LOG))}
 
 
-def start(
+def start_server(
     name: str = MAIN, port: int = 0, *, folder: Path | None = None, hooks: bool = False
 ) -> LabelStudioServer:
     """Start a server, or return the one that runs; concurrent calls end with the same one.
@@ -99,8 +108,8 @@ def start(
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
     folder = _folder(name) if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder):
-        if not lives(folder):
+    with hold_start_lock(folder):
+        if not is_alive(folder):
             _launch(folder, port, hooks=hooks)
         server = _wait_ready(folder)
     if port not in (0, server.port):
@@ -111,22 +120,22 @@ def start(
     return server
 
 
-def stop(name: str = MAIN, *, folder: Path | None = None) -> bool:
+def stop_server(name: str = MAIN, *, folder: Path | None = None) -> bool:
     """End a server and wait until it is gone; its data stay. True if one was running."""
     folder = _folder(name) if folder is None else folder
     if not folder.is_dir():
         return False
-    with only_one(folder):
-        server = _read(folder) if lives(folder) else None
+    with hold_start_lock(folder):
+        server = _read(folder) if is_alive(folder) else None
         if server is not None:
             _end(folder, server.pid)
     return server is not None
 
 
-def status(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioServer | None:
+def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioServer | None:
     """Return the running server, or None."""
     folder = _folder(name) if folder is None else folder
-    return _read(folder) if folder.is_dir() and lives(folder) else None
+    return _read(folder) if folder.is_dir() and is_alive(folder) else None
 
 
 def _folder(name: str) -> Path:
@@ -202,10 +211,10 @@ def _wait_ready(folder: Path) -> LabelStudioServer:
         # It takes the next port without a word to the caller; only its log tells.
         return b"Trying to start at" in (folder / _LOG).read_bytes()
 
-    in_time = until(lambda: _answers(server) or moved() or not lives(folder), _DEADLINE)
-    if in_time and lives(folder) and not moved():
+    in_time = wait_until(lambda: _answers(server) or moved() or not is_alive(folder), _DEADLINE)
+    if in_time and is_alive(folder) and not moved():
         return server
-    if lives(folder):
+    if is_alive(folder):
         _end(folder, server.pid)
     if moved():
         raise ConfigError(
@@ -256,5 +265,5 @@ def _end(folder: Path, pid: int) -> None:
         raise LabelStudioError(
             f"a server runs in {folder}, but its process is not known (its start was killed): end it by hand"
         )
-    if not end(folder, pid, _GRACE):
+    if not end_process(folder, pid, _GRACE):
         raise LabelStudioError(f"process {pid} of Label Studio does not end, not even by SIGKILL")

@@ -20,7 +20,7 @@ NAME = "Label Studio"
 _NEW_TOKEN = "make a new one under Account & Settings → Personal Access Token"  # noqa: S105  no secret
 
 
-def findings() -> list[Finding]:
+def check_server() -> list[Finding]:
     """Look at the server that the environment names, or at the local one."""
     import httpx
 

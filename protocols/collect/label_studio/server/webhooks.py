@@ -40,7 +40,7 @@ class Bell:
 
 
 @contextlib.contextmanager
-def hints(projects: Sequence[tuple[Client, int]], port: int, bell: Bell) -> Iterator[None]:
+def listen_for_webhooks(projects: Sequence[tuple[Client, int]], port: int, bell: Bell) -> Iterator[None]:
     """Listen on the loopback interface, and have the projects' servers ring the bell.
 
     Hooks are registered at the beginning, after those that a killed process left, and removed at the end.
