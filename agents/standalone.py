@@ -13,23 +13,18 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.prompt_format import Example, PromptFormat
-from agents.programs.roles import Role
-from agents.runtime.broker import Broker
-from agents.runtime.evaluate import prediction_of
-from agents.runtime.host import WorkflowHost
-from agents.sandbox.base import read_outcomes
+from agents.programs import Example, PromptFormat, Role
+from agents.runtime import Broker, WorkflowHost, prediction_of
+from agents.sandbox import open_sandbox, read_outcomes
 from agents.sandbox.prelude import _answer_all
-from agents.sandbox.tiers import open_sandbox
-from harness.config.models import ModelSection
-from harness.datasets.item_files import read_items
-from harness.errors import OversightError
-from harness.llm.limits.budget import Budget
-from harness.llm.models.factory import make_model
-from harness.types.records import Item, Prediction
+from harness import OversightError
+from harness.config import ModelSection
+from harness.datasets import read_items
+from harness.llm import Budget, make_model
+from harness.types import Item, Prediction
 
 if TYPE_CHECKING:
-    from harness.llm.models.requests import Model
+    from harness.llm import Model
 
 
 class Workflow:

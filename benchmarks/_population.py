@@ -13,13 +13,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import ndtri
 
-from agents.programs.program import Program
-from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
-from agents.search.fitness.power import Kind, simulated_labels
-from agents.search.loop.context import PolicyView, Proposal
-from agents.search.policies.selection import choose, probabilities, published_probabilities
-from harness.seeding import derive_seed
-from harness.types.records import Item, Prediction
+from agents.programs import Program
+from agents.search import (
+    ExpertLabels,
+    FloatArray,
+    IntArray,
+    Kind,
+    PolicyView,
+    Proposal,
+    choose,
+    probabilities,
+    published_probabilities,
+    simulated_labels,
+)
+from harness import derive_seed
+from harness.types import Item, Prediction
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05
 

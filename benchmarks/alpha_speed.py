@@ -20,9 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._peers import run_peers
-from harness.panel.agreement.alpha import krippendorff_alpha
-from harness.panel.agreement.kappa import pairwise
-from harness.panel.ratings.panel import Panel
+from harness.panel import Panel, krippendorff_alpha, pairwise
 
 ANNOTATORS, CATEGORIES, EACH = 1000, 20, 100
 PEERS = ("krippendorff==0.9.0", "simpledorff==0.0.2", "irrCAC==0.4.4", "nltk==3.10.4")

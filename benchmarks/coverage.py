@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate.core.binomial_sample import BinomialSample, success_probability
-from harness.estimate.estimators.point import Point, make_point
-from harness.estimate.intervals.methods import make_interval
+from harness.estimate import BinomialSample, Point, make_interval, make_point, success_probability
 
 Floats = NDArray[np.float64]
 ACCURACIES = np.concatenate(

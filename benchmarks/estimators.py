@@ -18,8 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.estimate.data.tallies import Tallies, tally_arrays
-from harness.estimate.strata.stratified import Estimates, all_estimators
+from harness.estimate import Estimates, Tallies, all_estimators, tally_arrays
 
 K = 10
 T = TypeVar("T")

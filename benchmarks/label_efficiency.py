@@ -20,32 +20,29 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from harness.estimate.compare.paired import adjusted_difference
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.planning.sample_size import (
-    complementary_design_variance,
-    difference_variances,
-    targeted_design_variance,
-    uniform_design_variance,
-)
-from harness.estimate.planning.synthetic_population import synthesise_population
-from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.propensities import (
-    disagreement,
-    draw_options,
-    neyman_rates,
-    shared_propensities,
-    vote_posterior,
-)
-from harness.estimate.routed.routed_sample import (
+from harness.estimate import (
     FloatArray,
     IntArray,
     RoutedSample,
     accuracy_target,
+    adjusted_difference,
+    clopper_pearson,
+    complementary_design_variance,
     difference_target,
+    difference_variances,
+    disagreement,
+    draw_options,
+    expected_questions,
     flat_posterior,
+    neyman_rates,
+    pseudo_outcomes,
+    questions_asked,
+    shared_propensities,
+    synthesise_population,
+    targeted_design_variance,
+    uniform_design_variance,
+    vote_posterior,
 )
-from harness.estimate.routed.sequential_resolution import expected_questions, questions_asked
 
 OPTIONS = (4, 5, 10, 16)
 ACCURACIES = (0.2, 0.4, 0.6, 0.8, 0.95)

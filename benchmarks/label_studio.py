@@ -25,20 +25,20 @@ from typing import Any
 
 import httpx
 
-from harness.cli.study_arguments import study_items
-from harness.config.study import Study, read_study
-from harness.store.labelling import LabellingStore
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from protocols.collect.label_studio.campaign import Campaign
-from protocols.collect.label_studio.labelling_page import verdict_page
-from protocols.collect.label_studio.pull import OVERLAP
-from protocols.collect.label_studio.server.connection import Connection
-from protocols.collect.label_studio.server.own_server import LabelStudioServer, start_server, stop_server
-from protocols.collect.label_studio.server.transport import Transport
-from protocols.routing.partitioned import Partitioned
-from protocols.routing.roster import read_roster
-from protocols.routing.study_rule import panel_rule_of
+from harness.cli import study_items
+from harness.config import Study, read_study
+from harness.store import LabellingStore, PanelRatings, Repository
+from protocols.collect import (
+    OVERLAP,
+    Campaign,
+    Connection,
+    LabelStudioServer,
+    Transport,
+    start_server,
+    stop_server,
+    verdict_page,
+)
+from protocols.routing import Partitioned, panel_rule_of, read_roster
 
 CLASSES = ["neoplasms", "digestive", "nervous", "cardiovascular", "general"]
 PLAIN_TASKS = 40

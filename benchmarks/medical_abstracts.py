@@ -17,11 +17,10 @@ import time
 from pathlib import Path
 
 import harness as h
-from harness.analysis.study_report import true_accuracy
-from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.partitioned import Partitioned
-from protocols.routing.roster import one_expert_per_class
+from harness.analysis import true_accuracy
+from harness.llm import find_local_model, start_local_model, stop_local_model
+from protocols.collect import SimulatedExperts
+from protocols.routing import Partitioned, one_expert_per_class
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 SEED = 7

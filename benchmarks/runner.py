@@ -122,13 +122,11 @@ def bare_run(url: str, n: int, concurrency: int) -> Callable[[], None]:
 
 def stored_run(folder: str, url: str, n: int, concurrency: int) -> Callable[[], None]:
     """Return what `oversight run` does once the items are stored; they come one by one."""
-    from harness.config.models import ModelSection
-    from harness.llm.limits.budget import PriceTable
+    from harness.config import ModelSection
+    from harness.llm import PriceTable, Target, make_spec, run_targets
     from harness.llm.models import http_model  # noqa: F401  imported here, so that it is not counted
-    from harness.llm.runner.preparation import Target
-    from harness.llm.runner.run_models import make_spec, run_targets
-    from harness.store.repository import Repository
-    from harness.types.records import Item
+    from harness.store import Repository
+    from harness.types import Item
 
     settings = ModelSection(model="bench", endpoint=url, temperature=0.0, concurrency=concurrency)
     target = Target(make_spec("bench", settings, TEMPLATE, None), settings)

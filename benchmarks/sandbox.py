@@ -15,18 +15,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents.programs.library import NAMES, load_program
-from agents.programs.program import Program
-from agents.programs.roles import Role
-from agents.runtime.broker import Broker
-from agents.runtime.dry_run import dry_run_program
-from agents.runtime.evaluate import answer_items
-from agents.sandbox.base import Sandbox
-from agents.sandbox.tiers import open_sandbox, probe_tiers
-from harness.errors import ProgramRefused
-from harness.llm.limits.budget import Budget
-from harness.store.repository import Repository
-from harness.types.records import Item, PredictionStatus
+from agents.programs import NAMES, Program, Role, load_program
+from agents.runtime import Broker, answer_items, dry_run_program
+from agents.sandbox import Sandbox, open_sandbox, probe_tiers
+from harness import ProgramRefused
+from harness.llm import Budget
+from harness.store import Repository
+from harness.types import Item, PredictionStatus
 from tests.agents.corpus import CORPUS
 from tests.agents.scripted import Scripted
 

@@ -25,17 +25,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.programs.program import Program
-from agents.search.archive.archive import Archive
-from agents.search.fitness.empirical_bayes import shrink_scores
-from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
-from agents.search.fitness.power import Kind, simulated_labels
-from agents.search.fitness.scores import score_items
-from agents.search.loop.confirmation import confirm_finalists
-from agents.search.loop.context import Policy, SearchContext, Settings
-from agents.search.loop.loop import search
+from agents.programs import Program
+from agents.search import (
+    Archive,
+    ExpertLabels,
+    FloatArray,
+    IntArray,
+    Kind,
+    Policy,
+    SearchContext,
+    Settings,
+    confirm_finalists,
+    score_items,
+    search,
+    shrink_scores,
+    simulated_labels,
+)
 from benchmarks._population import FreshDraws, Steps, Task, spread
-from harness.estimate.planning.synthetic_population import synthesise_population
+from harness.estimate import synthesise_population
 
 OPTIONS = (4, 5, 10, 16)
 PROGRAMS, ITEMS, MEAN, SD = 30, 120, 0.6, 0.08

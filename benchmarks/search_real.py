@@ -26,8 +26,8 @@ import numpy as np
 
 import harness as h
 from harness.cli.main import main as oversight
-from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
-from harness.report.search.findings import SearchReport
+from harness.llm import find_local_model, start_local_model, stop_local_model
+from harness.report import SearchReport
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 ITEMS, QUICK_ITEMS = 600, 240
@@ -144,11 +144,10 @@ def title(item: h.Item) -> str:
 
 def one(folder: Path, seed: int) -> dict[str, Any]:
     """Search with one seed, then open the key."""
-    from agents.search.search_report import report_search
-    from agents.search.setup import prepare_search
-    from harness.cli.study_arguments import study_truth
-    from harness.config.study import read_study
-    from harness.store.repository import Repository
+    from agents.search import prepare_search, report_search
+    from harness.cli import study_truth
+    from harness.config import read_study
+    from harness.store import Repository
 
     started = time.perf_counter()
     call(folder, "search", "start", "--seed", str(seed))

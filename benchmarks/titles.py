@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import harness as h
-from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
-from harness.store.repository import Repository
+from harness.llm import find_local_model, start_local_model, stop_local_model
+from harness.store import Repository
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 EXAMPLES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.errors import BadInput
-from harness.types.records import Answer, Label, LabelKind, Verdict
+from harness.types import Answer, Label, LabelKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from harness.types.records import Prediction, PredictionStatus
+from harness.types import Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

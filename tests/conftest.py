@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from harness.cli.main import main
-from harness.llm.local.lifecycle import LocalServer, find_local_model, start_local_model, stop_local_model
-from harness.types.records import Item
+from harness.llm import find_local_model, start_local_model, stop_local_model
+from harness.llm.local.lifecycle import LocalServer
+from harness.types import Item
 
 ROOT = Path(__file__).parents[1]
 

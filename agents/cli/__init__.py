@@ -1,1 +1,3 @@
-"""."""
+"""The verbs of workflows and search."""
+
+__all__: list[str] = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from agents.sandbox.tiers import probe_tiers
-from harness.cli.verbs.doctor import Finding
+from agents.sandbox import probe_tiers
+from harness.cli import Finding
 
 
 def check_sandbox() -> list[Finding]:

@@ -13,16 +13,14 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.output import emit, note
-from harness.cli.study_arguments import add_study, study_of, study_truth
-from harness.errors import ConfigError
-from harness.store.repository import Repository
+from harness import ConfigError
+from harness.cli import add_study, emit, note, study_of, study_truth
+from harness.store import Repository
 
 if TYPE_CHECKING:
-    from agents.search.setup import Prepared
-    from harness.config.search import SearchSection
-    from harness.config.study import Study
-    from harness.report.search.findings import SearchReport
+    from agents.search import Prepared
+    from harness.config import SearchSection, Study
+    from harness.report import SearchReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run a subverb."""
-    from agents.search.setup import open_search, prepare_search, resume_search
+    from agents.search import open_search, prepare_search, resume_search
 
     study = study_of(args)
     study = study.model_copy(update={"search": _section(args, study)})
@@ -80,8 +78,7 @@ def _section(args: argparse.Namespace, study: Study) -> SearchSection:
 
 
 def _go(args: argparse.Namespace, study: Study, store: Repository, prepared: Prepared) -> int:
-    from agents.search.fitness.power import measure_power
-    from agents.search.launch import continue_search, estimate_costs
+    from agents.search import continue_search, estimate_costs, measure_power
 
     for line in measure_power(prepared.labels["select"]).lines():
         note(line)
@@ -97,8 +94,8 @@ def _go(args: argparse.Namespace, study: Study, store: Repository, prepared: Pre
 def _export(args: argparse.Namespace, prepared: Prepared) -> int:
     from pathlib import Path
 
-    from agents.search.winner_file import write_winner
-    from harness.report.study.page import write_whole
+    from agents.search import write_winner
+    from harness.report import write_whole
 
     path = Path(args.file)
     if path.suffix != ".py":
@@ -109,8 +106,8 @@ def _export(args: argparse.Namespace, prepared: Prepared) -> int:
 
 
 def _report(study: Study, store: Repository, prepared: Prepared, key: str | None) -> SearchReport:
-    from agents.search.search_report import report_search
-    from harness.store.searches import SearchStore
+    from agents.search import report_search
+    from harness.store import SearchStore
 
     created = {s["id"]: s["created"] for s in SearchStore(store).searches()}[prepared.id]
     truth = study_truth(study, key, store.items()) if key else None
@@ -118,11 +115,11 @@ def _report(study: Study, store: Repository, prepared: Prepared, key: str | None
 
 
 def _show(args: argparse.Namespace, report: SearchReport) -> int:
-    from harness.report.search.text import search_text
+    from harness.report import search_text
 
     page: dict[str, Any] = {}
     if getattr(args, "page", None):
-        from harness.report.search.html import write_search_html
+        from harness.report import write_search_html
 
         page = {"page": str(write_search_html(report, args.page))}
     emit(

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.library import load_program
-from agents.programs.workflow_settings import read_workflow_settings
-from agents.runtime.workflow_model import WorkflowPlan, rehearse, run_workflow
-from harness.analysis.costs import study_prices
-from harness.cli.study_arguments import study_items
-from harness.cli.verbs.run import lines, summary
-from harness.errors import ConfigError
-from harness.llm.limits.budget import Budget
-from harness.llm.runner.preparation import price_target
-from harness.store.repository import Repository
+from agents.programs import load_program, read_workflow_settings
+from agents.runtime import WorkflowPlan, rehearse, run_workflow
+from harness import ConfigError
+from harness.analysis import study_prices
+from harness.cli import lines, study_items, summary
+from harness.llm import Budget, price_target
+from harness.store import Repository
 
 if TYPE_CHECKING:
     import argparse
 
-    from harness.config.study import Study
-    from harness.llm.limits.budget import Price
+    from harness.config import Study
+    from harness.llm import Price
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 GENERALIST = "generalist"
 

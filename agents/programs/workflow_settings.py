@@ -22,13 +22,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.programs.prompt_format import DEFAULT_FORMAT, Example, PromptFormat
 from agents.programs.roles import Role, default_roles
-from harness.datasets.rows import read_rows
-from harness.errors import DataError
+from harness import DataError
+from harness.datasets import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 SETTING_FILE = "workflow.toml"
 

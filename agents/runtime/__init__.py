@@ -1,1 +1,8 @@
-"""."""
+"""A program runs over items.
+
+Iits calls become requests, are paid, cached and answered, and end as predictions.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

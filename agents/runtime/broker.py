@@ -12,19 +12,14 @@ from typing import TYPE_CHECKING
 
 from agents.runtime.call_cache import CallCache
 from agents.runtime.reply import find_missing
-from harness.errors import FatalModelError, ModelError, TransientModelError
-from harness.llm.limits.limiter import Limiter
-from harness.llm.limits.retry import ask_with_retries
-from harness.llm.limits.throttle import ask_within, hold_budget
-from harness.llm.limits.tokens import TokenGuess
-from harness.llm.models.requests import Message, ModelReply
-from harness.store.calls import StoredCall
+from harness import FatalModelError, ModelError, TransientModelError
+from harness.llm import Limiter, Message, ModelReply, TokenGuess, ask_with_retries, ask_within, hold_budget
+from harness.store import StoredCall
 
 if TYPE_CHECKING:
-    from harness.config.models import ModelSection
-    from harness.llm.limits.budget import Budget, Price
-    from harness.llm.models.requests import Model, Request
-    from harness.store.repository import Repository
+    from harness.config import ModelSection
+    from harness.llm import Budget, Model, Price, Request
+    from harness.store import Repository
 
 OUTPUT_CAP = 2048
 """Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from harness.store.calls import StoredCall, read_calls, write_calls
+from harness.store import StoredCall, read_calls, write_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.store.repository import Repository
+    from harness.store import Repository
 
 K = TypeVar("K")
 V = TypeVar("V")

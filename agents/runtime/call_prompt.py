@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from harness.llm.answers.option_letters import option_letters_of
-from harness.llm.models.requests import Message, Request
+from harness.llm import Message, Request, option_letters_of
 
 if TYPE_CHECKING:
-    from agents.programs.call import Call, Shown
-    from agents.programs.prompt_format import Example, PromptFormat
-    from harness.types.records import Item
+    from agents.programs import Call, Example, PromptFormat, Shown
+    from harness.types import Item
 
 NOBODY = "You are a helpful assistant."
 

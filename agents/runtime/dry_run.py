@@ -6,21 +6,19 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.prompt_format import DEFAULT_FORMAT, PromptFormat
+from agents.programs import DEFAULT_FORMAT, PromptFormat
 from agents.runtime.broker import Broker
 from agents.runtime.evaluate import answer_items
-from harness.errors import ProgramRefused
-from harness.llm.limits.budget import FREE, Budget
-from harness.llm.models.requests import ModelReply
-from harness.types.records import Item, PredictionStatus
+from harness import ProgramRefused
+from harness.llm import FREE, Budget, ModelReply
+from harness.types import Item, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agents.programs.program import Program
-    from agents.programs.roles import Role
-    from agents.sandbox.base import Sandbox
-    from harness.llm.models.requests import Request
+    from agents.programs import Program, Role
+    from agents.sandbox import Sandbox
+    from harness.llm import Request
 
 SIZES = (2, 4, 11)
 """Numbers of options that a program must cope with, if the study has no numbers of its own."""

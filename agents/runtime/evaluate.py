@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.programs.prompt_format import DEFAULT_FORMAT, PromptFormat
+from agents.programs import DEFAULT_FORMAT, PromptFormat
 from agents.runtime.host import WorkflowHost
 from agents.sandbox import gate
-from harness.llm.answers.parsing import Unreadable, parse_answer
-from harness.types.records import Prediction, PredictionStatus
+from harness.llm import Unreadable, parse_answer
+from harness.types import Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.programs.program import Program
-    from agents.programs.roles import Role
+    from agents.programs import Program, Role
     from agents.runtime.broker import Broker
-    from agents.sandbox.base import ProgramOutcome, Sandbox
-    from harness.types.records import Item
+    from agents.sandbox import ProgramOutcome, Sandbox
+    from harness.types import Item
 
 BATCH = 64
 """Items of one session: enough that its start costs nothing, few enough to hold in memory."""

@@ -7,23 +7,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.call import BadCall, read_call
+from agents.programs import BadCall, read_call
 from agents.runtime.call_prompt import answers, make_call_request
 from agents.runtime.line_prompt import line_request, read_line
 from agents.runtime.reply import read_fields
-from harness.errors import TransientModelError
-from harness.llm.answers.option_letters import option_letters_of
+from harness import TransientModelError
+from harness.llm import option_letters_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.programs.prompt_format import PromptFormat
-    from agents.programs.roles import Role
+    from agents.programs import PromptFormat, Role
     from agents.runtime.broker import Broker
-    from agents.sandbox.base import Payload, Sandbox
-    from harness.llm.answers.option_letters import Notation
-    from harness.llm.models.requests import ModelReply, Request
-    from harness.types.records import Item
+    from agents.sandbox import Payload, Sandbox
+    from harness.llm import ModelReply, Notation, Request
+    from harness.types import Item
 
 
 @dataclass(slots=True)

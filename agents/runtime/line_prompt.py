@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.runtime.call_prompt import answers, cut, is_answer
-from harness.llm.answers.option_letters import option_letters_of
-from harness.llm.models.requests import Request
+from harness.llm import Request, option_letters_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.programs.call import Call, Shown
-    from agents.programs.prompt_format import Example, PromptFormat
-    from harness.types.records import Item
+    from agents.programs import Call, Example, PromptFormat, Shown
+    from harness.types import Item
 
 
 def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[str, str]) -> Request:

@@ -11,27 +11,21 @@ from typing import TYPE_CHECKING
 from agents.runtime.broker import Broker
 from agents.runtime.dry_run import dry_run_program
 from agents.runtime.evaluate import answer_items
-from agents.sandbox.base import DEFAULT_LIMITS
-from agents.sandbox.tiers import open_sandbox
-from harness.errors import first_of
-from harness.llm.models.factory import make_model
-from harness.llm.runner.preparation import Target
-from harness.llm.runner.progress_bar import Progress
-from harness.llm.runner.run_models import make_spec
-from harness.store.runs import find_unasked, items_by_id, store_predictions, sum_usage
+from agents.sandbox import DEFAULT_LIMITS, open_sandbox
+from harness import first_of
+from harness.llm import Progress, Target, make_model, make_spec
+from harness.store import find_unasked, items_by_id, store_predictions, sum_usage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from agents.programs.program import Program
-    from agents.programs.prompt_format import PromptFormat
-    from agents.programs.roles import Role
+    from agents.programs import Program, PromptFormat, Role
     from agents.runtime.broker import CallUsage
-    from agents.sandbox.base import SandboxLimits
-    from harness.config.models import ModelSection
-    from harness.llm.limits.budget import Budget
-    from harness.store.repository import Repository
-    from harness.types.records import Item, Prediction
+    from agents.sandbox import SandboxLimits
+    from harness.config import ModelSection
+    from harness.llm import Budget
+    from harness.store import Repository
+    from harness.types import Item, Prediction
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""

@@ -10,7 +10,7 @@ import shutil
 import sys
 
 from agents.sandbox.cpython import ZYGOTE, CPythonSandbox
-from harness.errors import SandboxError
+from harness import SandboxError
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
 

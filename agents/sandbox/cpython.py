@@ -22,12 +22,12 @@ from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import CPYTHON, restrictions
 from agents.sandbox.shim import strip_own
 from agents.sandbox.worker import Worker
-from harness.errors import SandboxError
+from harness import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.programs.program import Program
+    from agents.programs import Program
     from agents.sandbox.base import Host, Payload, SandboxLimits
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"

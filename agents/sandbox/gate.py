@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from harness.errors import ProgramRefused
+from harness import ProgramRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.programs.program import Program
+    from agents.programs import Program
 
 LONGEST = 50_000
 """Characters of a source."""

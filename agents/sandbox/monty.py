@@ -16,7 +16,7 @@ from agents.sandbox.base import DEFAULT_LIMITS, ProgramOutcome, Stopped, read_ou
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import MONTY, restrictions
 from agents.sandbox.shim import for_monty
-from harness.errors import SandboxError
+from harness import SandboxError
 
 if TYPE_CHECKING:
     import ast
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic_monty import AsyncMonty, AsyncMontySession
 
-    from agents.programs.program import Program
+    from agents.programs import Program
     from agents.sandbox.base import Host, Payload, SandboxLimits
 
 _RUN = "await _answer_all(forward, _payloads, _host)"

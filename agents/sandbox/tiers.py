@@ -6,9 +6,9 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.programs.program import Program
+from agents.programs import Program
 from agents.sandbox.base import DEFAULT_LIMITS, Nobody
-from harness.errors import ConfigError, OversightError
+from harness import ConfigError, OversightError
 
 if TYPE_CHECKING:
     from agents.sandbox.base import Payload, Sandbox, SandboxLimits

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import subprocess
 
-from harness.errors import SandboxError
+from harness import SandboxError
 
 _START_SECONDS = 30
 

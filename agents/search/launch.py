@@ -6,28 +6,23 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.runtime.broker import Broker
-from agents.search.loop.confirmation import confirm_finalists
-from agents.search.loop.loop import Ended, complete, search
-from agents.search.policies.optimizer import Optimizer
-from agents.search.policies.recombine import Recombine, Wordings
+from agents.runtime import Broker
+from agents.search.loop import Ended, complete, confirm_finalists, search
+from agents.search.policies import Optimizer, Recombine, Wordings
 from agents.search.setup import model_name, open_bench
-from harness.analysis.costs import study_prices
-from harness.errors import BudgetSpent, ConfigError
-from harness.llm.limits.budget import Budget
-from harness.llm.models.factory import make_model
-from harness.llm.runner.preparation import Target, price_target
-from harness.llm.runner.run_models import make_spec
-from harness.store.searches import SearchStore
+from harness import BudgetSpent, ConfigError
+from harness.analysis import study_prices
+from harness.llm import Budget, Target, make_model, make_spec, price_target
+from harness.store import SearchStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.search.loop.context import Policy
+    from agents.search.loop import Policy
     from agents.search.setup import Bench, Prepared
-    from harness.config.study import Study
-    from harness.llm.limits.budget import Price, PriceTable
-    from harness.store.repository import Repository
+    from harness.config import Study
+    from harness.llm import Price, PriceTable
+    from harness.store import Repository
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 META_TOKENS = 6_000
@@ -119,9 +114,7 @@ def make_policy(prepared: Prepared, bench: Bench, broker: Broker | None) -> Poli
     if section.policy == "recombine" or broker is None:
         wordings = Wordings.bundled()
         return Recombine(wordings.with_roles(role.text for role in prepared.roles))
-    from agents.search.policies.adas import Adas
-    from agents.search.policies.aflow import AFlow
-    from agents.search.policies.reflect import Reflect
+    from agents.search.policies import Adas, AFlow, Reflect
 
     optimiser = Optimizer(broker.ask, task_text(prepared), bench.sandbox.restrictions())
     policies: dict[str, Policy] = {p.name: p for p in (Adas(optimiser), AFlow(optimiser), Reflect(optimiser))}

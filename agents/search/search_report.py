@@ -7,27 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.search.fitness.paired_test import compare_paired
-from agents.search.fitness.power import measure_power
-from agents.search.fitness.scores import score_items
-from agents.search.loop.confirmation import decide
-from agents.search.loop.context import SearchContext
-from agents.search.loop.loop import TWICE, complete
-from harness.errors import EstimateError
-from harness.estimate.evaluation import accuracy
-from harness.labels import decode
-from harness.report.search.findings import CandidateStanding, SearchedCandidate, SearchedWinner, SearchReport
-from harness.types.records import PredictionStatus
+from agents.search.fitness import compare_paired, measure_power, score_items
+from agents.search.loop import TWICE, SearchContext, complete, decide
+from harness import EstimateError, decode
+from harness.estimate import accuracy
+from harness.report import CandidateStanding, SearchedCandidate, SearchedWinner, SearchReport
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agents.search.archive.archive import Archive, Candidate
-    from agents.search.fitness.fitness import Board, Fitness
+    from agents.search.archive import Archive, Candidate
+    from agents.search.fitness import Board, Fitness
     from agents.search.setup import Prepared
-    from harness.config.study import Study
-    from harness.store.repository import Repository
-    from harness.types.records import Estimate, Label, Prediction
+    from harness.config import Study
+    from harness.store import Repository
+    from harness.types import Estimate, Label, Prediction
 
 
 def report_search(

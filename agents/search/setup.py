@@ -8,33 +8,26 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.library import NAMES, load_program
-from agents.programs.prompt_format import Example, PromptFormat
-from agents.programs.roles import Role
-from agents.programs.workflow_settings import read_workflow_settings
-from agents.runtime.dry_run import dry_run_program
-from agents.sandbox.tiers import open_sandbox
-from agents.search.archive.archive import Archive
-from agents.search.archive.contamination import find_quotations
-from agents.search.archive.journal import load_archive
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.loop.context import SearchContext, Settings
-from harness.config.search import SearchSection
-from harness.errors import BadInput, ConfigError
-from harness.labels import decode
-from harness.seeding import derive_seed
-from harness.store.searches import SearchStore
-from harness.types.records import LabelKind
+from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
+from agents.runtime import dry_run_program
+from agents.sandbox import open_sandbox
+from agents.search.archive import Archive, find_quotations, load_archive
+from agents.search.fitness import ExpertLabels
+from agents.search.loop import SearchContext, Settings
+from harness import BadInput, ConfigError, decode, derive_seed
+from harness.config import SearchSection
+from harness.store import SearchStore
+from harness.types import LabelKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from agents.programs.program import Program
-    from agents.runtime.broker import Broker
-    from agents.sandbox.base import Sandbox
-    from harness.config.study import Study
-    from harness.store.repository import Repository
-    from harness.types.records import Item, Label, Prediction
+    from agents.programs import Program
+    from agents.runtime import Broker
+    from agents.sandbox import Sandbox
+    from harness.config import Study
+    from harness.store import Repository
+    from harness.types import Item, Label, Prediction
 
 SPLITS = ("feedback", "select", "confirm", "test")
 
@@ -243,7 +236,7 @@ class Bench:
 
     def state(self, broker: Broker, progress: Callable[[str], None]) -> SearchContext:
         """Make the loop's state: answers come from the broker's model, through the sandbox."""
-        from agents.runtime.evaluate import answer_items
+        from agents.runtime import answer_items
 
         async def answer(program: Program, items: Sequence[Item], replicate: int) -> list[Prediction]:
             return await answer_items(

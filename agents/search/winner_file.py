@@ -8,15 +8,13 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from agents import operators, workflow
-from agents.sandbox.shim import STAND_INS, strip_own
-from harness.errors import BadInput
+from agents.sandbox import STAND_INS, strip_own
+from harness import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.programs.program import Program
-    from agents.programs.prompt_format import PromptFormat
-    from agents.programs.roles import Role
+    from agents.programs import Program, PromptFormat, Role
     from agents.search.setup import Prepared
 
 _FILE = '''\

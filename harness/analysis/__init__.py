@@ -1,1 +1,5 @@
-"""."""
+"""The use cases of the command line as calls: what a study has stored becomes estimates and reports."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

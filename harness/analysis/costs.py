@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.config.models import LOCAL_ENDPOINT
-from harness.llm.limits.budget import FREE, PriceTable, dollars, price_of, read_prices
-from harness.report.study.contents import ESTIMATOR_NAMES
-from harness.store.runs import sum_usage
-from harness.types.records import PredictionStatus
+from harness.config import LOCAL_ENDPOINT
+from harness.llm import FREE, PriceTable, dollars, price_of, read_prices
+from harness.report import ESTIMATOR_NAMES
+from harness.store import sum_usage
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.config.study import Study
-    from harness.store.repository import Repository
-    from harness.types.records import Estimate, Prediction
+    from harness.config import Study
+    from harness.store import Repository
+    from harness.types import Estimate, Prediction
 
 
 def study_prices(study: Study) -> PriceTable:

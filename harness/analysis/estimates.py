@@ -7,19 +7,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.evaluation import accuracies, accuracy
-from harness.estimate.intervals.anytime import obrien_fleming_level
-from harness.estimate.routed.annotator_error import GoldCounts, corrected_accuracy
-from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
-from harness.estimate.routed.means import routed_accuracy
-from harness.estimate.routed.sequential_resolution import resolved_accuracy
-from harness.estimate.strata.anytime_accuracy import estimate_anytime
-from harness.types.records import Counts, Estimate, LabelKind, PredictionStatus
+from harness.estimate import (
+    GoldCounts,
+    accuracies,
+    accuracy,
+    corrected_accuracy,
+    estimate_anytime,
+    obrien_fleming_level,
+    resolved_accuracy,
+    resolved_correctness,
+    routed_accuracy,
+    routed_pool,
+)
+from harness.types import Counts, Estimate, LabelKind, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from harness.types.records import Label, Prediction
+    from harness.types import Label, Prediction
 
 
 @dataclass(frozen=True, slots=True)

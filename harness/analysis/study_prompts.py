@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.errors import DataError
-from harness.llm.answers.prompt import DEFAULT_TEMPLATE, check_template
+from harness.llm import DEFAULT_TEMPLATE, check_template
 
 if TYPE_CHECKING:
-    from harness.config.study import Study
+    from harness.config import Study
 
 
 def template_of(study: Study) -> str:

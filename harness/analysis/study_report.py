@@ -10,28 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from harness.analysis.costs import cost_per_correct, run_cost, study_prices
 from harness.analysis.estimates import Options, estimate_model, headline
-from harness.datasets.rating_files import read_ratings
+from harness.datasets import read_ratings
 from harness.errors import BadInput, EstimateError
-from harness.estimate.checks.suite import run_checks
-from harness.estimate.data.confidence_strata import stratify_by_confidence
+from harness.estimate import run_checks, stratify_by_confidence
 from harness.labels import decode
-from harness.panel.ratings.certainty_strata import stratify_by_certainty
-from harness.panel.ratings.panel import make_panel
-from harness.report.study.contents import (
-    ESTIMATOR_NAMES,
-    ExpertReport,
-    ModelReport,
-    RefutedPrediction,
-    StudyReport,
-)
-from harness.types.records import PredictionStatus, Verdict
+from harness.panel import make_panel, stratify_by_certainty
+from harness.report import ESTIMATOR_NAMES, ExpertReport, ModelReport, RefutedPrediction, StudyReport
+from harness.types import PredictionStatus, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from harness.config.study import Study
-    from harness.store.repository import Repository
-    from harness.types.records import Answer, Estimate, Item, Label, Prediction, Question
+    from harness.config import Study
+    from harness.store import Repository
+    from harness.types import Answer, Estimate, Item, Label, Prediction, Question
 
 CONFIDENCE = "confidence"
 """As a column of strata: the model's own confidence, unless the items have a column of that name."""

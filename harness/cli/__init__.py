@@ -1,1 +1,5 @@
-"""The command line: one module a verb."""
+"""The command line: a table of verbs, each loaded only when it is called. It parses and prints, no more."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

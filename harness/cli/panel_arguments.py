@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.analysis.study_report import find_newest_runs
+from harness.analysis import find_newest_runs
 from harness.cli.study_arguments import add_study, study_of
-from harness.datasets.rating_files import read_choices, read_ratings
+from harness.datasets import read_choices, read_ratings
 from harness.errors import BadInput, ConfigError
-from harness.panel.ratings.panel import IntArray, Panel, make_panel
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from harness.types.records import PredictionStatus
+from harness.panel import IntArray, Panel, make_panel
+from harness.store import PanelRatings, Repository
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     import argparse

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.config.study import STUDY_FILE, Study, read_study
-from harness.datasets.item_files import ItemMapping, iterate_items
-from harness.datasets.key_file import read_key
-from harness.datasets.presets import read_preset
-from harness.datasets.rows import read_hub, read_rows
+from harness.config import STUDY_FILE, Study, read_study
+from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
 from harness.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:

@@ -1,1 +1,5 @@
-"""."""
+"""``study.toml`` as frozen, checked values: the study, its models and endpoints, its search."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.errors import DataError
-from harness.types.records import Prediction, Source
+from harness.types import Prediction, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 
 def predictions_from_arrays(

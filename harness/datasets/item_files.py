@@ -12,7 +12,7 @@ import numpy as np
 from harness.datasets.rows import Row, read_rows
 from harness.errors import DataError
 from harness.seeding import derive_seed
-from harness.types.records import Item
+from harness.types import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 
 def read_key(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 Fields = dict[str, Any]
 

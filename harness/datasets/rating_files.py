@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.datasets.rows import Row, read_rows
 from harness.errors import DataError
-from harness.types.panel import Rating
+from harness.types import Rating
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from harness.estimate.core.binomial_sample import BinomialSample
-from harness.estimate.core.validation import check_counts
-from harness.estimate.data.tallies import Tallies, Tally
-from harness.estimate.strata.stratified import Estimates, all_estimators
+from harness.estimate.core import BinomialSample, check_counts
+from harness.estimate.data import Tallies, Tally
+from harness.estimate.strata import Estimates, all_estimators
 
 
 def estimate_counts(

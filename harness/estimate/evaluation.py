@@ -6,14 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.data.tallies import tally
-from harness.estimate.strata.stratified import Estimates, all_estimators, estimate_tallies
-from harness.types.records import Estimate, Label, Prediction, PredictionStatus
+from harness.estimate.data import tally
+from harness.estimate.strata import Estimates, all_estimators, estimate_tallies
+from harness.types import Estimate, Label, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.estimate.data.conditioning import Conditioning
+    from harness.estimate.data import Conditioning
 
 
 def accuracy(

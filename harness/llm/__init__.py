@@ -1,1 +1,5 @@
-"""Asking language models."""
+"""Asking language models: endpoints, answers, limits and budgets, the runner, batches, the local model."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""The study database."""
+"""The study's database: all SQL stands here. Every write may be repeated."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from harness.store.responses import Response, Responses
 from harness.store.tables import AssignmentRow, ItemRow, table_of
-from harness.types.panel import Assignment, Choice, Rating
+from harness.types import Assignment, Choice, Rating
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,13 +16,13 @@ from harness.store.responses import Response, Responses
 from harness.store.runs import PORTION, count_samples, item_of, split_into_batches, store_predictions
 from harness.store.schema import open_engine
 from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow, table_of
-from harness.types.records import Answer, Item, Prediction, Question, Verdict
+from harness.types import Answer, Item, Prediction, Question, Verdict
 from harness.votes import take_votes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from harness.config.models import RunSpec
+    from harness.config import RunSpec
 
 
 class Repository:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from harness.store.tables import BatchRow, ItemRow, PredictionRow, ProbeRow, table_of
 from harness.store.upsert import insert_into, upsert
-from harness.types.records import Item, Prediction, PredictionStatus, Source
+from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

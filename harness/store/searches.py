@@ -25,7 +25,7 @@ from harness.store.tables import (
     SearchRow,
     table_of,
 )
-from harness.types.records import Prediction, PredictionStatus
+from harness.types import Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from harness.store.repository import Repository

@@ -13,24 +13,20 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.analysis.study_prompts import template_of
-from harness.analysis.study_report import summarise
-from harness.cli.output import emit, note
-from harness.cli.study_arguments import study_items
-from harness.config.study import STUDY_FILE, read_study
-from harness.datasets.key_file import read_key
-from harness.errors import BadInput
-from harness.report.study.page import write_html
-from harness.report.study.table import estimates_table
-from harness.store.repository import Repository
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.partitioned import Partitioned
-from protocols.routing.roster import read_roster
+from harness import BadInput
+from harness.analysis import summarise, template_of
+from harness.cli import emit, note, study_items
+from harness.config import STUDY_FILE, read_study
+from harness.datasets import read_key
+from harness.report import estimates_table, write_html
+from harness.store import Repository
+from protocols.collect import SimulatedExperts
+from protocols.routing import Partitioned, read_roster
 
 if TYPE_CHECKING:
     import argparse
 
-    from harness.config.study import Study
+    from harness.config import Study
 
 DATA = Path(__file__).parents[2] / "data"
 MODEL = "smollm2"
@@ -72,10 +68,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the chain; interrupted, the same command goes on."""
-    from harness.llm.limits.budget import PriceTable
-    from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
-    from harness.llm.runner.preparation import Target
-    from harness.llm.runner.run_models import make_spec, run_targets
+    from harness.llm import (
+        PriceTable,
+        Target,
+        find_local_model,
+        make_spec,
+        run_targets,
+        start_local_model,
+        stop_local_model,
+    )
 
     folder = Path(args.folder)
     study = _study(folder, args.limit, fresh=args.fresh)

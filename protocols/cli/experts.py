@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of
-from harness.store.repository import Repository
+from harness.cli import add_study, emit, study_of
+from harness.store import Repository
 
 if TYPE_CHECKING:
     import argparse
@@ -29,8 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """Do what was asked."""
     from rich.table import Table
 
-    from protocols.collect.label_studio.accounts import invite
-    from protocols.collect.label_studio.campaign import Campaign
+    from protocols.collect import Campaign, invite
 
     study = study_of(args)
     with Repository(study.store_url) as store, Campaign(study, store) as desk:

@@ -17,24 +17,22 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_items, study_of, study_truth
-from harness.errors import BadInput, ConfigError
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from harness.store.responses import Responses
+from harness import BadInput, ConfigError
+from harness.cli import add_study, emit, study_items, study_of, study_truth
+from harness.store import PanelRatings, Repository, Responses
 from protocols.cli import label_studio_verbs as verbs_of_desk
 from protocols.cli import panel_verbs
-from protocols.collect.label_studio.export_file import read_label_studio_export
-from protocols.collect.pending import read_pending_questions
-from protocols.collect.simulated import SimulatedExperts
-from protocols.collect.spreadsheet import export_questions, read_answers
-from protocols.routing.roster import read_roster
-from protocols.routing.sequential import Sequential
-from protocols.routing.study_rule import next_questions, routing_rule_of
+from protocols.collect import (
+    SimulatedExperts,
+    export_questions,
+    read_answers,
+    read_label_studio_export,
+    read_pending_questions,
+)
+from protocols.routing import Sequential, next_questions, read_roster, routing_rule_of
 
 if TYPE_CHECKING:
-    from harness.config.study import Study
+    from harness.config import Study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,16 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.output import emit, note
-from harness.errors import BadInput
-from harness.store.labelling import LabellingStore
-from harness.store.repository import Repository
-from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
+from harness import BadInput
+from harness.cli import emit, note
+from harness.store import LabellingStore, Repository
+from protocols.collect import QueueProgress, measure_progress
 
 if TYPE_CHECKING:
-    from harness.config.study import Study
-    from protocols.collect.label_studio.campaign import Campaign, Difference
-    from protocols.collect.label_studio.watch import Look
+    from harness.config import Study
+    from protocols.collect import Campaign, Difference, Look
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
 _GAP = 1.0
@@ -45,7 +43,7 @@ def add_arguments(verb: Mapping[str, argparse.ArgumentParser]) -> None:
 
 def push(args: argparse.Namespace, study: Study) -> int:
     """Send what has no task yet."""
-    from protocols.collect.label_studio.campaign import Campaign
+    from protocols.collect import Campaign
 
     with Repository(study.store_url) as store, Campaign(study, store) as desk:
         done = desk.push()
@@ -63,7 +61,7 @@ def push(args: argparse.Namespace, study: Study) -> int:
 
 def pull(args: argparse.Namespace, study: Study) -> int:
     """Bring home what changed; for the sequential protocol send what follows."""
-    from protocols.collect.label_studio.campaign import Campaign
+    from protocols.collect import Campaign
 
     with Repository(study.store_url) as store, Campaign(study, store) as desk:
         found = desk.pull(full=args.full)
@@ -74,7 +72,7 @@ def pull(args: argparse.Namespace, study: Study) -> int:
 
 def close(args: argparse.Namespace, study: Study) -> int:
     """Pull a last time and end the campaign."""
-    from protocols.collect.label_studio.campaign import Campaign
+    from protocols.collect import Campaign
 
     with Repository(study.store_url) as store, Campaign(study, store) as desk:
         found = desk.close(delete=args.delete)
@@ -84,9 +82,7 @@ def close(args: argparse.Namespace, study: Study) -> int:
 
 def watch(args: argparse.Namespace, study: Study) -> int:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
-    from protocols.collect.label_studio.campaign import Campaign
-    from protocols.collect.label_studio.server.webhooks import Bell, listen_for_webhooks
-    from protocols.collect.label_studio.watch import take_look
+    from protocols.collect import Bell, Campaign, listen_for_webhooks, take_look
 
     _check_watch(args, study)
     with (
@@ -159,7 +155,7 @@ def _follow(desk: Campaign) -> int:
     """Draw and send what follows from the answers; only the sequential protocol asks on."""
     if desk.study.experts.protocol != "sequential":
         return 0
-    from protocols.routing.study_rule import next_questions, routing_rule_of
+    from protocols.routing import next_questions, routing_rule_of
 
     plan = routing_rule_of(desk.study, desk.store, desk.roster)
     new = desk.store.add_questions(next_questions(plan, desk.store.items(), (), desk.store.answers()))
@@ -177,7 +173,7 @@ def _told(found: Difference, follow: int) -> str:
 
 
 def _payload(found: Difference, follow: int, now: Mapping[str, QueueProgress], at: Look) -> dict[str, Any]:
-    from harness.cli.verbs.estimate import estimate_to_json
+    from harness.cli import estimate_to_json
 
     return {
         **asdict(found),

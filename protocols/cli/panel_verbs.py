@@ -6,21 +6,22 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.output import emit
-from harness.cli.study_arguments import study_items
-from harness.errors import ConfigError
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from protocols.collect.label_studio.export_file import read_label_studio_export
-from protocols.collect.panel_spreadsheet import export_assignments, read_panel, write_ratings
-from protocols.collect.pending import read_pending_assignments
-from protocols.routing.roster import read_roster
-from protocols.routing.study_rule import next_assignments, panel_rule_of
+from harness import ConfigError
+from harness.cli import emit, study_items
+from harness.store import PanelRatings, Repository
+from protocols.collect import (
+    export_assignments,
+    read_label_studio_export,
+    read_panel,
+    read_pending_assignments,
+    write_ratings,
+)
+from protocols.routing import next_assignments, panel_rule_of, read_roster
 
 if TYPE_CHECKING:
     import argparse
 
-    from harness.config.study import Study
+    from harness.config import Study
 
 
 def route(args: argparse.Namespace, study: Study) -> int:

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of
-from protocols.collect.label_studio.names import server_name
-from protocols.collect.label_studio.server.own_server import MAIN, find_server, start_server, stop_server
-from protocols.routing.roster import read_roster
+from harness.cli import add_study, emit, study_of
+from protocols.collect import MAIN, find_server, server_name, start_server, stop_server
+from protocols.routing import read_roster
 
 if TYPE_CHECKING:
     import argparse
@@ -66,7 +64,7 @@ def _names(args: argparse.Namespace) -> list[str]:
     study = study_of(args)
     roster = read_roster(study.path(study.experts.roster))
     if args.port:
-        from harness.errors import ConfigError
+        from harness import ConfigError
 
         raise ConfigError("--port fits one server, not one per expert: leave it out")
     return [server_name(study.study.name, expert.name) for expert in roster.experts]

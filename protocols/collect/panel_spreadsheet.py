@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.datasets.item_files import fold
-from harness.datasets.rows import Row, read_rows
-from harness.seeding import derive_seed
-from harness.types.panel import Choice
+from harness import derive_seed
+from harness.datasets import Row, fold, read_rows
+from harness.types import Choice
 from protocols.collect.spreadsheet import SOURCE, file_name, refuse_unread, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from harness.types.panel import Assignment, Rating
-    from harness.types.records import Item
+    from harness.types import Assignment, Item, Rating
 
 COLUMNS = ("assignment_id", "item", "annotator", "text", "options", "label")
 LONG = ("item", "annotator", "label")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.errors import BadInput
-from harness.store.ratings import PanelRatings
-from harness.types.panel import Assignment
-from harness.types.records import Question
+from harness import BadInput
+from harness.store import PanelRatings
+from harness.types import Assignment, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.config.study import Study
-    from harness.store.repository import Repository
+    from harness.config import Study
+    from harness.store import Repository
 
 T = TypeVar("T", Question, Assignment)
 Pending = Question | Assignment

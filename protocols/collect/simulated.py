@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput
-from harness.seeding import derive_seed
-from harness.types.records import Answer, Question, Verdict
+from harness import BadInput, derive_seed
+from harness.types import Answer, Question, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.datasets.rows import Row, read_rows
-from harness.errors import BadInput, DataError
-from harness.seeding import derive_seed
-from harness.types.records import Answer, Item, Question, Verdict
+from harness import BadInput, DataError, derive_seed
+from harness.datasets import Row, read_rows
+from harness.types import Answer, Item, Question, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

@@ -1,1 +1,5 @@
-"""."""
+"""Who is asked what, drawn with a recorded probability before any answer."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput, EstimateError
-from harness.panel.superhuman.direct_comparison import DirectResult, differing, direct_result, draw_annotators
-from harness.seeding import derive_seed
+from harness import BadInput, EstimateError, derive_seed
+from harness.panel import DirectResult, differing, direct_result, draw_annotators
 from protocols.routing.sequential import Sequential
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from harness.panel.ratings.panel import IntArray, Panel
-    from harness.types.records import Answer, Item, Question
+    from harness.panel import IntArray, Panel
+    from harness.types import Answer, Item, Question
     from protocols.routing.roster import Roster
 
 MODEL, ANNOTATOR = "model", "annotator"

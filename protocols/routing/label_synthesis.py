@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput
-from harness.types.records import Item, Label, LabelKind
+from harness import BadInput
+from harness.types import Item, Label, LabelKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput
-from harness.seeding import derive_seed
-from harness.types.panel import Assignment
+from harness import BadInput, derive_seed
+from harness.types import Assignment
 from protocols.routing.roster import ANY_CLASS
 from protocols.routing.rule import question_id
 
 if TYPE_CHECKING:
-    from harness.types.records import Item
+    from harness.types import Item
     from protocols.routing.roster import Roster
 
 

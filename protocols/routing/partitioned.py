@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput
-from harness.labels import decode
-from harness.seeding import derive_seed
-from harness.types.records import Item, Question
+from harness import BadInput, decode, derive_seed
+from harness.types import Item, Question
 from protocols.routing.roster import Expert, Roster, read_roster
 from protocols.routing.rule import question_id
 

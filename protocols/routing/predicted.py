@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput
+from harness import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from harness.types.records import Item
+    from harness.types import Item
 
     Predictions = Mapping[str, Mapping[str, int | None]]
 

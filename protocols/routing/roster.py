@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import DataError
+from harness import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

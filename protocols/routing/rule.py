@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Protocol
 
-from harness.labels import decode
+from harness import decode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.types.records import Item, Question
+    from harness.types import Item, Question
 
 __all__ = ["RoutingProtocol", "decode", "question_id"]
 

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput
-from harness.estimate.routed.propensities import neyman_rates, vote_posterior
-from harness.estimate.routed.sequential_resolution import correctness, expected_questions, next_option
-from harness.labels import decode
-from harness.seeding import derive_seed
-from harness.types.records import Answer, Item, Question, Verdict
+from harness import BadInput, decode, derive_seed
+from harness.estimate import correctness, expected_questions, next_option, neyman_rates, vote_posterior
+from harness.types import Answer, Item, Question, Verdict
 from protocols.routing.partitioned import draw_expert
 from protocols.routing.predicted import option_counts, predicted_matrix
 from protocols.routing.rule import question_id

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from harness.analysis.study_report import find_newest_runs
-from harness.errors import BadInput, ConfigError, DataError
-from harness.types.records import PredictionStatus
+from harness import BadInput, ConfigError, DataError
+from harness.analysis import find_newest_runs
+from harness.types import PredictionStatus
 from protocols.routing.panel_draw import BalancedPanel, RandomPanel
 from protocols.routing.partitioned import Partitioned
 from protocols.routing.sequential import Sequential
@@ -16,10 +16,9 @@ from protocols.routing.targeted import Targeted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.config.study import Study
-    from harness.store.repository import Repository
-    from harness.types.panel import Assignment
-    from harness.types.records import Answer, Item, Question
+    from harness.config import Study
+    from harness.store import Repository
+    from harness.types import Answer, Assignment, Item, Question
     from protocols.routing.roster import Roster
 
     Plan = Partitioned | Sequential | Targeted

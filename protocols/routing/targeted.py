@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import BadInput
-from harness.estimate.routed.propensities import (
+from harness import BadInput, decode, derive_seed
+from harness.estimate import (
     disagreement,
     predicted_counts,
     shared_propensities,
     targeted_propensities,
     vote_posterior,
 )
-from harness.labels import decode
-from harness.seeding import derive_seed
-from harness.types.records import Item, Question
+from harness.types import Item, Question
 from protocols.routing.partitioned import draw_expert
 from protocols.routing.predicted import option_counts, predicted_matrix
 from protocols.routing.rule import question_id

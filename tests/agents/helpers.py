@@ -6,15 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agents.programs.program import Program
-from agents.programs.prompt_format import DEFAULT_FORMAT, PromptFormat
-from agents.programs.roles import Role
-from agents.runtime.broker import Broker
-from agents.runtime.evaluate import answer_items
-from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
-from agents.sandbox.tiers import open_sandbox
-from harness.llm.limits.budget import Budget
-from harness.types.records import Item, Prediction
+from agents.programs import DEFAULT_FORMAT, Program, PromptFormat, Role
+from agents.runtime import Broker, answer_items
+from agents.sandbox import DEFAULT_LIMITS, SandboxLimits, open_sandbox
+from harness.llm import Budget
+from harness.types import Item, Prediction
 from tests.agents.scripted import Scripted
 
 ROLES = tuple(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.llm.models.requests import ModelReply, Request
+from harness.llm import ModelReply, Request
 
 
 def obliging(request: Request) -> str:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.programs.program import Program
-from agents.search.archive.archive import Archive, Journal, NoJournal
-from agents.search.fitness.power import Kind
-from agents.search.loop.context import SearchContext, Settings
+from agents.programs import Program
+from agents.search import Archive, Kind, SearchContext, Settings
+from agents.search.archive.archive import Journal, NoJournal
 from benchmarks._population import Task
-from harness.types.records import Item, Prediction
+from harness.types import Item, Prediction
 
 
 @dataclass

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs.library import load_program
-from agents.programs.prompt_format import PromptFormat
-from agents.runtime.broker import Broker
-from harness.errors import BudgetSpent, ConfigError, FatalModelError, TransientModelError
-from harness.llm.limits.budget import Budget, Price
-from harness.llm.models.requests import Message, ModelReply, Request
-from harness.store.calls import read_calls
-from harness.store.repository import Repository
-from harness.types.records import PredictionStatus
+from agents.programs import PromptFormat, load_program
+from agents.runtime import Broker
+from harness import BudgetSpent, ConfigError, FatalModelError, TransientModelError
+from harness.llm import Budget, Message, ModelReply, Price, Request
+from harness.store import Repository, read_calls
+from harness.types import PredictionStatus
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
 

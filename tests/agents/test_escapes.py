@@ -13,17 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs.program import Program
-from agents.programs.prompt_format import PromptFormat
-from agents.runtime.broker import Broker
-from agents.runtime.host import WorkflowHost
-from agents.sandbox.base import ProgramOutcome, SandboxLimits
+from agents.programs import Program, PromptFormat
+from agents.runtime import Broker, WorkflowHost
+from agents.sandbox import TIERS, ProgramOutcome, SandboxLimits, open_sandbox
 from agents.sandbox.gate import check_program
-from agents.sandbox.tiers import TIERS, open_sandbox
-from harness.errors import OversightError, ProgramRefused
-from harness.llm.limits.budget import Budget
-from harness.store.repository import Repository
-from harness.types.records import Answer, Item, Question, Verdict
+from harness import OversightError, ProgramRefused
+from harness.llm import Budget
+from harness.store import Repository
+from harness.types import Answer, Item, Question, Verdict
 from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
 

@@ -8,15 +8,12 @@ import re
 
 import pytest
 
-from agents.programs.library import load_program
-from agents.programs.program import Program
-from agents.programs.prompt_format import PromptFormat
-from agents.runtime.dry_run import dry_run_program
-from agents.sandbox.base import SandboxLimits
-from agents.sandbox.tiers import open_sandbox
-from harness.errors import ProgramRefused, SandboxError, StoreError
-from harness.llm.models.requests import Request
-from harness.types.records import PredictionStatus
+from agents.programs import Program, PromptFormat, load_program
+from agents.runtime import dry_run_program
+from agents.sandbox import SandboxLimits, open_sandbox
+from harness import ProgramRefused, SandboxError, StoreError
+from harness.llm import Request
+from harness.types import PredictionStatus
 from tests.agents.helpers import ROLES, an_item, answer
 from tests.agents.scripted import Scripted
 

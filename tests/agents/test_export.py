@@ -7,16 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from agents.programs.library import NAMES, load_program
-from agents.programs.program import Program
-from agents.programs.prompt_format import Example, PromptFormat
-from agents.programs.roles import Role
-from agents.runtime.broker import Broker
-from agents.runtime.evaluate import answer_items
-from agents.sandbox.tiers import open_sandbox
+from agents.programs import NAMES, Example, Program, PromptFormat, Role, load_program
+from agents.runtime import Broker, answer_items
+from agents.sandbox import open_sandbox
 from agents.search.winner_file import write_file
-from harness.llm.limits.budget import Budget
-from harness.types.records import Item, Prediction
+from harness.llm import Budget
+from harness.types import Item, Prediction
 from tests.agents.scripted import Scripted
 
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))

@@ -6,11 +6,10 @@ import asyncio
 
 import pytest
 
-from agents.programs.program import Program
-from agents.programs.roles import Role
-from agents.runtime.dry_run import dry_run_program
-from agents.sandbox.tiers import TIERS, open_sandbox
-from harness.errors import OversightError, ProgramRefused
+from agents.programs import Program, Role
+from agents.runtime import dry_run_program
+from agents.sandbox import TIERS, open_sandbox
+from harness import OversightError, ProgramRefused
 from tests.agents.corpus import CORPUS
 from tests.agents.corpus.language import BEYOND_MONTY
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from agents.programs.library import NAMES, load_program
+from agents.programs import NAMES, load_program
 from agents.sandbox.gate import check_program
-from harness.errors import ConfigError
-from harness.llm.models.requests import Request
-from harness.types.records import PredictionStatus
+from harness import ConfigError
+from harness.llm import Request
+from harness.types import PredictionStatus
 from tests.agents.helpers import ROLES, an_item, answer
 from tests.agents.scripted import Scripted, obliging
 

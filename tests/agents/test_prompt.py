@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from agents.programs.library import load_program
-from agents.programs.prompt_format import Example, PromptFormat
-from harness.types.records import Item
+from agents.programs import Example, PromptFormat, load_program
+from harness.types import Item
 from tests.agents.helpers import answer
 from tests.agents.scripted import Scripted
 

@@ -8,21 +8,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agents.search import (
+    ExpertLabels,
+    Kind,
+    Settings,
+    confirm_finalists,
+    measure_power,
+    probabilities,
+    published_probabilities,
+    score_items,
+    search,
+    shrink_scores,
+    simulated_labels,
+)
 from agents.search.archive.archive import Candidate
-from agents.search.fitness.empirical_bayes import shrink_scores
-from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.fitness.paired_test import compare_paired, minimum_detectable
-from agents.search.fitness.power import Kind, measure_power, simulated_labels
-from agents.search.fitness.scores import score_items
-from agents.search.loop.confirmation import confirm_finalists
-from agents.search.loop.context import Settings
-from agents.search.loop.loop import search
 from agents.search.loop.successive_halving import race_group
-from agents.search.policies.selection import probabilities, published_probabilities
 from benchmarks._population import FreshDraws, Steps
-from harness.errors import ConfigError
-from harness.estimate.planning.sample_size import difference_variances
-from harness.estimate.planning.synthetic_population import synthesise_population
+from harness import ConfigError
+from harness.estimate import difference_variances, synthesise_population
 from tests.agents.search_world import World
 
 

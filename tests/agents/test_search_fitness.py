@@ -8,17 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.programs.program import Program
-from agents.search.archive.archive import Archive, Candidate
-from agents.search.fitness.empirical_bayes import shrink_scores
-from agents.search.fitness.expert_labels import ExpertLabels
+from agents.programs import Program
+from agents.search import Archive, ExpertLabels, score_items, shrink_scores
+from agents.search.archive.archive import Candidate
 from agents.search.fitness.fitness import score_candidates
 from agents.search.fitness.paired_test import compare_paired
-from agents.search.fitness.scores import ESTIMATORS, MISSING, UNREADABLE, score_items
-from harness.errors import EstimateError
-from harness.estimate.estimators.complementary import complementary_accuracy
-from harness.estimate.evaluation import accuracy
-from harness.types.records import Item, Label, LabelKind, Prediction, PredictionStatus
+from agents.search.fitness.scores import ESTIMATORS, MISSING, UNREADABLE
+from harness import EstimateError
+from harness.estimate import accuracy, complementary_accuracy
+from harness.types import Item, Label, LabelKind, Prediction, PredictionStatus
 from tests.agents.search_world import World
 
 K = 5

@@ -7,10 +7,9 @@ import asyncio
 import numpy as np
 import pytest
 
-from agents.programs.library import load_program
-from agents.programs.program import Program
-from agents.runtime.dry_run import dry_run_program
-from agents.sandbox.tiers import open_sandbox
+from agents.programs import Program, load_program
+from agents.runtime import dry_run_program
+from agents.sandbox import open_sandbox
 from agents.search.policies.mutations import (
     add_vote,
     read_constants,

@@ -10,20 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs.library import NAMES, load_program
-from agents.programs.program import Program
-from agents.search.archive.archive import Archive, Candidate
+from agents.programs import NAMES, Program, load_program
+from agents.search import Archive, PolicyView, Proposal, SearchContext, Settings, confirm_finalists, search
+from agents.search.archive.archive import Candidate
 from agents.search.archive.contamination import find_quotations
 from agents.search.archive.journal import StoredJournal, load_archive
-from agents.search.loop.confirmation import confirm_finalists, decide
-from agents.search.loop.context import PolicyView, Proposal, SearchContext, Settings
-from agents.search.loop.loop import Ended, search
+from agents.search.loop.confirmation import decide
+from agents.search.loop.loop import Ended
 from agents.search.policies.recombine import Recombine, Wordings
 from benchmarks._population import FreshDraws, Steps
-from harness.errors import BudgetSpent, ProgramRefused, StoreError, TransientModelError
-from harness.store.repository import Repository
-from harness.store.searches import SearchStore
-from harness.types.records import Item, Prediction, PredictionStatus
+from harness import BudgetSpent, ProgramRefused, StoreError, TransientModelError
+from harness.store import Repository, SearchStore
+from harness.types import Item, Prediction, PredictionStatus
 from tests.agents.search_world import World
 
 

@@ -10,21 +10,18 @@ from typing import Any
 
 import pytest
 
-from agents.programs.library import load_program
-from agents.runtime.broker import Broker
-from agents.runtime.dry_run import dry_run_program
-from agents.sandbox.tiers import open_sandbox
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.loop.context import Policy, Settings
-from agents.search.loop.loop import search
+from agents.programs import load_program
+from agents.runtime import Broker, dry_run_program
+from agents.sandbox import open_sandbox
+from agents.search import ExpertLabels, Policy, Settings, search
 from agents.search.policies.adas import Adas
 from agents.search.policies.aflow import AFlow
 from agents.search.policies.optimizer import Ask, Optimizer, parse_fields
 from agents.search.policies.reflect import Reflect, doubt
-from harness.config.models import ModelSection
-from harness.llm.limits.budget import Budget
+from harness.config import ModelSection
+from harness.llm import Budget
 from harness.llm.models.openai_model import OpenAIModel
-from harness.types.records import Item, Label, LabelKind
+from harness.types import Item, Label, LabelKind
 from tests.agents.search_world import World
 from tests.agents.test_search_loop import Known
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai

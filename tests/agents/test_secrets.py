@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs.library import load_program
-from agents.runtime.broker import Broker
-from agents.runtime.evaluate import answer_items
-from agents.sandbox.tiers import TIERS, open_sandbox
-from harness.errors import OversightError
-from harness.llm.models.requests import Request
-from harness.types.records import Item
+from agents.programs import load_program
+from agents.runtime import Broker, answer_items
+from agents.sandbox import TIERS, open_sandbox
+from harness import OversightError
+from harness.llm import Request
+from harness.types import Item
 from tests.agents.helpers import FREE, ROLES
 from tests.agents.scripted import Scripted, obliging
 

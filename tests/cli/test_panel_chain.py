@@ -11,17 +11,15 @@ from typing import Any
 
 import pytest
 
+from harness import decode
 from harness.cli.main import main
-from harness.config.models import ModelSection
-from harness.datasets.rating_files import read_ratings
-from harness.estimate.evaluation import accuracy
-from harness.labels import decode
-from harness.llm.runner.run_models import make_spec
-from harness.panel.ratings.certainty_strata import stratify_by_certainty
-from harness.panel.ratings.panel import make_panel
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from harness.types.records import Prediction, PredictionStatus
+from harness.config import ModelSection
+from harness.datasets import read_ratings
+from harness.estimate import accuracy
+from harness.llm import make_spec
+from harness.panel import make_panel, stratify_by_certainty
+from harness.store import PanelRatings, Repository
+from harness.types import Prediction, PredictionStatus
 
 PEOPLE = ("ana", "bo", "cy", "di")
 N = 20

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.store.repository import Repository
-from harness.store.runs import count_samples
+from harness.store import Repository, count_samples
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 Oversight = Callable[..., Any]

@@ -18,9 +18,8 @@ import pytest
 
 from agents.search.archive.journal import load_archive
 from harness.cli.main import main
-from harness.store.repository import Repository
-from harness.store.searches import SearchStore
-from protocols.collect.simulated import SimulatedExperts
+from harness.store import Repository, SearchStore
+from protocols.collect import SimulatedExperts
 from tests.cli.search_study import CLASSES, answer, lay_out, truth
 from tests.fakes.openai_server import Reply, fake_openai
 

@@ -12,8 +12,7 @@ import pytest
 
 from agents.search.archive.journal import load_archive
 from harness.cli.main import main
-from harness.store.repository import Repository
-from harness.store.searches import SearchStore
+from harness.store import Repository, SearchStore
 from tests.cli.search_study import CLASSES, answer, lay_out
 from tests.fakes.openai_server import fake_openai
 

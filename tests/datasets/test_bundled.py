@@ -8,9 +8,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from harness.datasets.item_files import read_items
-from harness.datasets.key_file import read_key
-from protocols.routing.roster import read_roster
+from harness.datasets import read_items, read_key
+from protocols.routing import read_roster
 
 DATA = Path(__file__).parents[2] / "data"
 CLASSES = (

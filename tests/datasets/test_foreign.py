@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.datasets.classifier_arrays import predictions_from_arrays
-from harness.datasets.item_files import read_items
-from harness.datasets.logs.formats import format_of, read_foreign
+from harness import DataError
+from harness.datasets import format_of, predictions_from_arrays, read_foreign, read_items
 from harness.datasets.logs.inspect_log import _samples
-from harness.errors import DataError
-from harness.llm.runner.imported import to_predictions
-from harness.types.records import Item, PredictionStatus, Source
+from harness.llm import to_predictions
+from harness.types import Item, PredictionStatus, Source
 
 LOGS = Path(__file__).parent / "logs"
 DATA = Path(__file__).parents[2] / "data" / "questions.jsonl"

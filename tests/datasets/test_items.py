@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.datasets.item_files import read_items
-from harness.datasets.key_file import read_key
-from harness.datasets.rows import read_hub
-from harness.errors import DataError
+from harness import DataError
+from harness.datasets import read_hub, read_items, read_key
 
 ROOT = Path(__file__).parents[2]
 ROWS: list[dict[str, Any]] = [

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.datasets.presets import EDINET_INDUSTRIES, PRESETS, read_preset
-from harness.errors import BadInput, DataError
+from harness import BadInput, DataError
+from harness.datasets import PRESETS, read_preset
+from harness.datasets.presets import EDINET_INDUSTRIES
 
 
 def test_medical_abstracts_is_read_whole(datasets: Path) -> None:

@@ -17,10 +17,9 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.config.study import Study, read_study
-from harness.store.labelling import LabellingStore
-from harness.store.repository import Repository
-from protocols.collect.label_studio.server.own_server import LabelStudioServer, start_server, stop_server
+from harness.config import Study, read_study
+from harness.store import LabellingStore, Repository
+from protocols.collect import LabelStudioServer, start_server, stop_server
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
 CLASSES = ("red", "green", "blue")

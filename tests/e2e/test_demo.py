@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.llm.local.lifecycle import LocalServer, find_local_model
-from harness.store.repository import Repository
+from harness.llm import find_local_model
+from harness.llm.local.lifecycle import LocalServer
+from harness.store import Repository
 
 
 @pytest.mark.local_model

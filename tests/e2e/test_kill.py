@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.store.repository import Repository
+from harness.store import Repository
 from tests.fakes.openai_server import Reply, fake_openai
 
 CLASSES = ("red", "green", "blue")

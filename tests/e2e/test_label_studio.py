@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.labels import decode
-from harness.store.repository import Repository
-from harness.types.records import LabelKind, Prediction
-from protocols.collect.label_studio.server.own_server import LabelStudioServer
-from protocols.routing.panel_draw import RandomPanel
+from harness import ConfigError, decode
+from harness.store import Repository
+from harness.types import LabelKind, Prediction
+from protocols.collect import LabelStudioServer
+from protocols.routing import RandomPanel
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, region
 from tests.store.test_repository import SPEC
 
@@ -190,8 +189,8 @@ def test_close_may_delete_the_projects(bench: Bench) -> None:
 def test_four_calls_from_python(make_bench: Callable[..., Bench]) -> None:
     """The same campaign from a program: draw, push, pull, decode."""
     import harness as h
-    from protocols.collect.label_studio.facade import LabelStudio
-    from protocols.routing.partitioned import Partitioned
+    from protocols.collect import LabelStudio
+    from protocols.routing import Partitioned
 
     bench = make_bench(9)
     items = h.read_items("items.csv", classes=CLASSES)

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from harness.labels import decode
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from harness.types.records import Prediction, Verdict
-from protocols.collect.label_studio.server.own_server import LabelStudioServer
+from harness import decode
+from harness.store import PanelRatings, Repository
+from harness.types import Prediction, Verdict
+from protocols.collect import LabelStudioServer
 from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
 from tests.store.test_repository import SPEC
 

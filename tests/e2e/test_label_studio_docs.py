@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from protocols.collect.label_studio.server.own_server import LabelStudioServer
+from protocols.collect import LabelStudioServer
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "label-studio.md"

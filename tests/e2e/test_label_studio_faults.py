@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from harness.errors import BadInput, ConfigError, LabelStudioError
-from harness.store.labelling import LabellingStore
-from harness.store.repository import Repository
-from protocols.collect.label_studio.campaign import Campaign
-from protocols.collect.label_studio.server.own_server import find_server, start_server, stop_server
+from harness import BadInput, ConfigError, LabelStudioError
+from harness.store import LabellingStore, Repository
+from protocols.collect import Campaign, find_server, start_server, stop_server
 from tests.e2e.conftest import EXPERTS, Bench, kill_at, on
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 

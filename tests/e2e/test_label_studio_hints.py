@@ -14,11 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.errors import ConfigError
-from harness.store.repository import Repository
-from protocols.collect.label_studio.campaign import Campaign
-from protocols.collect.label_studio.server.own_server import start_server, stop_server
-from protocols.collect.label_studio.server.webhooks import PATH, Bell, listen_for_webhooks
+from harness import ConfigError
+from harness.store import Repository
+from protocols.collect import Bell, Campaign, listen_for_webhooks, start_server, stop_server
+from protocols.collect.label_studio.server.webhooks import PATH
 from tests.e2e.conftest import EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.store.labelling import LabellingStore
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
+from harness.store import LabellingStore, PanelRatings, Repository
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, kill_at, region
 from tests.fakes.faulty_proxy import FaultyProxy
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.store.labelling import LabellingStore
-from harness.store.repository import Repository
+from harness.store import LabellingStore, Repository
 from tests.e2e.conftest import Bench, region
 
 pytestmark = pytest.mark.label_studio

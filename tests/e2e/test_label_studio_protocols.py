@@ -7,13 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli.study_arguments import study_items
-from harness.llm.runner.run_models import make_spec
-from harness.store.repository import Repository
-from harness.types.records import Prediction
-from protocols.routing.roster import read_roster
-from protocols.routing.sequential import Sequential
-from protocols.routing.study_rule import routing_rule_of
+from harness.cli import study_items
+from harness.llm import make_spec
+from harness.store import Repository
+from harness.types import Prediction
+from protocols.routing import Sequential, read_roster, routing_rule_of
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio

@@ -13,10 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.errors import ConfigError
-from protocols.collect.label_studio.names import server_name
+from harness import ConfigError
+from protocols.collect import find_server, server_name, start_server, stop_server
 from protocols.collect.label_studio.server.install import home
-from protocols.collect.label_studio.server.own_server import find_server, start_server, stop_server
 from tests.e2e.conftest import client
 
 pytestmark = pytest.mark.label_studio

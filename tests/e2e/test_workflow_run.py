@@ -13,7 +13,7 @@ import pytest
 
 from harness.cli.main import main
 from harness.llm.local.lifecycle import LocalServer
-from harness.store.repository import Repository
+from harness.store import Repository
 from tests.e2e.test_kill import CONCURRENCY, command, kill_when, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 

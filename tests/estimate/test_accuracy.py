@@ -7,13 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.counts import estimate_counts
-from harness.estimate.estimators.point import POINTS
-from harness.estimate.evaluation import accuracies, accuracy
-from harness.estimate.strata.stratified import Estimates
-from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
+from harness import EstimateError
+from harness.estimate import POINTS, Estimates, accuracies, accuracy, clopper_pearson, estimate_counts
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED
 Data = tuple[list[Prediction], list[Label]]

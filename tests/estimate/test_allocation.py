@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from harness.errors import EstimateError
-from harness.estimate.routed.doubly_robust import item_variance
-from harness.estimate.routed.propensities import (
+from harness import EstimateError
+from harness.estimate import (
+    accuracy_target,
     disagreement,
     draw_options,
     neyman_rates,
@@ -17,7 +17,7 @@ from harness.estimate.routed.propensities import (
     targeted_propensities,
     vote_posterior,
 )
-from harness.estimate.routed.routed_sample import accuracy_target
+from harness.estimate.routed.doubly_robust import item_variance
 
 
 def test_targeted_is_best_for_one_model_among_all_routings() -> None:

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample, success_probability
-from harness.estimate.estimators.ivw import optimal_weight
-from harness.estimate.intervals.deviation import (
+from harness import EstimateError
+from harness.estimate import (
+    BinomialSample,
     bernstein,
     complementary_radius,
     estimated_variance_radius,
     fixed_weight_radius,
     grid_radius,
     hoeffding,
-    influence,
     mixture_radius,
     plugin_weight_radius,
-    union_radius,
+    success_probability,
 )
+from harness.estimate.estimators.ivw import optimal_weight
+from harness.estimate.intervals.deviation import influence, union_radius
 
 
 def test_hoeffding_of_an_ordinary_sample() -> None:

@@ -5,10 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError
-from harness.estimate.data.confidence_strata import stratify_by_confidence
-from harness.estimate.evaluation import accuracy
-from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
+from harness import EstimateError
+from harness.estimate import accuracy, stratify_by_confidence
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 K, N = 4, 2000
 

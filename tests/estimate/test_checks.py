@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.suite import run_checks
-from harness.estimate.evaluation import accuracy
-from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
+from harness.estimate import Check, accuracy, run_checks
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED
 Data = tuple[list[Prediction], list[Label]]

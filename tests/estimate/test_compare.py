@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.compare.paired import (
-    TIED,
-    adjusted_difference,
-    mcnemar,
-    paired_difference,
-    sign_p_value,
-    sign_test,
-)
-from harness.estimate.routed.routed_sample import RoutedSample
+from harness import EstimateError
+from harness.errors import NotIdentified
+from harness.estimate import RoutedSample, adjusted_difference, mcnemar, paired_difference, sign_test
+from harness.estimate.compare.paired import TIED, sign_p_value
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample, success_probability
-from harness.estimate.estimators.likelihood import maximum_likelihood
+from harness import EstimateError
+from harness.estimate import BinomialSample, maximum_likelihood, success_probability
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 
 GRID = np.linspace(0.0005, 0.9995, 1000)

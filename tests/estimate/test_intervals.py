@@ -9,14 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial import clopper_pearson, jeffreys, wilson
-from harness.estimate.core.binomial_sample import BinomialSample
-from harness.estimate.counts import estimate_counts
-from harness.estimate.estimators.likelihood import log_likelihood, maximum_likelihood
-from harness.estimate.estimators.point import make_point
-from harness.estimate.intervals.deviation import bernstein, hoeffding
-from harness.estimate.intervals.methods import INTERVALS, make_interval
+from harness import EstimateError
+from harness.estimate import (
+    INTERVALS,
+    BinomialSample,
+    bernstein,
+    clopper_pearson,
+    estimate_counts,
+    hoeffding,
+    make_interval,
+    make_point,
+    maximum_likelihood,
+)
+from harness.estimate.core.binomial import jeffreys, wilson
+from harness.estimate.estimators.likelihood import log_likelihood
 from harness.estimate.intervals.mover import mover_product, mover_sum
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
 

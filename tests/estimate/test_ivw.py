@@ -11,24 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample, success_probability
-from harness.estimate.estimators.complementary import (
+from harness import EstimateError
+from harness.estimate import (
+    BinomialSample,
     complementary_accuracy,
-    complementary_variance,
-    moment_weights,
+    cross_fitted,
+    grid_weight,
+    ivw_accuracy,
+    plugin_weight,
+    sample_split,
+    success_probability,
     variance_ratio,
 )
+from harness.estimate.estimators.complementary import complementary_variance, moment_weights
 from harness.estimate.estimators.ivw import (
-    ivw_accuracy,
     minimal_se,
     mix_variance,
     optimal_weight,
-    plugin_weight,
     safe_plugin_weight,
     variances_at,
 )
-from harness.estimate.estimators.ivw_split import cross_fitted, grid_weight, sample_split
 from harness.estimate.estimators.ordinary import ordinary_variance
 
 

@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample, effective_options, information
-from harness.estimate.estimators.complementary import complementary_accuracy
-from harness.estimate.estimators.likelihood import (
+from harness import EstimateError
+from harness.estimate import (
+    BinomialSample,
     closed_form,
-    expected_se,
-    log_likelihood,
+    complementary_accuracy,
     maximum_likelihood,
     one_step_newton,
-    published_se,
 )
+from harness.estimate.core.binomial_sample import effective_options, information
+from harness.estimate.estimators.likelihood import expected_se, log_likelihood, published_se
 
 Counts = tuple[int, int, int, int, int]
 

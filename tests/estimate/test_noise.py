@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.estimators.hui_walter import (
-    cell_jacobian,
-    cell_probabilities,
-    hui_walter_accuracy,
-    hui_walter_fit,
-)
-from harness.estimate.routed.annotator_error import (
+from harness import EstimateError
+from harness.errors import NotIdentified
+from harness.estimate import (
     GoldCounts,
+    RoutedSample,
+    accuracy_target,
+    clopper_pearson,
     corrected_accuracy,
-    corrected_answers,
+    hui_walter_accuracy,
     immune_accuracy,
+)
+from harness.estimate.estimators.hui_walter import cell_jacobian, cell_probabilities, hui_walter_fit
+from harness.estimate.routed.annotator_error import (
+    corrected_answers,
     sensitivity_interval,
     specificity_interval,
     youden,
 )
-from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
 
 GOLD = GoldCounts(yes_on_true=90, n_true=100, no_on_false=190, n_false=200)
 

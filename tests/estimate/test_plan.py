@@ -7,21 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.planning.sample_size import (
+from harness import EstimateError
+from harness.errors import NotIdentified
+from harness.estimate import (
+    accuracy_target,
     accuracy_variances,
     complementary_design_variance,
     difference_variances,
-    half_width_for,
     make_plan,
     power_factor,
-    questions_for,
+    shared_propensities,
+    synthesise_population,
     targeted_design_variance,
     uniform_design_variance,
+    vote_posterior,
 )
-from harness.estimate.planning.synthetic_population import synthesise_population
-from harness.estimate.routed.propensities import shared_propensities, vote_posterior
-from harness.estimate.routed.routed_sample import accuracy_target
+from harness.estimate.planning.sample_size import half_width_for, questions_for
 
 
 @pytest.mark.parametrize(
@@ -142,9 +143,7 @@ def test_stand_in_population_has_the_given_accuracies_and_agreement() -> None:
 
 
 def test_planned_variance_is_the_simulated_one() -> None:
-    from harness.estimate.routed.doubly_robust import pseudo_outcomes
-    from harness.estimate.routed.propensities import draw_options
-    from harness.estimate.routed.routed_sample import RoutedSample
+    from harness.estimate import RoutedSample, draw_options, pseudo_outcomes
 
     rng = np.random.default_rng(1)
     K, A, n = 5, 0.7, 40_000

@@ -7,17 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.evaluation import accuracies, accuracy
-from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
-from harness.estimate.routed.means import routed_accuracy
-from harness.estimate.routed.sequential_resolution import resolved_accuracy
-from harness.labels import decode
-from harness.types.records import Answer, Item, Label, LabelKind, Prediction, PredictionStatus
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.roster import one_expert_per_class
-from protocols.routing.sequential import Sequential
-from protocols.routing.targeted import Targeted
+from harness import EstimateError, decode
+from harness.errors import NotIdentified
+from harness.estimate import (
+    accuracies,
+    accuracy,
+    resolved_accuracy,
+    resolved_correctness,
+    routed_accuracy,
+    routed_pool,
+)
+from harness.types import Answer, Item, Label, LabelKind, Prediction, PredictionStatus
+from protocols.collect import SimulatedExperts
+from protocols.routing import Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 ROSTER = one_expert_per_class(CLASSES)

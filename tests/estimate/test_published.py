@@ -12,8 +12,7 @@ import statistics
 
 import pytest
 
-from harness.estimate.counts import estimate_counts
-from harness.estimate.estimators.complementary import matching_sample_size
+from harness.estimate import estimate_counts, matching_sample_size
 from harness.estimate.estimators.ivw import optimal_weight
 
 Row = tuple[str, str, str]

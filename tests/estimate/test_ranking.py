@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.errors import EstimateError
-from harness.estimate.compare.paired import TIED, mcnemar
-from harness.estimate.compare.ranking import adjust, bonferroni, holm, rank_models
+from harness import EstimateError
+from harness.estimate import adjust, mcnemar, rank_models
+from harness.estimate.compare.paired import TIED
+from harness.estimate.compare.ranking import bonferroni, holm
 
 
 def test_holm_and_bonferroni_by_hand() -> None:

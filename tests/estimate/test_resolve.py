@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.routed.sequential_resolution import (
-    UNKNOWN,
+from harness import EstimateError
+from harness.estimate import (
+    clopper_pearson,
     correctness,
     expected_questions,
     next_option,
     questions_asked,
     resolved_accuracy,
-    true_option,
 )
+from harness.estimate.routed.sequential_resolution import UNKNOWN, true_option
 
 
 @settings(max_examples=150, deadline=None)

@@ -10,23 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.planning.sample_size import uniform_design_variance
-from harness.estimate.routed.crossfit import crossfitted_posterior
-from harness.estimate.routed.doubly_robust import (
-    item_variance,
-    optimal_constant,
-    pseudo_outcome_bounds,
-    pseudo_outcomes,
-)
-from harness.estimate.routed.means import routed_accuracy, routed_mean, sampled_mean
-from harness.estimate.routed.routed_sample import (
+from harness import EstimateError
+from harness.errors import NotIdentified
+from harness.estimate import (
     RoutedSample,
     accuracy_target,
+    clopper_pearson,
+    crossfitted_posterior,
     difference_target,
     flat_posterior,
+    pseudo_outcome_bounds,
+    pseudo_outcomes,
+    routed_accuracy,
+    routed_mean,
+    sampled_mean,
+    uniform_design_variance,
 )
+from harness.estimate.routed.doubly_robust import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 

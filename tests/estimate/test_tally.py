@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.binomial_sample import BinomialSample
-from harness.estimate.data.tallies import tally, tally_arrays
-from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
+from harness import EstimateError
+from harness.errors import NotIdentified
+from harness.estimate import BinomialSample, tally, tally_arrays
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 Ints = NDArray[np.int64]
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.llm.answers.option_letters import option_letters_of
-from harness.llm.answers.parsing import Unreadable, parse_answer
+from harness.llm import Unreadable, option_letters_of, parse_answer
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
 

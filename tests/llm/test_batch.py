@@ -6,16 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from harness.config.models import ModelSection
-from harness.errors import BadInput, ConfigError, FatalModelError
+from harness import BadInput, ConfigError, FatalModelError
+from harness.config import ModelSection
+from harness.llm import (
+    Price,
+    PriceTable,
+    Target,
+    cancel_batches,
+    dollars,
+    make_spec,
+    run_batches,
+    run_targets,
+)
 from harness.llm.batch import batch_api as batch_module
-from harness.llm.batch.batch_api import cancel_batches, run_batches
-from harness.llm.limits.budget import Price, PriceTable, dollars
-from harness.llm.runner.preparation import Target
-from harness.llm.runner.run_models import make_spec, run_targets
-from harness.store.repository import Repository
-from harness.store.runs import Batch, add_batch, read_batches, sum_usage
-from harness.types.records import Item, PredictionStatus, Source
+from harness.store import Batch, Repository, add_batch, read_batches, sum_usage
+from harness.types import Item, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
 
 PRICES = PriceTable({"big": Price(1.0, 10.0)})

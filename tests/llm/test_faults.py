@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import harness as h
-from harness.errors import FatalModelError, Fault
-from harness.store.repository import Repository
-from harness.types.records import Item, PredictionStatus
+from harness import FatalModelError
+from harness.errors import Fault
+from harness.store import Repository
+from harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 N = 120

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
+from harness.llm import Limiter
+from harness.llm.limits.limiter import LONGEST_PAUSE
 from harness.llm.models.chat_completions import retry_after
 
 

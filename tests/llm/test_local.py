@@ -13,17 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ConfigError, ModelError
+from harness import ConfigError, ModelError
+from harness.llm import find_local_model, start_local_model, stop_local_model
 from harness.llm.local import weights as local_weights
-from harness.llm.local.lifecycle import (
-    LocalServer,
-    _answers,
-    find_local_model,
-    start_local_model,
-    stop_local_model,
-)
+from harness.llm.local.lifecycle import LocalServer, _answers
 from harness.llm.local.state import ServerState, read_state, write_state
-from harness.machine.process import is_alive, wait_until
+from harness.machine import is_alive, wait_until
 
 FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
 
@@ -69,7 +64,7 @@ def test_a_server_starts_answers_and_stops(cache: Path) -> None:
     assert stop_local_model()
     assert find_local_model() is None
     assert not stop_local_model()
-    assert not _answers(server.port)  # noqa: SLF001 - asks as the product does
+    assert not _answers(server.port)
 
 
 @pytest.mark.local_model

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.datasets.item_files import read_items
-from harness.datasets.presets import read_preset
-from harness.llm.answers.parsing import parse_answer
-from harness.types.records import Item
+from harness.datasets import read_items, read_preset
+from harness.llm import parse_answer
+from harness.types import Item
 
 FORMS = ("{}", "### {}", "I think the answer is {}.")
 

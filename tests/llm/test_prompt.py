@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.llm.answers.prompt import DEFAULT_TEMPLATE, check_template, render_prompt
-from harness.types.records import Item
+from harness import ConfigError
+from harness.llm import DEFAULT_TEMPLATE, check_template
+from harness.llm.answers.prompt import render_prompt
+from harness.types import Item
 
 ITEM = Item("a", "one two three $ {four}", ("x", "y", "z"), (2, 0, 1))
 

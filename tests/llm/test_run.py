@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import harness as h
-from harness.errors import ConfigError, FatalModelError
-from harness.types.records import Item, PredictionStatus
+from harness import ConfigError, FatalModelError
+from harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import Reply, fake_openai
 
 TEMPLATE = "$text of $names?"

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import harness as h
-from harness.config.models import ModelSection
-from harness.errors import ConfigError, Fault
+from harness import ConfigError
+from harness.config import ModelSection
+from harness.errors import Fault
+from harness.llm import DEFAULT_TEMPLATE, ModelReply
 from harness.llm.answers.confidence import answer_confidence
-from harness.llm.answers.prompt import DEFAULT_TEMPLATE
 from harness.llm.models.function_model import load_function
-from harness.llm.models.requests import ModelReply
-from harness.types.records import Item, Prediction, PredictionStatus
+from harness.types import Item, Prediction, PredictionStatus
 from harness.votes import take_votes
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.fakes.serving import serving

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.llm.limits.budget import Price
-from harness.llm.limits.tokens import TokenGuess
-from harness.llm.models.requests import Request
-from harness.llm.runner.progress_bar import Progress
+from harness.llm import Price, Progress, Request, TokenGuess
 from harness.llm.runner.writer import Writer
-from harness.types.records import Prediction, PredictionStatus
+from harness.types import Prediction, PredictionStatus
 
 
 def test_batches_are_written_together_and_before_anybody_goes_on() -> None:

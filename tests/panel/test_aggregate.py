@@ -7,10 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from harness.errors import ConfigError, EstimateError
+from harness import ConfigError, EstimateError
+from harness.panel import fit_dawid_skene, make_panel_from_grid
 from harness.panel.ratings.aggregate import agreement_with, plurality, weighted_votes
-from harness.panel.ratings.dawid_skene import fit_dawid_skene
-from harness.panel.ratings.panel import make_panel_from_grid
 from tests.panel.anaesthetists import ratings
 
 

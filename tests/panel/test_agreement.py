@@ -7,11 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError, NotIdentified
-from harness.panel.agreement.alpha import category_alphas, krippendorff_alpha
-from harness.panel.agreement.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
-from harness.panel.agreement.report_agreement import measure_agreement
-from harness.panel.ratings.panel import MISSING, IntArray, Panel, make_panel_from_grid
+from harness import EstimateError
+from harness.errors import NotIdentified
+from harness.panel import (
+    IntArray,
+    Panel,
+    category_alphas,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    make_panel_from_grid,
+    measure_agreement,
+    pairwise,
+)
+from harness.panel.agreement.kappa import pair_agreement
+from harness.panel.ratings.panel import MISSING
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers, twelve
 # units, a dot where an observer gave nothing.

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError
-from harness.estimate.core.tails import binomial_at_least
-from harness.panel.ratings.panel import IntArray, make_panel_from_grid
-from harness.panel.superhuman.decision import assess_superhuman
-from harness.panel.superhuman.direct_comparison import (
-    critical_wins,
+from harness import EstimateError
+from harness.estimate import binomial_at_least
+from harness.panel import (
+    IntArray,
+    assess_superhuman,
     differing,
     direct_plan,
     direct_result,
-    disagreement_rate,
     draw_annotators,
+    make_panel_from_grid,
 )
+from harness.panel.superhuman.direct_comparison import critical_wins, disagreement_rate
 
 
 def test_plan_of_the_published_setting() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError, NotIdentified
-from harness.panel.human_level.methodology import human_level_choices, human_level_tagging
+from harness import EstimateError
+from harness.errors import NotIdentified
+from harness.panel import hlpi, hlpri, human_level_choices, human_level_tagging
 from harness.panel.human_level.paired_tests import holm, paired_t, sign
 from harness.panel.human_level.precision import average_precision
-from harness.panel.human_level.standing import hlpi, hlpri
 
 # "Are machines better than humans in image tagging?", Table 1: positive images, α of 18 annotators, AP
 # of the two best systems.

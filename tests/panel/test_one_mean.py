@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import EstimateError
-from harness.panel.ratings.panel import make_panel_from_grid
-from harness.panel.superhuman.betting_test import betting_confidence, itself, pool_tangent, root
+from harness import EstimateError
+from harness.panel import assess_superhuman, betting_confidence, make_panel_from_grid
+from harness.panel.superhuman.betting_test import itself, pool_tangent, root
 from harness.panel.superhuman.ceiling import pool_ceiling
-from harness.panel.superhuman.decision import assess_superhuman
 
 
 @given(st.floats(0.02, 1), st.floats(0, 1))

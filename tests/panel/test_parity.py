@@ -7,17 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError
-from harness.panel.parity.by_certainty import (
+from harness import EstimateError
+from harness.panel import (
+    IntArray,
+    Panel,
+    make_panel_from_grid,
     measure_parity,
     measure_parity_by_class,
     measure_parity_by_label,
-    one_vs_rest,
 )
+from harness.panel.parity.by_certainty import one_vs_rest
 from harness.panel.parity.clusters import difference, share
 from harness.panel.parity.expected import expected_scores, probability_at_least
 from harness.panel.ratings.certainty import assign_bins, bin_names, compute_certainty, leave_rater_out
-from harness.panel.ratings.panel import IntArray, Panel, make_panel_from_grid
 
 
 def test_published_probabilities_of_eighty_percent() -> None:

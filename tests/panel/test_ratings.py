@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness import DataError, EstimateError
 from harness.cli.main import main
-from harness.datasets.rating_files import read_choices, read_ratings
-from harness.errors import DataError, EstimateError
-from harness.panel.ratings.panel import make_panel, make_panel_from_grid
-from harness.types.panel import Rating
+from harness.datasets import read_choices, read_ratings
+from harness.panel import make_panel, make_panel_from_grid
+from harness.types import Rating
 
 GOOD = "item,annotator,label\ni1,ana,yes\ni1,bo,no\ni2,ana,yes\ni2,bo,\n"
 

@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 
 import harness
-from harness.errors import EstimateError
-from harness.panel.ratings.certainty_strata import (
-    describe_strata,
-    neyman_allocation,
-    noise_factor,
-    stratified_se,
-    stratify_by_certainty,
-)
-from harness.panel.ratings.panel import make_panel_from_grid
-from harness.types.records import Label, LabelKind, Prediction
+from harness import EstimateError
+from harness.panel import describe_strata, make_panel_from_grid, neyman_allocation, stratify_by_certainty
+from harness.panel.ratings.certainty_strata import noise_factor, stratified_se
+from harness.types import Label, LabelKind, Prediction
 
 
 def test_noise_costs_what_the_notes_say() -> None:

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.errors import EstimateError
-from harness.panel.ratings.panel import IntArray, make_panel_from_grid
+from harness import EstimateError
+from harness.panel import (
+    Evidence,
+    IntArray,
+    assess_superhuman,
+    assess_superhuman_from_counts,
+    certify,
+    compute_bounds_by_size,
+    make_panel_from_grid,
+)
 from harness.panel.superhuman.assumptions import check_assumptions
-from harness.panel.superhuman.bounds_by_panel_size import compute_bounds_by_size
 from harness.panel.superhuman.ceiling import ceilings, pool_agreement, pool_ceiling, shuffled, theoretical
-from harness.panel.superhuman.certificate import Evidence, certify, lower_bound
-from harness.panel.superhuman.decision import assess_superhuman, assess_superhuman_from_counts, items_needed
+from harness.panel.superhuman.certificate import lower_bound
+from harness.panel.superhuman.decision import items_needed
 from harness.panel.superhuman.margin import (
     heuristic_score,
     optimal_score,

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.panel.ratings.panel import FloatArray, make_panel_from_grid
-from harness.panel.superhuman.betting_test import betting_confidence, root
+from harness.panel import (
+    Evidence,
+    FloatArray,
+    assess_superhuman,
+    assess_superhuman_from_counts,
+    betting_confidence,
+    certify,
+    make_panel_from_grid,
+)
+from harness.panel.superhuman.betting_test import root
 from harness.panel.superhuman.ceiling import empirical, pool_ceiling
-from harness.panel.superhuman.certificate import Evidence, certify, lower_bound
-from harness.panel.superhuman.decision import assess_superhuman, assess_superhuman_from_counts
+from harness.panel.superhuman.certificate import lower_bound
 from harness.panel.superhuman.margin import optimal_score
 
 

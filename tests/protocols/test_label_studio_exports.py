@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.errors import DataError
-from harness.types.panel import Assignment
-from harness.types.records import Item
-from protocols.collect.label_studio.export_file import read_label_studio_export
+from harness import DataError
+from harness.types import Assignment, Item
+from protocols.collect import read_label_studio_export
 from tests.protocols.test_label_studio_parts import ROSTER, question
 
 ITEMS = {f"i{j}": Item(f"i{j}", f"text {j}", ("a", "b"), (1, 0)) for j in range(5)}

@@ -13,18 +13,17 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from harness.errors import ConfigError, DataError
-from harness.store.labelling import QueuedTask
-from harness.types.records import Answer, Question, Verdict
-from protocols.collect.label_studio.labelling_page import check_page, panel_page, same_page, verdict_page
-from protocols.collect.label_studio.names import account_email, project_title, server_name, slug
+from harness import ConfigError, DataError
+from harness.store import QueuedTask
+from harness.types import Answer, Question, Verdict
+from protocols.collect import Bell, Connection, listen_for_webhooks, server_name, start_server, verdict_page
+from protocols.collect.label_studio.labelling_page import check_page, panel_page, same_page
+from protocols.collect.label_studio.names import account_email, project_title, slug
 from protocols.collect.label_studio.queues import new_queues, new_tasks
 from protocols.collect.label_studio.server.client import Client
-from protocols.collect.label_studio.server.connection import Connection, connect
-from protocols.collect.label_studio.server.own_server import start_server
-from protocols.collect.label_studio.server.webhooks import Bell, listen_for_webhooks
+from protocols.collect.label_studio.server.connection import connect
 from protocols.collect.label_studio.watch import balance_queues
-from protocols.routing.roster import Expert, Roster
+from protocols.routing import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
 
@@ -174,9 +173,9 @@ def test_balanced_takes_the_same_share_of_every_queue() -> None:
 @pytest.mark.statistical
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the balanced share does not."""
-    from harness.estimate.strata.anytime_accuracy import estimate_anytime
-    from harness.labels import decode
-    from harness.types.records import Prediction
+    from harness import decode
+    from harness.estimate import estimate_anytime
+    from harness.types import Prediction
 
     rng = np.random.default_rng(5)
     plain, fair, covered, runs = [], [], 0, 60
@@ -207,9 +206,9 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
 
 
 def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
-    from harness.errors import EstimateError
-    from harness.estimate.strata.anytime_accuracy import estimate_anytime
-    from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
+    from harness import EstimateError
+    from harness.estimate import estimate_anytime
+    from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
     labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]
     labels += [Label(f"b{j}", 0, LabelKind.ORDINARY, 4, 0.25) for j in range(40)]

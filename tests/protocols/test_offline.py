@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import BadInput
-from harness.types.records import Item, Verdict
-from protocols.collect.spreadsheet import export_questions, read_answers
-from protocols.routing.partitioned import Partitioned
-from protocols.routing.roster import one_expert_per_class
+from harness import BadInput
+from harness.types import Item, Verdict
+from protocols.collect import export_questions, read_answers
+from protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("red", "green", "blue")
 ITEMS = [Item(f"i{j}", f"text {j}, with a comma", CLASSES, (2, 0, 1)) for j in range(60)]

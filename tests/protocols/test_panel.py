@@ -10,17 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.datasets.rating_files import read_ratings
-from harness.errors import BadInput, DataError, EstimateError
-from harness.panel.agreement.alpha import krippendorff_alpha
-from harness.panel.ratings.panel import make_panel
-from harness.types.panel import Assignment, Rating
-from harness.types.records import Answer, Item
-from protocols.collect.panel_spreadsheet import export_assignments, read_panel, write_ratings
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.direct_route import Direct
-from protocols.routing.panel_draw import BalancedPanel, RandomPanel
-from protocols.routing.roster import Expert, Roster, one_expert_per_class
+from harness import BadInput, DataError, EstimateError
+from harness.datasets import read_ratings
+from harness.panel import krippendorff_alpha, make_panel
+from harness.types import Answer, Assignment, Item, Rating
+from protocols.collect import SimulatedExperts, export_assignments, read_panel, write_ratings
+from protocols.routing import BalancedPanel, Direct, Expert, RandomPanel, Roster, one_expert_per_class
 
 CLASSES = ("red", "green", "blue")
 PEOPLE = ("ana", "bo", "cy", "di", "ed", "flo", "gus")

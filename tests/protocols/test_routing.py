@@ -6,13 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.errors import BadInput, DataError
-from harness.labels import decode
-from harness.types.records import Answer, Item, LabelKind, Verdict
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.label_synthesis import complementary_labels, ordinary_labels, verified_labels
-from protocols.routing.partitioned import Partitioned
-from protocols.routing.roster import Expert, Roster, one_expert_per_class, read_roster
+from harness import BadInput, DataError, decode
+from harness.types import Answer, Item, LabelKind, Verdict
+from protocols.collect import SimulatedExperts
+from protocols.routing import (
+    Expert,
+    Partitioned,
+    Roster,
+    complementary_labels,
+    one_expert_per_class,
+    ordinary_labels,
+    read_roster,
+    verified_labels,
+)
 
 CLASSES = ("red", "green", "blue", "black")
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.errors import BadInput, EstimateError
-from harness.estimate.compare.paired import mcnemar
-from harness.estimate.routed.means import sampled_mean
-from harness.estimate.routed.sequential_resolution import resolved_accuracy
-from harness.types.records import Answer, Item, Question, Verdict
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.roster import one_expert_per_class
-from protocols.routing.rule import RoutingProtocol
-from protocols.routing.sequential import Sequential
+from harness import BadInput, EstimateError
+from harness.estimate import mcnemar, resolved_accuracy, sampled_mean
+from harness.types import Answer, Item, Question, Verdict
+from protocols.collect import SimulatedExperts
+from protocols.routing import RoutingProtocol, Sequential, one_expert_per_class
 
 CLASSES = ("heart", "brain", "skin", "lung")
 ROSTER = one_expert_per_class(CLASSES)

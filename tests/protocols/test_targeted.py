@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.errors import BadInput, NotIdentified
-from harness.estimate.routed.means import routed_accuracy
-from harness.estimate.routed.routed_sample import RoutedSample
-from harness.types.records import Item, LabelKind
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.roster import Expert, Roster, one_expert_per_class
-from protocols.routing.rule import RoutingProtocol
-from protocols.routing.targeted import Targeted
+from harness import BadInput
+from harness.errors import NotIdentified
+from harness.estimate import RoutedSample, routed_accuracy
+from harness.types import Item, LabelKind
+from protocols.collect import SimulatedExperts
+from protocols.routing import Expert, Roster, RoutingProtocol, Targeted, one_expert_per_class
 
 CLASSES = ("heart", "brain", "skin", "lung")
 ROSTER = one_expert_per_class(CLASSES)

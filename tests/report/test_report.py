@@ -12,19 +12,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness.analysis.study_report import summarise, true_accuracy
-from harness.config.models import ModelSection
-from harness.config.study import Study
-from harness.errors import BadInput
-from harness.llm.runner.run_models import make_spec
-from harness.report.study.contents import StudyReport
-from harness.report.study.page import render_html, write_html
-from harness.report.study.table import estimates_table
-from harness.store.repository import Repository
-from harness.types.records import Item, Prediction, PredictionStatus
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing.partitioned import Partitioned
-from protocols.routing.roster import one_expert_per_class
+from harness import BadInput
+from harness.analysis import summarise, true_accuracy
+from harness.config import ModelSection, Study
+from harness.llm import make_spec
+from harness.report import StudyReport, estimates_table, write_html
+from harness.report.study.page import render_html
+from harness.store import Repository
+from harness.types import Item, Prediction, PredictionStatus
+from protocols.collect import SimulatedExperts
+from protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 

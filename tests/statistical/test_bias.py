@@ -10,13 +10,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate.checks.suite import run_checks
-from harness.estimate.core.binomial_sample import BinomialSample, success_probability
-from harness.estimate.data.tallies import tally_arrays
-from harness.estimate.estimators.ivw import mix, plugin_weight
-from harness.estimate.estimators.likelihood import closed_form, expected_se
-from harness.estimate.strata.stratified import estimate_tallies
-from harness.types.records import Estimate, Label, LabelKind, Prediction
+from harness.estimate import (
+    BinomialSample,
+    closed_form,
+    estimate_tallies,
+    plugin_weight,
+    run_checks,
+    success_probability,
+    tally_arrays,
+)
+from harness.estimate.estimators.ivw import mix
+from harness.estimate.estimators.likelihood import expected_se
+from harness.types import Estimate, Label, LabelKind, Prediction
 
 pytestmark = pytest.mark.statistical
 

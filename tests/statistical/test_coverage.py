@@ -11,12 +11,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.core.binomial_sample import BinomialSample, success_probability
+from harness.estimate import (
+    BinomialSample,
+    clopper_pearson,
+    complementary_radius,
+    make_interval,
+    make_point,
+    plugin_weight_radius,
+    success_probability,
+)
 from harness.estimate.estimators.ivw import safe_plugin_weight
-from harness.estimate.estimators.point import make_point
-from harness.estimate.intervals.deviation import complementary_radius, plugin_weight_radius
-from harness.estimate.intervals.methods import make_interval
 from harness.estimate.intervals.mover import mover_product
 
 pytestmark = pytest.mark.statistical

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from harness.estimate.evaluation import accuracy
-from harness.estimate.routed.routed_sample import FloatArray, IntArray, accuracy_target
-from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
+from harness.estimate import FloatArray, IntArray, accuracy, accuracy_target
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
 from tests.statistical.test_routing_real import covered, sequential_ends
 
 pytestmark = pytest.mark.statistical

@@ -6,19 +6,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.estimate.estimators.likelihood import closed_form
-from harness.estimate.planning.sample_size import uniform_design_variance
-from harness.estimate.planning.synthetic_population import synthesise_population
-from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.means import routed_accuracy, sampled_mean
-from harness.estimate.routed.propensities import (
+from harness.estimate import (
+    FloatArray,
+    IntArray,
+    RoutedSample,
+    accuracy_target,
+    closed_form,
     draw_options,
+    expected_questions,
     neyman_rates,
+    pseudo_outcomes,
+    resolved_accuracy,
+    routed_accuracy,
+    sampled_mean,
     shared_propensities,
+    synthesise_population,
+    uniform_design_variance,
     vote_posterior,
 )
-from harness.estimate.routed.routed_sample import FloatArray, IntArray, RoutedSample, accuracy_target
-from harness.estimate.routed.sequential_resolution import expected_questions, resolved_accuracy
 
 pytestmark = pytest.mark.statistical
 

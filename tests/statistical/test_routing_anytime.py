@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.intervals.anytime import betting_sequence, likelihood_sequence, obrien_fleming_level
-from harness.estimate.routed.doubly_robust import pseudo_outcome_bounds, pseudo_outcomes
-from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
+from harness.estimate import (
+    RoutedSample,
+    accuracy_target,
+    betting_sequence,
+    clopper_pearson,
+    likelihood_sequence,
+    obrien_fleming_level,
+    pseudo_outcome_bounds,
+    pseudo_outcomes,
+)
 
 pytestmark = pytest.mark.statistical
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.estimate.compare.paired import TIED, Comparison, mcnemar, paired_difference, sign_test
-from harness.estimate.compare.ranking import rank_models
-from harness.estimate.planning.synthetic_population import synthesise_population
-from harness.estimate.routed.propensities import disagreement
-from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, difference_target
+from harness.estimate import (
+    Comparison,
+    FloatArray,
+    RoutedSample,
+    difference_target,
+    disagreement,
+    mcnemar,
+    paired_difference,
+    rank_models,
+    sign_test,
+    synthesise_population,
+)
+from harness.estimate.compare.paired import TIED
 
 pytestmark = pytest.mark.statistical
 K, QUESTIONS = 4, 300

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.estimate.estimators.hui_walter import hui_walter_accuracy
-from harness.estimate.planning.synthetic_population import synthesise_population
-from harness.estimate.routed.annotator_error import GoldCounts, corrected_accuracy, immune_accuracy
-from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target
+from harness.estimate import (
+    FloatArray,
+    GoldCounts,
+    RoutedSample,
+    accuracy_target,
+    corrected_accuracy,
+    hui_walter_accuracy,
+    immune_accuracy,
+    synthesise_population,
+)
 
 pytestmark = pytest.mark.statistical
 

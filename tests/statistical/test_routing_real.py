@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.estimate.compare.paired import mcnemar
-from harness.estimate.routed.means import routed_accuracy
-from harness.estimate.routed.propensities import draw_options, shared_propensities, vote_posterior
-from harness.estimate.routed.routed_sample import (
+from harness.estimate import (
     FloatArray,
     IntArray,
     RoutedSample,
     accuracy_target,
-    flat_posterior,
-)
-from harness.estimate.routed.sequential_resolution import (
     correctness,
+    draw_options,
+    flat_posterior,
+    mcnemar,
     next_option,
     questions_asked,
     resolved_accuracy,
+    routed_accuracy,
+    shared_propensities,
+    vote_posterior,
 )
 
 Table = tuple[IntArray, IntArray, IntArray, list[str]]

@@ -6,11 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from harness.errors import StoreError
-from harness.store.labelling import SOURCE, LabellingStore, Pulled, Quarantined, Queue, QueuedTask, Revision
-from harness.store.repository import Repository
-from harness.store.responses import Response
-from harness.types.records import Answer, Item, Verdict
+from harness import StoreError
+from harness.store import (
+    SOURCE,
+    LabellingStore,
+    Pulled,
+    Quarantined,
+    Queue,
+    QueuedTask,
+    Repository,
+    Response,
+    Revision,
+)
+from harness.types import Answer, Item, Verdict
 from tests.store.test_repository import postgresql, questions, url
 
 __all__ = ["postgresql", "url"]  # fixtures

@@ -7,13 +7,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store import schema
-from harness.store.labelling import SOURCE, LabellingStore, Pulled, Queue, QueuedTask
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from harness.types.panel import Assignment, Choice, Rating
-from harness.types.records import Answer, Item, Verdict
+from harness import StoreError
+from harness.store import SOURCE, LabellingStore, PanelRatings, Pulled, Queue, QueuedTask, Repository, schema
+from harness.types import Answer, Assignment, Choice, Item, Rating, Verdict
 from tests.store.test_repository import fill, postgresql, questions, url
 
 __all__ = ["postgresql", "url"]  # fixtures

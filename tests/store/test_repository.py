@@ -12,12 +12,11 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
-from harness.config.models import ModelSection
-from harness.errors import DataError, StoreError
-from harness.llm.runner.run_models import make_spec
-from harness.store import schema, tables
-from harness.store.repository import Repository
-from harness.types.records import Answer, Item, Prediction, PredictionStatus, Question, Verdict
+from harness import DataError, StoreError
+from harness.config import ModelSection
+from harness.llm import make_spec
+from harness.store import Repository, schema, tables
+from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
 

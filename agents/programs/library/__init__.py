@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 from agents.programs.program import Program
-from harness.errors import ConfigError
+from harness import ConfigError
 
 NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversity", "role-assignment")
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from agents.programs.program import Program
-from agents.search.fitness.scores import MISSING, UNREADABLE
-from harness.errors import StoreError
-from harness.types.records import Item, Prediction, PredictionStatus
+from agents.programs import Program
+from agents.search.fitness import MISSING, UNREADABLE
+from harness import StoreError
+from harness.types import Item, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from agents.search.fitness.expert_labels import IntArray
+    from agents.search.fitness import IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 WORDS = 8
 """So many words in a row do not agree by chance."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.programs.program import Program
+from agents.programs import Program
 from agents.search.archive.archive import Archive, Candidate
-from harness.errors import StoreError
-from harness.store.searches import SearchStore, StoredCandidate
+from harness import StoreError
+from harness.store import SearchStore, StoredCandidate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.store.repository import Repository
-    from harness.types.records import Item, Prediction
+    from harness.store import Repository
+    from harness.types import Item, Prediction
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import EstimateError
+from harness import EstimateError
 
 if TYPE_CHECKING:
     from agents.search.fitness.expert_labels import FloatArray

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import EstimateError
-from harness.estimate.routed.routed_sample import RoutedSample
-from harness.types.records import Item, Label, LabelKind
+from harness import EstimateError
+from harness.estimate import RoutedSample
+from harness.types import Item, Label, LabelKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

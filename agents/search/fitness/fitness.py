@@ -14,15 +14,15 @@ import numpy as np
 from agents.search.fitness.empirical_bayes import ShrunkScores, shrink_scores
 from agents.search.fitness.paired_test import Paired, compare_paired
 from agents.search.fitness.scores import UNREADABLE, score_items
-from harness.errors import EstimateError
-from harness.types.records import PredictionStatus
+from harness import EstimateError
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.search.archive.archive import Archive
+    from agents.search.archive import Archive
     from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
-    from harness.types.records import Item, Prediction
+    from harness.types import Item, Prediction
 
 _DRAWS = 2000
 

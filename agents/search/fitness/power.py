@@ -16,8 +16,7 @@ import numpy as np
 from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
 from agents.search.fitness.paired_test import items_for, minimum_detectable
 from agents.search.fitness.scores import score_items
-from harness.estimate.planning.synthetic_population import synthesise_population
-from harness.estimate.routed.propensities import draw_options
+from harness.estimate import draw_options, synthesise_population
 
 SIMULATED = 8000
 GUESS = 0.6

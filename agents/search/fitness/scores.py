@@ -28,13 +28,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample
-from harness.estimate.estimators.ivw import plugin_weight, varies
-from harness.estimate.estimators.likelihood import maximum_likelihood
-from harness.estimate.routed.crossfit import crossfitted_posterior
-from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
+from harness import EstimateError
+from harness.estimate import (
+    BinomialSample,
+    RoutedSample,
+    accuracy_target,
+    crossfitted_posterior,
+    maximum_likelihood,
+    plugin_weight,
+    pseudo_outcomes,
+    varies,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.search.fitness.empirical_bayes import least_variance
-from agents.search.fitness.fitness import rounded
-from agents.search.fitness.scores import score_items
+from agents.search.fitness import least_variance, rounded, score_items
 from agents.search.loop.context import gather_all
 from agents.search.loop.loop import complete
 
 if TYPE_CHECKING:
-    from agents.search.fitness.expert_labels import FloatArray
+    from agents.search.fitness import FloatArray
     from agents.search.loop.context import SearchContext
 
 

@@ -9,13 +9,11 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from agents.programs.program import Program
-from agents.search.archive.archive import Archive, Candidate
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.fitness.fitness import Board, score_candidates
-from harness.errors import ConfigError
-from harness.seeding import derive_seed
-from harness.types.records import Item, Prediction
+from agents.programs import Program
+from agents.search.archive import Archive, Candidate
+from agents.search.fitness import Board, ExpertLabels, score_candidates
+from harness import ConfigError, derive_seed
+from harness.types import Item, Prediction
 
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.search.archive.archive import Candidate
+from agents.search.archive import Candidate
 from agents.search.loop.context import Policy, PolicyView, Proposal, SearchContext, gather_all
 from agents.search.loop.successive_halving import race_group
-from harness.errors import BudgetSpent, FatalModelError, ModelError, ProgramRefused
+from harness import BudgetSpent, FatalModelError, ModelError, ProgramRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.programs.program import Program
+    from agents.programs import Program
 
 TWICE = 1_000
 """Replicate number of the start's second, independent run."""

@@ -19,8 +19,8 @@ from agents.search.loop.context import gather_all
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.search.archive.archive import Candidate
-    from agents.search.fitness.fitness import Board
+    from agents.search.archive import Candidate
+    from agents.search.fitness import Board
     from agents.search.loop.context import SearchContext
 
 TOP = 5

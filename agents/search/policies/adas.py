@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.search.loop.context import PolicyView, Proposal
+from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.feedback import describe_archive
 from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
 from agents.search.policies.repair import proposal_of, repair_proposal

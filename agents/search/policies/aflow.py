@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.search.loop.context import PolicyView, Proposal
+from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.feedback import describe_cases, describe_experience, describe_standing
 from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
 from agents.search.policies.parents import draw_parent
 from agents.search.policies.repair import proposal_of, repair_proposal
 
 if TYPE_CHECKING:
-    from agents.search.archive.archive import Candidate
+    from agents.search.archive import Candidate
 
 POOL = 4
 FAILURES = 3

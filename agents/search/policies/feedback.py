@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.search.fitness.scores import score_items
-from harness.types.records import PredictionStatus
+from agents.search.fitness import score_items
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
-    from agents.search.archive.archive import Candidate
-    from agents.search.fitness.fitness import Fitness
-    from agents.search.loop.context import PolicyView
+    from agents.search.archive import Candidate
+    from agents.search.fitness import Fitness
+    from agents.search.loop import PolicyView
 
 BEST, LATEST = 5, 5
 CASES = 6

@@ -17,8 +17,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from harness.errors import ModelError
-from harness.llm.models.requests import Message, ModelReply, Request
+from harness import ModelError
+from harness.llm import Message, ModelReply, Request
 
 Ask = Callable[[Request, str], Awaitable[ModelReply]]
 """`agents.runtime.broker.Broker.ask`: the optimiser's calls are cached and paid like all others."""

@@ -11,8 +11,8 @@ from agents.search.policies.selection import choose, probabilities, published_pr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.search.archive.archive import Candidate
-    from agents.search.loop.context import PolicyView
+    from agents.search.archive import Candidate
+    from agents.search.loop import PolicyView
 
 
 def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.programs.program import Program
-from agents.search.loop.context import PolicyView, Proposal
+from agents.programs import Program
+from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.mutations import (
     add_vote,
     count_calls,
@@ -32,7 +32,7 @@ from agents.search.policies.parents import draw_parent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agents.search.archive.archive import Candidate
+    from agents.search.archive import Candidate
     from agents.search.policies.mutations import Value
 
 TRIES = 60

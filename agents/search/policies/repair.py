@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.programs.program import Program
-from agents.search.loop.context import PolicyView, Proposal
+from agents.programs import Program
+from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
-from harness.llm.models.requests import Message
+from harness.llm import Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

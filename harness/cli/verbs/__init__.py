@@ -1,1 +1,5 @@
-"""."""
+"""One module a verb: its arguments, one call into the library, its output."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

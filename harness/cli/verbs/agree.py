@@ -20,17 +20,14 @@ from harness.cli.panel_arguments import (
     to_json,
 )
 from harness.errors import BadInput
-from harness.panel.agreement.coincidence import LEVELS
-from harness.panel.agreement.kappa import pairwise
-from harness.panel.agreement.report_agreement import RELIABLE, measure_agreement
+from harness.panel import LEVELS, RELIABLE, measure_agreement, pairwise
 
 if TYPE_CHECKING:
     import argparse
 
     from rich.console import Group
 
-    from harness.panel.agreement.report_agreement import AgreementReport
-    from harness.panel.ratings.panel import FloatArray, Panel
+    from harness.panel import AgreementReport, FloatArray, Panel
 
 HELP = "how well annotators agree: alpha, kappas, per class and per person"
 
@@ -59,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         payload["pairs"] = to_json(pairwise(panel))
 
     def draw() -> str:
-        from harness.report.panel.pictures import alphas_svg
+        from harness.report import alphas_svg
 
         return alphas_svg(report.categories, RELIABLE)
 

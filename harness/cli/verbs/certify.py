@@ -22,12 +22,12 @@ from harness.cli.panel_arguments import (
     to_json,
 )
 from harness.errors import BadInput
-from harness.panel.superhuman.bounds_by_panel_size import compute_bounds_by_size
-from harness.panel.superhuman.decision import (
+from harness.panel import (
     AGGREGATES,
     SUPERHUMAN_TESTS,
     assess_superhuman,
     assess_superhuman_from_counts,
+    compute_bounds_by_size,
 )
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
-    from harness.panel.ratings.panel import IntArray, Panel
-    from harness.panel.superhuman.verdict import Superhuman
+    from harness.panel import IntArray, Panel, Superhuman
 
 HELP = "certify that a model beats the average annotator, without a truth"
 
@@ -80,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         }
 
     def draw() -> str:
-        from harness.report.panel.pictures import bounds_svg
+        from harness.report import bounds_svg
 
         check = found.check
         return bounds_svg(points, None if check is None else (check.human_accuracy, check.model_accuracy))

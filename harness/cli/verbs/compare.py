@@ -16,18 +16,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.analysis.study_report import find_newest_runs
+from harness.analysis import find_newest_runs
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of
 from harness.errors import BadInput, EstimateError
-from harness.estimate.compare.paired import Comparison, mcnemar, paired_difference, sign_test
-from harness.estimate.compare.ranking import adjust, rank_models
-from harness.estimate.routed.crossfit import informed
-from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
-from harness.estimate.routed.routed_sample import accuracy_target
+from harness.estimate import (
+    Comparison,
+    accuracy_target,
+    adjust,
+    informed,
+    mcnemar,
+    paired_difference,
+    pseudo_outcomes,
+    rank_models,
+    resolved_correctness,
+    routed_pool,
+    sign_test,
+)
 from harness.labels import decode
-from harness.store.repository import Repository
+from harness.store import Repository
 
 if TYPE_CHECKING:
     import argparse
@@ -35,8 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from harness.estimate.compare.ranking import Ranking
-    from harness.estimate.routed.routed_sample import RoutedSample
+    from harness.estimate import Ranking, RoutedSample
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 

@@ -14,14 +14,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.analysis.study_prompts import template_of
+from harness.analysis import template_of
 from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_items, study_of
-from harness.config.models import LOCAL_ENDPOINT, ModelSection
-from harness.config.study import Study
+from harness.config import LOCAL_ENDPOINT, ModelSection, Study
 from harness.errors import OversightError
-from harness.store.repository import Repository
+from harness.store import Repository
 
 if TYPE_CHECKING:
     import argparse
@@ -117,8 +116,7 @@ def _ask(model: ModelSection) -> str:
     """Send one short question: URL, key and model name are right only if an answer comes."""
     import asyncio
 
-    from harness.llm.models.factory import make_model
-    from harness.llm.models.requests import Request
+    from harness.llm import Request, make_model
 
     async def ask() -> str:
         client = make_model(model.model_copy(update={"timeout": 20.0}))

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of, study_truth
 from harness.errors import BadInput
-from harness.store.repository import Repository
+from harness.store import Repository
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from harness.analysis.estimates import Options
-    from harness.config.study import Study
-    from harness.types.records import Estimate
+    from harness.analysis import Options
+    from harness.config import Study
+    from harness.types import Estimate
 
 _COUNTS = ("K", "S_o", "n_o", "S_c", "n_c")
 
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_study(args: argparse.Namespace) -> int:
-    from harness.analysis.study_report import summarise
-    from harness.report.study.table import estimates_table
+    from harness.analysis import summarise
+    from harness.report import estimates_table
 
     study = study_of(args)
     if args.strata and args.panel:
@@ -89,8 +89,8 @@ def _from_study(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace, study: Study) -> Options:
-    from harness.analysis.estimates import Options
-    from harness.estimate.routed.annotator_error import GoldCounts
+    from harness.analysis import Options
+    from harness.estimate import GoldCounts
 
     look, looks = 0, 0
     if args.look:
@@ -119,9 +119,8 @@ def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
 def _from_counts(args: argparse.Namespace) -> int:
     from rich.table import Table
 
-    from harness.estimate.counts import estimate_counts
-    from harness.report.study.contents import ESTIMATOR_NAMES
-    from harness.report.study.table import percent
+    from harness.estimate import estimate_counts
+    from harness.report import ESTIMATOR_NAMES, percent
 
     estimates = estimate_counts(
         **_whole_numbers("--counts", args.counts, _COUNTS),

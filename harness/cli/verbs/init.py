@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.output import emit
-from harness.config.study import STUDY_FILE
-from harness.datasets.presets import PRESETS
+from harness.config import STUDY_FILE
+from harness.datasets import PRESETS
 from harness.errors import BadInput
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from harness.analysis.study_prompts import template_of
+from harness.analysis import template_of
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_items, study_of
 

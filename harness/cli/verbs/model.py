@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from harness.cli.output import emit
-from harness.llm.local.lifecycle import find_local_model, start_local_model, stop_local_model
+from harness.llm import find_local_model, start_local_model, stop_local_model
 
 HELP = "start, find or stop the small local language model"
 

@@ -21,19 +21,14 @@ from harness.cli.panel_arguments import (
     to_json,
 )
 from harness.errors import BadInput
-from harness.panel.human_level.methodology import human_level_choices
-from harness.panel.parity.by_certainty import Parity, ParityBin, measure_parity
-from harness.panel.ratings.certainty import EDGES
+from harness.panel import EDGES, Parity, ParityBin, human_level_choices, measure_parity
 
 if TYPE_CHECKING:
     import argparse
 
     from rich.console import Group
 
-    from harness.panel.human_level.standing import HumanLevel
-    from harness.panel.parity.clusters import Share
-    from harness.panel.parity.detection import Scores
-    from harness.panel.ratings.panel import IntArray, Panel
+    from harness.panel import HumanLevel, IntArray, Panel, Scores, Share
 
 HELP = "human and model against a vote, by how certain the vote is"
 
@@ -72,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     level = _human_level(args, panel, predicted, found) if args.reference else None
 
     def draw() -> str:
-        from harness.report.panel.pictures import parity_svg
+        from harness.report import parity_svg
 
         return parity_svg(found)
 

@@ -10,13 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
-from harness.estimate.planning.sample_size import (
-    SamplePlan,
-    accuracy_variances,
-    difference_variances,
-    make_plan,
-    power_factor,
-)
+from harness.estimate import SamplePlan, accuracy_variances, difference_variances, make_plan, power_factor
 
 if TYPE_CHECKING:
     import argparse

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_items, study_of
-from harness.config.models import RunSpec
-from harness.datasets.logs.formats import READERS, format_of, read_foreign
+from harness.config import RunSpec
+from harness.datasets import READERS, format_of, read_foreign
 from harness.errors import BadInput, ConfigError, DataError
-from harness.store.repository import Repository
-from harness.store.runs import count_samples, store_predictions
-from harness.types.records import PredictionStatus
+from harness.store import Repository, count_samples, store_predictions
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from harness.types.records import Item
+    from harness.types import Item
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     """Store all answers of a log, or none; the same log again changes nothing."""
-    from harness.llm.runner.imported import to_predictions
+    from harness.llm import to_predictions
 
     if not args.model:
         raise ConfigError("give the model a name with --model")
@@ -101,7 +100,7 @@ def _items(args: argparse.Namespace) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     """Write every stored answer of every run."""
-    from harness.datasets.parquet_out import write_predictions
+    from harness.datasets import write_predictions
 
     study = study_of(args)
     with Repository(study.store_url) as store:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of, study_truth
-from harness.store.repository import Repository
+from harness.store import Repository
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and name it."""
-    from harness.analysis.study_report import summarise
-    from harness.report.study.page import write_html
+    from harness.analysis import summarise
+    from harness.report import write_html
 
     study = study_of(args)
     with Repository(study.store_url) as store:

@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis.study_prompts import system_of, template_of
+from harness.analysis import system_of, template_of
 from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, stream_items, study_of
 from harness.errors import ConfigError
-from harness.store.repository import Repository
-from harness.store.runs import count_samples, sum_usage
-from harness.types.records import PredictionStatus
+from harness.store import Repository, count_samples, sum_usage
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     import argparse
 
-    from harness.config.study import Study
-    from harness.llm.limits.budget import PriceTable
-    from harness.llm.runner.preparation import Target
+    from harness.config import Study
+    from harness.llm import PriceTable, Target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run every model asked for; 1 if any item failed."""
-    from harness.analysis.costs import study_prices
+    from harness.analysis import study_prices
 
     study = study_of(args)
     if args.workflow:
@@ -64,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             return _dry_run(args, store, ids, targets, prices)
         if args.batch:
             return _batch(args, store, ids, targets, prices)
-        from harness.llm.runner.run_models import BudgetCaps, run_targets
+        from harness.llm import BudgetCaps, run_targets
 
         limits = BudgetCaps(args.budget_usd, args.budget_tokens)
         outcomes = run_targets(
@@ -83,8 +81,7 @@ def study_targets(study: Study, names: list[str] | None) -> list[Target]:
     ConfigError
         If study.toml names no model, or not this one; if the prompt cannot be filled in.
     """
-    from harness.llm.runner.preparation import Target
-    from harness.llm.runner.run_models import make_spec
+    from harness.llm import Target, make_spec
 
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
@@ -96,7 +93,7 @@ def study_targets(study: Study, names: list[str] | None) -> list[Target]:
 def _dry_run(
     args: argparse.Namespace, store: Repository, ids: list[str], targets: list[Target], prices: PriceTable
 ) -> int:
-    from harness.llm.runner.cost_forecast import forecast
+    from harness.llm import forecast
 
     found = [forecast(store, ids, t, prices, retry_failed=args.retry_errors) for t in targets]
     emit(args, {"forecast": found}, "\n".join(str(f) for f in found))
@@ -106,7 +103,7 @@ def _dry_run(
 def _batch(
     args: argparse.Namespace, store: Repository, ids: list[str], targets: list[Target], prices: PriceTable
 ) -> int:
-    from harness.llm.batch.batch_api import cancel_batches, run_batches
+    from harness.llm import cancel_batches, run_batches
 
     if args.budget_usd is not None or args.budget_tokens is not None:
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
@@ -124,7 +121,7 @@ def _batch(
 
 def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
     """Count what a run has so far, by status and kind."""
-    from harness.llm.limits.budget import dollars
+    from harness.llm import dollars
 
     by_status: Counter[PredictionStatus] = Counter()
     by_kind: Counter[str] = Counter()

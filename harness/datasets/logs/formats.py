@@ -14,7 +14,7 @@ from harness.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from harness.types.foreign import ForeignAnswer
+    from harness.types import ForeignAnswer
 
 READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
     "inspect": read_inspect,

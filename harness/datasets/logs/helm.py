@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness.datasets.logs.json_path import load_json, need
 from harness.errors import DataError
-from harness.types.foreign import ForeignAnswer
+from harness.types import ForeignAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

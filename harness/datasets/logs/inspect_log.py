@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.datasets.logs.json_path import load_json, need
 from harness.errors import DataError
-from harness.types.foreign import ForeignAnswer
+from harness.types import ForeignAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.datasets.logs.json_path import need
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
-from harness.types.foreign import ForeignAnswer
+from harness.types import ForeignAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

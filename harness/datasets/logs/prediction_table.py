@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.datasets.rows import Row, read_rows
-from harness.types.foreign import ForeignAnswer
+from harness.types import ForeignAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.estimate.checks.check import Check
-from harness.estimate.core.p_values import two_sided, z_of_sum
-from harness.estimate.data.conditioning import ABSTAINED, NO, YES
-from harness.estimate.data.tallies import tally_arrays
-from harness.estimate.strata.stratified import estimate_tallies
-from harness.types.records import PredictionStatus
+from harness.estimate.core import two_sided, z_of_sum
+from harness.estimate.data import ABSTAINED, NO, YES, tally_arrays
+from harness.estimate.strata import estimate_tallies
+from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.estimate.data.design import Ints
-    from harness.estimate.data.labelled_arrays import Arrays
-    from harness.estimate.data.tallies import Tallies
-    from harness.types.records import Label, Prediction
+    from harness.estimate.data import Arrays, Ints, Tallies
+    from harness.types import Label, Prediction
 
 
 def abstention(a: Arrays) -> Check:

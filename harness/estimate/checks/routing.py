@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.estimate.checks.check import Check
-from harness.estimate.core.p_values import chi2_tail, two_sided, z_of_sum
-from harness.estimate.data.conditioning import ABSTAINED, YES
+from harness.estimate.core import chi2_tail, two_sided, z_of_sum
+from harness.estimate.data import ABSTAINED, YES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from harness.estimate.data.design import Bools
-    from harness.estimate.data.labelled_arrays import Arrays
+    from harness.estimate.data import Arrays, Bools
 
 _NEAR = 1e-6
 _CHI2_ALPHA = 1e-3

@@ -18,20 +18,22 @@ from harness.estimate.checks.routing import (
     yes_rate,
     yes_rate_by_expert,
 )
-from harness.estimate.core.binomial_sample import information, pool_samples
-from harness.estimate.core.p_values import chi2_tail
-from harness.estimate.data.labelled_arrays import to_arrays
-from harness.estimate.data.tallies import tally
-from harness.estimate.estimators.complementary import complementary_accuracy, moment_weights
-from harness.estimate.estimators.likelihood import inside, maximum_likelihood
-from harness.estimate.estimators.ordinary import ordinary_accuracy
-from harness.estimate.strata.stratum import where
+from harness.estimate.core import chi2_tail, information, pool_samples
+from harness.estimate.data import tally, to_arrays
+from harness.estimate.estimators import (
+    complementary_accuracy,
+    inside,
+    maximum_likelihood,
+    moment_weights,
+    ordinary_accuracy,
+)
+from harness.estimate.strata import where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.estimate.data.tallies import Tallies, Tally
-    from harness.types.records import Label, Prediction
+    from harness.estimate.data import Tallies, Tally
+    from harness.types import Label, Prediction
 
 FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30

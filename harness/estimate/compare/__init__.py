@@ -1,1 +1,8 @@
-"""."""
+"""Which of several models is better on the same items.
+
+Ppaired tests and differences, rankings that admit ties.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

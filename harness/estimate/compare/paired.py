@@ -14,15 +14,18 @@ import numpy as np
 from scipy.special import bdtr, stdtr
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import z_value
-from harness.estimate.core.validation import check_count, check_level
-from harness.estimate.routed.crossfit import informed
-from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.means import ROUTED_ASSUMPTIONS as ROUTED
-from harness.estimate.routed.means import t_quantile
-from harness.estimate.routed.routed_sample import RoutedSample, check_predicted, difference_target
-from harness.estimate.routed.sequential_resolution import RESOLUTION_ASSUMPTIONS as RESOLVED
-from harness.estimate.routed.sequential_resolution import UNKNOWN
+from harness.estimate.core import check_count, check_level, z_value
+from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
+from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
+from harness.estimate.routed import (
+    UNKNOWN,
+    RoutedSample,
+    check_predicted,
+    difference_target,
+    informed,
+    pseudo_outcomes,
+    t_quantile,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -10,8 +10,8 @@ import numpy as np
 
 from harness.errors import EstimateError
 from harness.estimate.compare.paired import TIED, Comparison
-from harness.estimate.core.validation import check_level
-from harness.estimate.routed.routed_sample import FloatArray
+from harness.estimate.core import check_level
+from harness.estimate.routed import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from harness.errors import EstimateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.types.records import Prediction
+    from harness.types import Prediction
 
 MOST_STRATA = 5
 LABELS_EACH = 40

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.errors import NotIdentified
-from harness.estimate.core.binomial_sample import BinomialSample, effective_options
+from harness.estimate.core import BinomialSample, effective_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

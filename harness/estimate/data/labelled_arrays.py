@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.errors import EstimateError
 from harness.estimate.data.conditioning import ABSTAINED, NO, YES
-from harness.types.records import Label, LabelKind, Prediction, PredictionStatus
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

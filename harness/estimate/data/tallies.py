@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample
+from harness.estimate.core import BinomialSample
 from harness.estimate.data.conditioning import Conditioning
 from harness.estimate.data.counting import count_groups
 from harness.estimate.data.design import Design, make_design
 from harness.estimate.data.labelled_arrays import FAILED, to_arrays
-from harness.types.records import Label, Prediction
+from harness.types import Label, Prediction
 
 Ints = NDArray[np.integer[Any]]
 

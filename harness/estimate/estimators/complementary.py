@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample
-from harness.estimate.core.validation import check_options, check_positive, check_successes
+from harness.estimate.core import BinomialSample, check_options, check_positive, check_successes
 
 
 def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.binomial import z_value
-from harness.estimate.core.validation import check_count, check_level
-from harness.estimate.routed.routed_sample import FloatArray
-from harness.types.records import Counts, Estimate
+from harness.estimate.core import check_count, check_level, z_value
+from harness.estimate.routed import FloatArray
+from harness.types import Counts, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

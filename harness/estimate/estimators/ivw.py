@@ -9,8 +9,14 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample, information
-from harness.estimate.core.validation import check_counts, check_options, check_positive, check_unit
+from harness.estimate.core import (
+    BinomialSample,
+    check_counts,
+    check_options,
+    check_positive,
+    check_unit,
+    information,
+)
 from harness.estimate.estimators.complementary import complementary_accuracy, complementary_variance
 from harness.estimate.estimators.likelihood import closed_form, inside
 from harness.estimate.estimators.ordinary import ordinary_accuracy, ordinary_variance

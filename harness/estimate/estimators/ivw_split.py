@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_counts, check_unit
+from harness.estimate.core import check_counts, check_unit
 from harness.estimate.estimators.ivw import ivw_accuracy, mix_variance, safe_plugin_weight, variances_at
 from harness.estimate.estimators.likelihood import closed_form, inside
 

@@ -24,13 +24,14 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import (
+from harness.estimate.core import (
     BinomialSample,
+    check_counts,
+    check_unit,
     information,
     pool_samples,
     success_probability,
 )
-from harness.estimate.core.validation import check_counts, check_unit
 
 _MAX_STEPS = 200
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_positive, check_successes
+from harness.estimate.core import check_positive, check_successes
 
 
 def ordinary_accuracy(S_o: int, n_o: int) -> float:

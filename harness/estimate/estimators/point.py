@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample, information, pool_samples
-from harness.estimate.core.validation import check_positive
+from harness.estimate.core import BinomialSample, check_positive, information, pool_samples
 from harness.estimate.estimators.complementary import (
     complementary_accuracy,
     complementary_variance,

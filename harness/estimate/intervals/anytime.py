@@ -15,13 +15,13 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_count, check_level
-from harness.types.records import Counts, Estimate
+from harness.estimate.core import check_count, check_level
+from harness.types import Counts, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.estimate.routed.routed_sample import FloatArray
+    from harness.estimate.routed import FloatArray
 
 
 @lru_cache(maxsize=64)

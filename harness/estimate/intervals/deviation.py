@@ -15,13 +15,13 @@ import math
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_options, check_successes, check_unit
-from harness.estimate.estimators.ivw import mix_variance, safe_plugin_weight
+from harness.estimate.core import check_options, check_successes, check_unit
+from harness.estimate.estimators import mix_variance, safe_plugin_weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.estimate.core.binomial_sample import BinomialSample
+    from harness.estimate.core import BinomialSample
 
 
 def hoeffding(K: float, n: int, delta: float) -> float:

@@ -22,9 +22,8 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial_sample import BinomialSample, pool_samples
-from harness.estimate.core.validation import check_level
-from harness.estimate.estimators.likelihood import maximum_likelihood
+from harness.estimate.core import BinomialSample, check_level, pool_samples
+from harness.estimate.estimators import maximum_likelihood
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import clopper_pearson, jeffreys, wilson, z_value
-from harness.estimate.core.binomial_sample import BinomialSample, pool_samples
-from harness.estimate.core.validation import check_level
+from harness.estimate.core import (
+    BinomialSample,
+    check_level,
+    clopper_pearson,
+    jeffreys,
+    pool_samples,
+    wilson,
+    z_value,
+)
 from harness.estimate.intervals.deviation import union_radius
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
@@ -18,7 +24,7 @@ from harness.estimate.intervals.score import likelihood_ratio_interval, score_in
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.estimate.estimators.point import Point
+    from harness.estimate.estimators import Point
 
 LATTICE_LIMIT = 10_000_000
 """Outcomes up to which ``exact`` is exact: below 0.1 s for two samples, 0.7 s for three."""

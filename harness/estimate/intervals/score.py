@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import z_value
-from harness.estimate.core.binomial_sample import BinomialSample, pool_samples
-from harness.estimate.estimators.likelihood import log_likelihood, maximum_likelihood
+from harness.estimate.core import BinomialSample, pool_samples, z_value
+from harness.estimate.estimators import log_likelihood, maximum_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Callable

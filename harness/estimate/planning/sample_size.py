@@ -17,24 +17,25 @@ import numpy as np
 from scipy.special import ndtri
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import z_value
-from harness.estimate.core.validation import check_level
+from harness.estimate.core import check_level, z_value
 from harness.estimate.planning.synthetic_population import (
     check_accuracy,
     design_variance,
     synthesise_population,
 )
-from harness.estimate.routed.annotator_error import youden
-from harness.estimate.routed.doubly_robust import optimal_constant
-from harness.estimate.routed.propensities import disagreement, shared_propensities, vote_posterior
-from harness.estimate.routed.routed_sample import (
+from harness.estimate.routed import (
     FloatArray,
     IntArray,
     accuracy_target,
     difference_target,
+    disagreement,
     flat_posterior,
+    optimal_constant,
+    questions_asked,
+    shared_propensities,
+    vote_posterior,
+    youden,
 )
-from harness.estimate.routed.sequential_resolution import questions_asked
 
 _POPULATION = 20_000
 

@@ -16,12 +16,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_options
+from harness.estimate.core import check_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.estimate.routed.routed_sample import FloatArray, IntArray
+    from harness.estimate.routed import FloatArray, IntArray
 
 CORRELATION = 0.59
 TEMPTATION = 0.5

@@ -1,1 +1,8 @@
-"""."""
+"""Estimates from answers asked with known probabilities.
+
+Tthe sample, its propensities, the efficient estimator.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.binomial import clopper_pearson, z_value
-from harness.estimate.core.validation import check_level, check_positive, check_successes
+from harness.estimate.core import check_level, check_positive, check_successes, clopper_pearson, z_value
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import question_weights
 from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target
-from harness.types.records import Counts, Estimate
+from harness.types import Counts, Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -10,14 +10,14 @@ from harness.errors import EstimateError
 from harness.estimate.routed.routed_sample import RoutedSample
 from harness.estimate.routed.sequential_resolution import UNKNOWN, correctness
 from harness.seeding import derive_seed
-from harness.types.records import LabelKind, PredictionStatus
+from harness.types import LabelKind, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from harness.types.records import Label, Prediction
+    from harness.types import Label, Prediction
 
     IntArray = NDArray[np.int64]
 

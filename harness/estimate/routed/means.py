@@ -12,12 +12,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.core.validation import check_level
+from harness.estimate.core import check_level, clopper_pearson
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
 from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target, check_predicted
-from harness.types.records import Counts, Estimate
+from harness.types import Counts, Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

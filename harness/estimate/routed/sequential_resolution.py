@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.core.validation import check_level
+from harness.estimate.core import check_level, clopper_pearson
 from harness.estimate.routed.propensities import predicted_counts
 from harness.estimate.routed.routed_sample import FloatArray, IntArray
-from harness.types.records import Counts, Estimate
+from harness.types import Counts, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -6,15 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_level
-from harness.estimate.data.tallies import Tally, tally
-from harness.estimate.intervals.anytime import likelihood_sequence
-from harness.types.records import Counts, Estimate, PredictionStatus
+from harness.estimate.core import check_level
+from harness.estimate.data import Tally, tally
+from harness.estimate.intervals import likelihood_sequence
+from harness.types import Counts, Estimate, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.types.records import Label, Prediction
+    from harness.types import Label, Prediction
 
 ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",

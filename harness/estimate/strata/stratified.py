@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import z_value
-from harness.estimate.core.validation import check_level
-from harness.estimate.data.tallies import Tallies, Tally
-from harness.estimate.estimators.point import POINTS
-from harness.estimate.intervals.methods import INTERVALS
-from harness.estimate.intervals.mover import mover_sum
+from harness.estimate.core import check_level, z_value
+from harness.estimate.data import Tallies, Tally
+from harness.estimate.estimators import POINTS
+from harness.estimate.intervals import INTERVALS, mover_sum
 from harness.estimate.strata.stratum import StratumEstimate, stratum_estimate
-from harness.types.records import Counts, Estimate
+from harness.types import Counts, Estimate
 
 _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import clopper_pearson
-from harness.estimate.estimators.point import make_point
-from harness.estimate.intervals.methods import LATTICE_LIMIT, Interval, make_interval
-from harness.estimate.intervals.mover import mover_product
+from harness.estimate.core import clopper_pearson
+from harness.estimate.estimators import make_point
+from harness.estimate.intervals import LATTICE_LIMIT, Interval, make_interval, mover_product
 
 if TYPE_CHECKING:
-    from harness.estimate.data.tallies import Tally
+    from harness.estimate.data import Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError
 from harness.llm.answers.option_letters import Notation, option_letters_of
-from harness.llm.models.requests import Message, Request
+from harness.llm.models import Message, Request
 
 if TYPE_CHECKING:
-    from harness.config.models import RunSpec
-    from harness.types.records import Item
+    from harness.config import RunSpec
+    from harness.types import Item
 
 DEFAULT_TEMPLATE = """\
 Answer the following multiple-choice question.

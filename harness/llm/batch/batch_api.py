@@ -12,12 +12,10 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError, FatalModelError
-from harness.llm.answers.prompt import make_request, notation_of
+from harness.llm.answers import make_request, notation_of
 from harness.llm.batch.batch_file import name, read_answer, read_lines, write_line
-from harness.llm.runner.preparation import Target, prepare, price_target
-from harness.llm.runner.progress_bar import tell
-from harness.llm.runner.run_models import announce
-from harness.store.runs import (
+from harness.llm.runner import Target, announce, prepare, price_target, tell
+from harness.store import (
     PORTION,
     UNDER_WAY,
     Batch,
@@ -36,9 +34,9 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import Batch as RemoteBatch
 
-    from harness.config.models import ModelSection
-    from harness.llm.limits.budget import PriceTable
-    from harness.store.repository import Repository
+    from harness.config import ModelSection
+    from harness.llm.limits import PriceTable
+    from harness.store import Repository
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
 """Of one batch; more become several."""
@@ -132,7 +130,7 @@ def _with_endpoint(targets: Sequence[Target]) -> list[Target]:
 
 
 def _client(settings: ModelSection) -> AsyncOpenAI:
-    from harness.llm.models.openai_model import sdk_client
+    from harness.llm.models import sdk_client
 
     return sdk_client(settings)
 
@@ -253,6 +251,6 @@ def _reasons(remote: RemoteBatch) -> str:
 
 
 def _translated(error: Exception, settings: ModelSection) -> Exception:
-    from harness.llm.models.openai_model import sdk_error
+    from harness.llm.models import sdk_error
 
     return sdk_error(error, settings)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from harness.errors import Fault, ModelError
-from harness.llm.models.chat_completions import parse_completion, request_body, status_error
-from harness.llm.models.requests import ModelReply
-from harness.llm.runner.prediction import make_failed, read_prediction
-from harness.types.records import Source
+from harness.llm.models import ModelReply, parse_completion, request_body, status_error
+from harness.llm.runner import make_failed, read_prediction
+from harness.types import Source
 
 if TYPE_CHECKING:
-    from harness.config.models import ModelSection
-    from harness.llm.answers.option_letters import Notation
-    from harness.llm.models.requests import Request
-    from harness.types.records import Item, Prediction
+    from harness.config import ModelSection
+    from harness.llm.answers import Notation
+    from harness.llm.models import Request
+    from harness.types import Item, Prediction
 
 
 def name(number: int) -> str:

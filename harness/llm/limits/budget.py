@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import BudgetSpent, ConfigError, DataError
-from harness.types.records import Source
+from harness.types import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from harness.store.runs import Usage
+    from harness.store import Usage
 
 PRICE_FILE = "prices.toml"
 """Where the table is looked for beside study.toml, unless ``[prices] file`` names another place."""

@@ -18,7 +18,7 @@ from harness.llm.limits.limiter import LONGEST_PAUSE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from harness.llm.models.requests import ModelReply, Request
+    from harness.llm.models import ModelReply, Request
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.llm.limits.budget import Budget, Reservation
     from harness.llm.limits.limiter import Limiter
     from harness.llm.limits.tokens import TokenGuess
-    from harness.llm.models.requests import Model, ModelReply, Request
+    from harness.llm.models import Model, ModelReply, Request
 
 
 async def hold_budget(budget: Budget, guess: TokenGuess, request: Request) -> Reservation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.llm.models.requests import Request
+    from harness.llm.models import Request
 
 _PER_MESSAGE = 8
 _FIRST_OUTPUT = 1024

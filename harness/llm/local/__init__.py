@@ -1,1 +1,5 @@
-"""."""
+"""The small language model that runs on this machine: weights, process, start and stop."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

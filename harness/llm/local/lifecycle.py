@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from harness.errors import ConfigError, ModelError
 from harness.llm.local.state import LOG, ServerState, read_state, remove_state, state_directory
 from harness.llm.local.weights import find_weights
-from harness.machine.process import end_process, hold_start_lock, is_alive, is_free, log_end, wait_until
+from harness.machine import end_process, hold_start_lock, is_alive, is_free, log_end, wait_until
 
 _DEADLINE, _GRACE = 120.0, 10.0
 _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "OVERSIGHT_CACHE", "PATH", "TMPDIR", "XDG_CACHE_HOME"}

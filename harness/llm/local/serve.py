@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.llm.local.state import LOCAL_MODEL, ServerState, remove_state, write_state
-from harness.machine.process import hold_lock
+from harness.machine import hold_lock
 
 _SLOTS, _CONTEXT = 2, 2048
 # Messages are joined as they are: a few-shot prompt reaches the model as it was written.

@@ -17,7 +17,7 @@ from harness.llm.models.requests import ModelReply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.config.models import ModelSection
+    from harness.config import ModelSection
     from harness.llm.models.requests import Request
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})

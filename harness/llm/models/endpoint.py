@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.config.models import LOCAL_ENDPOINT
+from harness.config import LOCAL_ENDPOINT
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.config.models import ModelSection
+    from harness.config import ModelSection
 
 
 def base_url(settings: ModelSection) -> str:
@@ -20,7 +20,7 @@ def base_url(settings: ModelSection) -> str:
         If the local server is wanted and not running, or the endpoint is no URL.
     """
     if settings.endpoint == LOCAL_ENDPOINT:
-        from harness.llm.local.lifecycle import find_local_model
+        from harness.llm.local import find_local_model
 
         server = find_local_model()
         if server is None:

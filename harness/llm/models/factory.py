@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.config.models import ModelSection
+    from harness.config import ModelSection
     from harness.llm.models.requests import ModelReply, Request
 
 

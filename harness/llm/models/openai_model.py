@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import openai
 
-from harness.config.models import api_key
+from harness.config import api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
 from harness.llm.models.chat_completions import parse_completion, request_body, status_error
 from harness.llm.models.endpoint import base_url
 from harness.llm.models.requests import ModelReply
 
 if TYPE_CHECKING:
-    from harness.config.models import ModelSection
+    from harness.config import ModelSection
     from harness.llm.models.requests import Request
 
 

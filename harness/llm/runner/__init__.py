@@ -1,1 +1,5 @@
-"""."""
+"""Models over items with everything stored: preparation, jobs, workers, the writer, progress."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.llm.answers.prompt import make_request
-from harness.llm.limits.tokens import TokenGuess
+from harness.llm.answers import make_request
+from harness.llm.limits import TokenGuess
 from harness.llm.runner.features import LOGPROBS, STRUCTURED
 from harness.llm.runner.preparation import price_target
-from harness.store.runs import find_unasked, items_by_id, read_probe, sum_usage
+from harness.store import find_unasked, items_by_id, read_probe, sum_usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from harness.llm.limits.budget import PriceTable
+    from harness.llm.limits import PriceTable
     from harness.llm.runner.preparation import Target
-    from harness.store.repository import Repository
+    from harness.store import Repository
 
 
 @dataclass(frozen=True, slots=True)

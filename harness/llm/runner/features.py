@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import orjson
 
 from harness.errors import RefusedRequest
-from harness.llm.limits.retry import ask_with_retries
-from harness.llm.models.requests import Request
+from harness.llm.limits import ask_with_retries
+from harness.llm.models import Request
 
 if TYPE_CHECKING:
-    from harness.llm.models.requests import Model
+    from harness.llm.models import Model
 
 STRUCTURED = "structured"
 LOGPROBS = "logprobs"

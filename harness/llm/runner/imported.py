@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from harness.errors import DataError
-from harness.llm.answers.parsing import Unreadable, parse_answer
+from harness.llm.answers import Unreadable, parse_answer
 from harness.llm.runner.prediction import make_unreadable
-from harness.types.foreign import ForeignAnswer
-from harness.types.records import Item, Prediction, PredictionStatus, Source
+from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

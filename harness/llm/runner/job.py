@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.llm.answers.prompt import make_request
-from harness.llm.limits.throttle import ask_within, hold_budget
-from harness.llm.limits.tokens import TokenGuess
+from harness.llm.answers import make_request
+from harness.llm.limits import TokenGuess, ask_within, hold_budget
 from harness.llm.runner.prediction import predict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from harness.config.models import RunSpec
-    from harness.llm.limits.budget import Budget
-    from harness.llm.limits.limiter import Limiter
-    from harness.llm.models.requests import Model, ModelReply, Request
-    from harness.types.records import Item, Prediction
+    from harness.config import RunSpec
+    from harness.llm.limits import Budget, Limiter
+    from harness.llm.models import Model, ModelReply, Request
+    from harness.types import Item, Prediction
 
 
 @dataclass(slots=True, eq=False)

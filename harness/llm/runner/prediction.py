@@ -7,19 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.errors import FatalModelError, Fault, ModelError, TransientModelError
-from harness.llm.answers.confidence import answer_confidence
-from harness.llm.answers.parsing import Unreadable, parse_answer
-from harness.llm.answers.prompt import make_request, notation_of
-from harness.llm.limits.retry import ask_with_retries
-from harness.types.records import Prediction, PredictionStatus, Source
+from harness.llm.answers import Unreadable, answer_confidence, make_request, notation_of, parse_answer
+from harness.llm.limits import ask_with_retries
+from harness.types import Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from harness.config.models import RunSpec
-    from harness.llm.answers.option_letters import Notation
-    from harness.llm.models.requests import ModelReply, Request
-    from harness.types.records import Item
+    from harness.config import RunSpec
+    from harness.llm.answers import Notation
+    from harness.llm.models import ModelReply, Request
+    from harness.types import Item
 
 MORE = 4
 """An answer that was cut by the token limit is asked for once more with this many times as many."""

@@ -6,20 +6,20 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.config.models import LOCAL_ENDPOINT
+from harness.config import LOCAL_ENDPOINT
 from harness.errors import ConfigError
-from harness.llm.limits.budget import FREE, price_of
-from harness.llm.models.factory import make_model
+from harness.llm.limits import FREE, price_of
+from harness.llm.models import make_model
 from harness.llm.runner.features import LOGPROBS, STRUCTURED, probe_feature
-from harness.store.runs import add_probe, find_unasked, read_probe
+from harness.store import add_probe, find_unasked, read_probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from harness.config.models import ModelSection, RunSpec
-    from harness.llm.limits.budget import Price, PriceTable
-    from harness.llm.models.factory import RunnableModel
-    from harness.store.repository import Repository
+    from harness.config import ModelSection, RunSpec
+    from harness.llm.limits import Price, PriceTable
+    from harness.llm.models import RunnableModel
+    from harness.store import Repository
 
 
 @dataclass(frozen=True, slots=True)

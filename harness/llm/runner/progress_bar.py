@@ -6,12 +6,12 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
-from harness.types.records import Prediction, PredictionStatus
+from harness.types import Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.llm.limits.budget import Price
+    from harness.llm.limits import Price
 
 
 class Progress:

@@ -8,20 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.config.models import ModelSection, RunSpec
+from harness.config import ModelSection, RunSpec
 from harness.errors import BadInput
-from harness.llm.answers.prompt import DEFAULT_TEMPLATE, check_template
-from harness.llm.limits.budget import Budget, PriceTable
-from harness.llm.limits.limiter import Limiter
-from harness.llm.models.factory import make_model
-from harness.llm.models.model_identity import ServedModel
+from harness.llm.answers import DEFAULT_TEMPLATE, check_template
+from harness.llm.limits import Budget, Limiter, PriceTable
+from harness.llm.models import ServedModel, make_model
 from harness.llm.runner.job import Job
 from harness.llm.runner.preparation import Target, prepare, price_target
 from harness.llm.runner.progress_bar import Progress, tell
 from harness.llm.runner.workers import run_jobs
-from harness.store.repository import Repository
-from harness.store.runs import (
+from harness.store import (
     UNDER_WAY,
+    Repository,
     find_unasked,
     items_by_id,
     read_batches,
@@ -32,7 +30,7 @@ from harness.store.runs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from harness.types.records import Item, Prediction
+    from harness.types import Item, Prediction
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from harness.llm.runner.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from harness.llm.limits.limiter import Limiter
+    from harness.llm.limits import Limiter
     from harness.llm.runner.job import Job
-    from harness.types.records import Item, Prediction
+    from harness.types import Item, Prediction
 
     Row = tuple[str, Prediction]
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core.validation import check_level
+from harness.estimate import check_level
 from harness.panel.agreement.coincidence import coincidences, distances
-from harness.panel.ratings.panel import FloatArray, IntArray, check_votes
+from harness.panel.ratings import FloatArray, IntArray, check_votes
 
 
 @dataclass(frozen=True, slots=True)

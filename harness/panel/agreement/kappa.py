@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from harness.errors import EstimateError, NotIdentified
-from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel, check_votes
+from harness.panel.ratings import BoolArray, FloatArray, IntArray, Panel, check_votes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,7 +11,7 @@ import numpy as np
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
 from harness.panel.agreement.kappa import fleiss_kappa, gwet_ac1, pair_agreement, pairwise
-from harness.panel.ratings.panel import FloatArray, IntArray, Panel
+from harness.panel.ratings import FloatArray, IntArray, Panel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from harness.errors import EstimateError
-from harness.estimate.core.tails import binomial_at_least
+from harness.estimate import binomial_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from harness.errors import EstimateError, NotIdentified
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from harness.panel.ratings.panel import FloatArray
+    from harness.panel.ratings import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.human_level.paired_tests import holm
-from harness.panel.ratings.panel import FloatArray
+from harness.panel.ratings import FloatArray
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5

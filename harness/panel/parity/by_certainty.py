@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_level
+from harness.estimate import check_level
 from harness.panel.parity.clusters import Share, difference, share, sum_by_cluster
 from harness.panel.parity.detection import Detection, detection
 from harness.panel.parity.expected import probability_at_least
-from harness.panel.ratings.certainty import EDGES, Judgements, assign_bins, bin_names, leave_rater_out
+from harness.panel.ratings import EDGES, Judgements, assign_bins, bin_names, leave_rater_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.panel.ratings.panel import BoolArray, IntArray, Panel
+    from harness.panel.ratings import BoolArray, IntArray, Panel
 
 FEW = 30
 """Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from harness.errors import EstimateError
-from harness.estimate.core.binomial import z_value
-from harness.panel.ratings.panel import FloatArray, IntArray
+from harness.estimate import z_value
+from harness.panel.ratings import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.panel.parity.clusters import Share
 from harness.panel.parity.expected import Expected, expected_scores
-from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray
+from harness.panel.ratings import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from harness.errors import EstimateError
-from harness.estimate.core.tails import binomial_at_least
+from harness.estimate import binomial_at_least
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from harness.errors import EstimateError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from harness.types.panel import Rating
+    from harness.types import Rating
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray
+from harness.panel.ratings import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from collections.abc import Callable
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_level
-from harness.panel.ratings.panel import FloatArray
+from harness.estimate import check_level
+from harness.panel.ratings import FloatArray
 from harness.panel.superhuman.ceiling import pool_ceiling
 
 CAP = 0.75

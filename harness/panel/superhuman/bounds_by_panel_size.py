@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.panel.ratings.aggregate import agreement_with, plurality
-from harness.panel.ratings.panel import MISSING, IntArray, Panel
+from harness.panel.ratings import MISSING, IntArray, Panel, agreement_with, plurality
 from harness.panel.superhuman.ceiling import ceilings, shuffled
 
 

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.panel.agreement.kappa import pair_agreement
-from harness.panel.ratings.panel import FloatArray, IntArray, check_votes
+from harness.panel.agreement import pair_agreement
+from harness.panel.ratings import FloatArray, IntArray, check_votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from scipy import optimize
 
 from harness.errors import EstimateError
-from harness.estimate.core.tails import binomial_at_least, chernoff_high, chernoff_low
+from harness.estimate import binomial_at_least, chernoff_high, chernoff_low
 from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
 
 WHOLE = 1e-9

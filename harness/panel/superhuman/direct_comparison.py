@@ -19,9 +19,8 @@ import numpy as np
 from scipy import stats
 
 from harness.errors import EstimateError
-from harness.estimate.compare.paired import adjusted_difference
-from harness.estimate.core.tails import binomial_at_least
-from harness.panel.ratings.panel import MISSING, FloatArray, IntArray, Panel
+from harness.estimate import adjusted_difference, binomial_at_least
+from harness.panel.ratings import MISSING, FloatArray, IntArray, Panel
 
 MOST = 20_000
 

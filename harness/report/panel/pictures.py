@@ -11,7 +11,7 @@ from harness.report.study import plots as plot
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.panel.parity.by_certainty import Parity
+    from harness.panel import Parity
 
 
 def alphas_svg(categories: Mapping[str, float | None], reliable: float) -> str:

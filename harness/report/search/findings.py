@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harness.types.records import Estimate
+    from harness.types import Estimate
 
 
 @dataclass(frozen=True, slots=True)

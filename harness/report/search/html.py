@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.report.search.lineage import HEIGHT, WIDTH, lay_out
-from harness.report.study.page import page_template, write_whole
+from harness.report.study import page_template, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.report.study.table import percent
+from harness.report.study import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

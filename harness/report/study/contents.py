@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.estimate.checks.check import Check
-    from harness.types.records import Estimate
+    from harness.estimate import Check
+    from harness.types import Estimate
 
 ESTIMATOR_NAMES = {
     "resolved": "Resolved items",

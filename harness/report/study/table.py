@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from harness.report.study.contents import ModelReport, StudyReport
-    from harness.types.records import Estimate
+    from harness.types import Estimate
 
 
 def estimates_table(study: StudyReport) -> RenderableType:

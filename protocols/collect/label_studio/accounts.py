@@ -7,13 +7,13 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.errors import LabelStudioError
+from harness import LabelStudioError
 from protocols.collect.label_studio.names import account_email
 
 if TYPE_CHECKING:
     from protocols.collect.label_studio.campaign import Campaign
-    from protocols.collect.label_studio.server.client import Client
-    from protocols.routing.roster import Expert
+    from protocols.collect.label_studio.server import Client
+    from protocols.routing import Expert
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from harness.errors import BadInput, LabelStudioError
-from harness.store.labelling import SOURCE, LabellingStore, Queue, QueuedTask
-from harness.types.records import Question
+from harness import BadInput, LabelStudioError
+from harness.store import SOURCE, LabellingStore, Queue, QueuedTask
+from harness.types import Question
 from protocols.collect.label_studio.names import server_name
 from protocols.collect.label_studio.pull import pull_queue
 from protocols.collect.label_studio.push import Pushed, find_project, finish_project, push_queue
@@ -22,17 +22,16 @@ from protocols.collect.label_studio.queues import (
     one_class_each,
     refuse_repeats,
 )
-from protocols.collect.label_studio.server.client import Client
-from protocols.collect.label_studio.server.connection import connect
+from protocols.collect.label_studio.server import Client, connect
 from protocols.collect.label_studio.snapshot import take_snapshot
 from protocols.collect.label_studio.task_payload import TaskSheet
 from protocols.collect.pending import read_pending
-from protocols.routing.roster import Roster, read_roster
+from protocols.routing import Roster, read_roster
 
 if TYPE_CHECKING:
-    from harness.config.study import Study
-    from harness.store.repository import Repository
-    from protocols.collect.label_studio.server.client import Project
+    from harness.config import Study
+    from harness.store import Repository
+    from protocols.collect.label_studio.server import Project
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import DataError
-from harness.store.responses import Response
+from harness import DataError
+from harness.store import Response
 from protocols.collect.label_studio.adjudication import Annotation, adjudicate
 from protocols.collect.label_studio.names import account_email
 from protocols.collect.label_studio.task_payload import TaskSheet
 
 if TYPE_CHECKING:
-    from harness.types.records import Item
+    from harness.types import Item
     from protocols.collect.pending import Pending
-    from protocols.routing.roster import Roster
+    from protocols.routing import Roster
 
 SOURCE = "label_studio_export"
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from harness.cli.study_arguments import study_items
-from harness.config.study import STUDY_FILE, read_study
-from harness.errors import ConfigError
-from harness.store.ratings import PanelRatings
-from harness.store.repository import Repository
-from harness.types.records import Question
+from harness import ConfigError
+from harness.cli import study_items
+from harness.config import STUDY_FILE, read_study
+from harness.store import PanelRatings, Repository
+from harness.types import Question
 from protocols.collect.label_studio.campaign import Campaign
 from protocols.collect.label_studio.queue_progress import measure_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.types.panel import Assignment, Rating
-    from harness.types.records import Answer
+    from harness.types import Answer, Assignment, Rating
     from protocols.collect.label_studio.campaign import Difference
     from protocols.collect.label_studio.push import Pushed
     from protocols.collect.label_studio.queue_progress import QueueProgress

@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from harness.errors import DataError
-from harness.types.records import Verdict
+from harness import DataError
+from harness.types import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import LabelStudioError
+from harness import LabelStudioError
 from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.names import project_title
 from protocols.collect.label_studio.task_payload import digest
 
 if TYPE_CHECKING:
-    from harness.store.labelling import LabellingStore, Queue, QueuedTask
-    from protocols.collect.label_studio.server.client import Client, Project
+    from harness.store import LabellingStore, Queue, QueuedTask
+    from protocols.collect.label_studio.server import Client, Project
     from protocols.collect.label_studio.task_payload import TaskSheet
 
 CHUNK = 500

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from harness.store.labelling import LabellingStore
-from harness.types.records import Verdict
+from harness.store import LabellingStore
+from harness.types import Verdict
 from protocols.collect.pending import read_pending
 
 if TYPE_CHECKING:
-    from harness.config.study import Study
-    from harness.store.repository import Repository
+    from harness.config import Study
+    from harness.store import Repository
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import ConfigError, DataError
-from harness.seeding import derive_seed
-from harness.store.labelling import Queue, QueuedTask
+from harness import ConfigError, DataError, derive_seed
+from harness.store import Queue, QueuedTask
 from protocols.collect.label_studio.names import account_email
 from protocols.collect.label_studio.task_payload import digest
 
 if TYPE_CHECKING:
-    from harness.types.records import Question
+    from harness.types import Question
     from protocols.collect.pending import Pending
-    from protocols.routing.roster import Roster
+    from protocols.routing import Roster
 
 
 def new_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.store.labelling import SOURCE, Revision
+from harness.store import SOURCE, Revision
 from protocols.collect.pending import read_pending
 
 if TYPE_CHECKING:
-    from harness.config.study import Study
-    from harness.store.labelling import LabellingStore
-    from harness.store.repository import Repository
-    from harness.store.responses import Response
-    from harness.types.records import Item
+    from harness.config import Study
+    from harness.store import LabellingStore, Repository, Response
+    from harness.types import Item
     from protocols.collect.pending import Pending
 
 

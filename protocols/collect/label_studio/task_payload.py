@@ -12,15 +12,15 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.errors import DataError
-from harness.types.records import Question, Verdict
+from harness import DataError
+from harness.types import Question, Verdict
 from protocols.collect.label_studio.labelling_page import VERDICTS, check_page, panel_page, verdict_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.config.study import Study
-    from harness.types.records import Item
+    from harness.config import Study
+    from harness.types import Item
     from protocols.collect.pending import Pending
 
 
@@ -123,7 +123,7 @@ class TaskSheet:
 
 def _classes(study: Study) -> tuple[str, ...]:
     """Classes that all items share, in their order; none where every item brings its own options."""
-    from harness.datasets.presets import PRESETS
+    from harness.datasets import PRESETS
 
     preset = PRESETS.get(study.items.preset or "")
     return tuple(study.items.classes) or (preset.classes if preset else ())

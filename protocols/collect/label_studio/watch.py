@@ -12,18 +12,16 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.errors import EstimateError
-from harness.estimate.strata.anytime_accuracy import estimate_anytime
-from harness.labels import decode
-from harness.store.labelling import LabellingStore
+from harness import EstimateError, decode
+from harness.estimate import estimate_anytime
+from harness.store import LabellingStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from harness.config.study import Study
-    from harness.store.labelling import QueuedTask
-    from harness.store.repository import Repository
-    from harness.types.records import Answer, Estimate
+    from harness.config import Study
+    from harness.store import QueuedTask, Repository
+    from harness.types import Answer, Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,5 @@
-"""."""
+"""Talking to a Label Studio server, and running one of one's own on this machine."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

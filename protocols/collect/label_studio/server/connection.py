@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from harness.errors import ConfigError
+from harness import ConfigError
 
 URL, KEY = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
 

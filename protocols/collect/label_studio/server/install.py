@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import LabelStudioError
-from harness.llm.local.weights import cache_dir
-from harness.machine.process import hold_start_lock
+from harness import LabelStudioError
+from harness.llm import cache_dir
+from harness.machine import hold_start_lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

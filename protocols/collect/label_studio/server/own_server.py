@@ -18,17 +18,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.errors import ConfigError, LabelStudioError
-from harness.machine.process import (
-    LOCK,
-    end_process,
-    hold_start_lock,
-    is_alive,
-    is_free,
-    locks,
-    log_end,
-    wait_until,
-)
+from harness import ConfigError, LabelStudioError
+from harness.machine import LOCK, end_process, hold_start_lock, is_alive, is_free, locks, log_end, wait_until
 from protocols.collect.label_studio.server.install import (
     DATABASE,
     clean_environment,

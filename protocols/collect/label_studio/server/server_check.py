@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from harness.cli.verbs.doctor import Finding
-from harness.errors import ConfigError
+from harness import ConfigError
+from harness.cli import Finding
 from protocols.collect.label_studio.server.connection import KEY, URL, Connection, connect
 from protocols.collect.label_studio.server.install import VERSION
 

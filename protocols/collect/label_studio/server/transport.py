@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.errors import ConfigError, LabelStudioError
+from harness import ConfigError, LabelStudioError
 
 if TYPE_CHECKING:
     import httpx

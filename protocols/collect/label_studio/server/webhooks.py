@@ -12,7 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import ConfigError, OversightError
+from harness import ConfigError, OversightError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,0 +1,20 @@
+from .archive import Archive as Archive
+from .fitness import (
+    ExpertLabels as ExpertLabels, FloatArray as FloatArray, IntArray as IntArray, Kind as Kind,
+    measure_power as measure_power, score_items as score_items, shrink_scores as shrink_scores,
+    simulated_labels as simulated_labels,
+)
+from .launch import continue_search as continue_search, estimate_costs as estimate_costs
+from .loop import (
+    Policy as Policy, PolicyView as PolicyView, Proposal as Proposal, SearchContext as SearchContext,
+    Settings as Settings, confirm_finalists as confirm_finalists, search as search,
+)
+from .policies import (
+    choose as choose, probabilities as probabilities, published_probabilities as published_probabilities,
+)
+from .search_report import report_search as report_search
+from .setup import (
+    Prepared as Prepared, open_search as open_search, prepare_search as prepare_search,
+    resume_search as resume_search,
+)
+from .winner_file import write_winner as write_winner

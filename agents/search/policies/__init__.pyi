@@ -1,0 +1,8 @@
+from .adas import Adas as Adas
+from .aflow import AFlow as AFlow
+from .optimizer import Optimizer as Optimizer
+from .recombine import Recombine as Recombine, Wordings as Wordings
+from .reflect import Reflect as Reflect
+from .selection import (
+    choose as choose, probabilities as probabilities, published_probabilities as published_probabilities,
+)

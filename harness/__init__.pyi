@@ -1,0 +1,20 @@
+from .datasets import (
+    ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays, read_items as read_items,
+    read_key as read_key, read_preset as read_preset,
+)
+from .errors import (
+    BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
+    EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,
+    ModelError as ModelError, OversightError as OversightError, ProgramRefused as ProgramRefused,
+    SandboxError as SandboxError, StoreError as StoreError, TransientModelError as TransientModelError,
+    first_of as first_of,
+)
+from .estimate import accuracies as accuracies, accuracy as accuracy, estimate_counts as estimate_counts
+from .labels import decode as decode
+from .llm import run as run
+from .seeding import derive_seed as derive_seed
+from .types import (
+    Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,
+    LabelKind as LabelKind, Prediction as Prediction, PredictionStatus as PredictionStatus,
+    Question as Question, Verdict as Verdict,
+)

@@ -1,0 +1,60 @@
+from .checks import Check as Check, run_checks as run_checks
+from .compare import (
+    Comparison as Comparison, Ranking as Ranking, adjust as adjust,
+    adjusted_difference as adjusted_difference, mcnemar as mcnemar, paired_difference as paired_difference,
+    rank_models as rank_models, sign_test as sign_test,
+)
+from .core import (
+    BinomialSample as BinomialSample, binomial_at_least as binomial_at_least, check_level as check_level,
+    chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
+    success_probability as success_probability, z_value as z_value,
+)
+from .counts import estimate_counts as estimate_counts
+from .data import (
+    Tallies as Tallies, Tally as Tally, stratify_by_confidence as stratify_by_confidence, tally as tally,
+    tally_arrays as tally_arrays,
+)
+from .estimators import (
+    POINTS as POINTS, Point as Point, closed_form as closed_form,
+    complementary_accuracy as complementary_accuracy, cross_fitted as cross_fitted,
+    grid_weight as grid_weight, hui_walter_accuracy as hui_walter_accuracy, ivw_accuracy as ivw_accuracy,
+    make_point as make_point, matching_sample_size as matching_sample_size,
+    maximum_likelihood as maximum_likelihood, one_step_newton as one_step_newton,
+    ordinary_accuracy as ordinary_accuracy, plugin_weight as plugin_weight, sample_split as sample_split,
+    scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
+)
+from .evaluation import accuracies as accuracies, accuracy as accuracy
+from .intervals import (
+    INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
+    complementary_radius as complementary_radius, estimated_variance_radius as estimated_variance_radius,
+    fixed_weight_radius as fixed_weight_radius, grid_radius as grid_radius, hoeffding as hoeffding,
+    likelihood_sequence as likelihood_sequence, make_interval as make_interval,
+    mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
+    obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
+)
+from .planning import (
+    SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
+    complementary_design_variance as complementary_design_variance,
+    difference_variances as difference_variances, make_plan as make_plan, power_factor as power_factor,
+    synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
+    uniform_design_variance as uniform_design_variance,
+)
+from .routed import (
+    FloatArray as FloatArray, GoldCounts as GoldCounts, IntArray as IntArray, RoutedSample as RoutedSample,
+    accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
+    corrected_mean as corrected_mean, correctness as correctness,
+    crossfitted_posterior as crossfitted_posterior, difference_target as difference_target,
+    disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
+    flat_posterior as flat_posterior, immune_accuracy as immune_accuracy, informed as informed,
+    next_option as next_option, neyman_rates as neyman_rates, predicted_counts as predicted_counts,
+    pseudo_outcome_bounds as pseudo_outcome_bounds, pseudo_outcomes as pseudo_outcomes,
+    questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
+    resolved_correctness as resolved_correctness, routed_accuracy as routed_accuracy,
+    routed_mean as routed_mean, routed_pool as routed_pool, sampled_mean as sampled_mean,
+    shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
+    vote_posterior as vote_posterior,
+)
+from .strata import (
+    Estimates as Estimates, all_estimators as all_estimators, estimate_anytime as estimate_anytime,
+    estimate_tallies as estimate_tallies,
+)

@@ -1,0 +1,16 @@
+from .binomial import (
+    clopper_pearson as clopper_pearson, jeffreys as jeffreys, wilson as wilson, z_value as z_value,
+)
+from .binomial_sample import (
+    BinomialSample as BinomialSample, effective_options as effective_options, information as information,
+    pool_samples as pool_samples, success_probability as success_probability,
+)
+from .p_values import chi2_tail as chi2_tail, two_sided as two_sided, z_of_sum as z_of_sum
+from .tails import (
+    binomial_at_least as binomial_at_least, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
+)
+from .validation import (
+    check_count as check_count, check_counts as check_counts, check_level as check_level,
+    check_options as check_options, check_positive as check_positive, check_successes as check_successes,
+    check_unit as check_unit,
+)

@@ -1,0 +1,15 @@
+from .anytime import (
+    betting_sequence as betting_sequence, likelihood_sequence as likelihood_sequence,
+    obrien_fleming_constant as obrien_fleming_constant, obrien_fleming_level as obrien_fleming_level,
+)
+from .deviation import (
+    bernstein as bernstein, complementary_radius as complementary_radius,
+    estimated_variance_radius as estimated_variance_radius, fixed_weight_radius as fixed_weight_radius,
+    grid_radius as grid_radius, hoeffding as hoeffding, mixture_radius as mixture_radius,
+    plugin_weight_radius as plugin_weight_radius,
+)
+from .methods import (
+    INTERVALS as INTERVALS, Interval as Interval, LATTICE_LIMIT as LATTICE_LIMIT,
+    make_interval as make_interval,
+)
+from .mover import mover_product as mover_product, mover_sum as mover_sum

@@ -1,0 +1,29 @@
+from .annotator_error import (
+    GoldCounts as GoldCounts, corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean,
+    immune_accuracy as immune_accuracy, youden as youden,
+)
+from .crossfit import crossfitted_posterior as crossfitted_posterior, informed as informed
+from .doubly_robust import (
+    optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
+    pseudo_outcomes as pseudo_outcomes,
+)
+from .from_labels import resolved_correctness as resolved_correctness, routed_pool as routed_pool
+from .means import (
+    ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
+    sampled_mean as sampled_mean, t_quantile as t_quantile,
+)
+from .propensities import (
+    disagreement as disagreement, draw_options as draw_options, neyman_rates as neyman_rates,
+    predicted_counts as predicted_counts, shared_propensities as shared_propensities,
+    targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
+)
+from .routed_sample import (
+    FloatArray as FloatArray, IntArray as IntArray, RoutedSample as RoutedSample,
+    accuracy_target as accuracy_target, check_predicted as check_predicted,
+    difference_target as difference_target, flat_posterior as flat_posterior,
+)
+from .sequential_resolution import (
+    RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, UNKNOWN as UNKNOWN, correctness as correctness,
+    expected_questions as expected_questions, next_option as next_option, questions_asked as questions_asked,
+    resolved_accuracy as resolved_accuracy,
+)

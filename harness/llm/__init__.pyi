@@ -1,0 +1,23 @@
+from .answers import (
+    DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, Notation as Notation, Unreadable as Unreadable,
+    check_template as check_template, option_letters_of as option_letters_of, parse_answer as parse_answer,
+)
+from .batch import cancel_batches as cancel_batches, run_batches as run_batches
+from .limits import (
+    Budget as Budget, FREE as FREE, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
+    TokenGuess as TokenGuess, ask_with_retries as ask_with_retries, ask_within as ask_within,
+    dollars as dollars, hold_budget as hold_budget, price_of as price_of, read_prices as read_prices,
+)
+from .local import (
+    cache_dir as cache_dir, find_local_model as find_local_model, start_local_model as start_local_model,
+    stop_local_model as stop_local_model,
+)
+from .models import (
+    Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
+    make_model as make_model,
+)
+from .runner import (
+    BudgetCaps as BudgetCaps, Progress as Progress, Target as Target, forecast as forecast,
+    make_spec as make_spec, price_target as price_target, run as run, run_targets as run_targets,
+    to_predictions as to_predictions,
+)

@@ -1,0 +1,17 @@
+from .aggregate import (
+    agreement_with as agreement_with, plurality as plurality, weighted_votes as weighted_votes,
+)
+from .certainty import (
+    EDGES as EDGES, Judgements as Judgements, assign_bins as assign_bins, bin_names as bin_names,
+    leave_rater_out as leave_rater_out,
+)
+from .certainty_strata import (
+    describe_strata as describe_strata, neyman_allocation as neyman_allocation,
+    stratify_by_certainty as stratify_by_certainty,
+)
+from .dawid_skene import fit_dawid_skene as fit_dawid_skene
+from .panel import (
+    BoolArray as BoolArray, FloatArray as FloatArray, IntArray as IntArray, MISSING as MISSING,
+    Panel as Panel, check_votes as check_votes, make_panel as make_panel,
+    make_panel_from_grid as make_panel_from_grid,
+)

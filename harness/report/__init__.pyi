@@ -1,0 +1,11 @@
+from .panel import alphas_svg as alphas_svg, bounds_svg as bounds_svg, parity_svg as parity_svg
+from .search import (
+    CandidateStanding as CandidateStanding, SearchReport as SearchReport,
+    SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner, search_text as search_text,
+    write_search_html as write_search_html,
+)
+from .study import (
+    ESTIMATOR_NAMES as ESTIMATOR_NAMES, ExpertReport as ExpertReport, ModelReport as ModelReport,
+    RefutedPrediction as RefutedPrediction, StudyReport as StudyReport, estimates_table as estimates_table,
+    percent as percent, write_html as write_html, write_whole as write_whole,
+)

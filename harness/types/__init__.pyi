@@ -1,0 +1,7 @@
+from .foreign import ForeignAnswer as ForeignAnswer
+from .panel import Assignment as Assignment, Choice as Choice, Rating as Rating
+from .records import (
+    Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,
+    LabelKind as LabelKind, Prediction as Prediction, PredictionStatus as PredictionStatus,
+    Question as Question, Source as Source, Verdict as Verdict,
+)

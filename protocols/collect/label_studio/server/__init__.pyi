@@ -1,0 +1,8 @@
+from .client import Client as Client, Project as Project
+from .connection import Connection as Connection, connect as connect
+from .own_server import (
+    LabelStudioServer as LabelStudioServer, MAIN as MAIN, find_server as find_server,
+    start_server as start_server, stop_server as stop_server,
+)
+from .transport import Transport as Transport
+from .webhooks import Bell as Bell, listen_for_webhooks as listen_for_webhooks

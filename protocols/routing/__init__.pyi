@@ -1,0 +1,18 @@
+from .direct_route import Direct as Direct
+from .label_synthesis import (
+    complementary_labels as complementary_labels, ordinary_labels as ordinary_labels,
+    verified_labels as verified_labels,
+)
+from .panel_draw import BalancedPanel as BalancedPanel, RandomPanel as RandomPanel
+from .partitioned import Partitioned as Partitioned
+from .roster import (
+    Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
+    read_roster as read_roster,
+)
+from .rule import RoutingProtocol as RoutingProtocol, decode as decode
+from .sequential import Sequential as Sequential
+from .study_rule import (
+    next_assignments as next_assignments, next_questions as next_questions, panel_rule_of as panel_rule_of,
+    routing_rule_of as routing_rule_of,
+)
+from .targeted import Targeted as Targeted
