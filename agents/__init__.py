@@ -1,3 +1,9 @@
-"""Workflows and their search, with expert labels as the fitness signal."""
+"""Workflows and their search, with expert labels as the fitness signal.
 
-__all__: list[str] = []
+`agents.workflow`, `agents.operators` and `agents.standalone` are what workflows outside this
+package import; they keep their places.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.programs import Example, PromptFormat, Role
 from agents.runtime import Broker, WorkflowHost, prediction_of
@@ -20,11 +20,8 @@ from agents.sandbox.prelude import _answer_all
 from harness import OversightError
 from harness.config import ModelSection
 from harness.datasets import read_items
-from harness.llm import Budget, make_model
+from harness.llm import Budget, Model, make_model
 from harness.types import Item, Prediction
-
-if TYPE_CHECKING:
-    from harness.llm import Model
 
 
 class Workflow:

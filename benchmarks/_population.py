@@ -16,8 +16,6 @@ from scipy.special import ndtri
 from agents.programs import Program
 from agents.search import (
     ExpertLabels,
-    FloatArray,
-    IntArray,
     Kind,
     PolicyView,
     Proposal,
@@ -26,7 +24,7 @@ from agents.search import (
     published_probabilities,
     simulated_labels,
 )
-from harness import derive_seed
+from harness import FloatArray, IntArray, derive_seed
 from harness.types import Item, Prediction
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05

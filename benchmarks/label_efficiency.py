@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
+from harness import FloatArray, IntArray
 from harness.estimate import (
-    FloatArray,
-    IntArray,
     RoutedSample,
     accuracy_target,
     adjusted_difference,

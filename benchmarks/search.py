@@ -29,8 +29,6 @@ from agents.programs import Program
 from agents.search import (
     Archive,
     ExpertLabels,
-    FloatArray,
-    IntArray,
     Kind,
     Policy,
     SearchContext,
@@ -42,6 +40,7 @@ from agents.search import (
     simulated_labels,
 )
 from benchmarks._population import FreshDraws, Steps, Task, spread
+from harness import FloatArray, IntArray
 from harness.estimate import synthesise_population
 
 OPTIONS = (4, 5, 10, 16)

@@ -1,3 +1,7 @@
+from .arrays import (
+    AnyIntArray as AnyIntArray, BoolArray as BoolArray, FAILED as FAILED, FloatArray as FloatArray,
+    IntArray as IntArray, UNREADABLE as UNREADABLE,
+)
 from .datasets import (
     ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays, read_items as read_items,
     read_key as read_key, read_preset as read_preset,

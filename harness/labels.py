@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from harness.errors import BadInput
 from harness.types import Answer, Label, LabelKind, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _KIND = {
     Verdict.YES: LabelKind.ORDINARY,

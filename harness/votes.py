@@ -6,15 +6,12 @@ Wang et al. (2023, ICLR), "Self-Consistency Improves Chain of Thought Reasoning 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from harness.types import Prediction, PredictionStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 
 def take_votes(predictions: Iterable[Prediction]) -> Iterator[Prediction]:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError
 from harness.cli import add_study, emit, note, study_of, study_truth
+from harness.config import SearchSection, Study
 from harness.store import Repository
 
 if TYPE_CHECKING:
     from agents.search import Prepared
-    from harness.config import SearchSection, Study
     from harness.report import SearchReport
 
 

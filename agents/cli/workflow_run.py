@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from agents.programs import load_program, read_workflow_settings
 from agents.runtime import WorkflowPlan, rehearse, run_workflow
 from harness import ConfigError
 from harness.analysis import study_prices
 from harness.cli import lines, study_items, summary
-from harness.llm import Budget, price_target
+from harness.config import Study
+from harness.llm import Budget, Price, price_target
 from harness.store import Repository
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.config import Study
-    from harness.llm import Price
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:

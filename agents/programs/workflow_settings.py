@@ -15,8 +15,9 @@ Without the file, letters are asked for, and each class of a fixed-class study i
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,11 +25,7 @@ from agents.programs.prompt_format import DEFAULT_FORMAT, Example, PromptFormat
 from agents.programs.roles import Role, default_roles
 from harness import DataError
 from harness.datasets import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.types import Item
+from harness.types import Item
 
 SETTING_FILE = "workflow.toml"
 

@@ -8,18 +8,25 @@ import json
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from agents.runtime.call_cache import CallCache
 from agents.runtime.reply import find_missing
 from harness import FatalModelError, ModelError, TransientModelError
-from harness.llm import Limiter, Message, ModelReply, TokenGuess, ask_with_retries, ask_within, hold_budget
-from harness.store import StoredCall
-
-if TYPE_CHECKING:
-    from harness.config import ModelSection
-    from harness.llm import Budget, Model, Price, Request
-    from harness.store import Repository
+from harness.config import ModelSection
+from harness.llm import (
+    Budget,
+    Limiter,
+    Message,
+    Model,
+    ModelReply,
+    Price,
+    Request,
+    TokenGuess,
+    ask_with_retries,
+    ask_within,
+    hold_budget,
+)
+from harness.store import Repository, StoredCall
 
 OUTPUT_CAP = 2048
 """Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""

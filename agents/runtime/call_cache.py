@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
-from harness.store import StoredCall, read_calls, write_calls
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.store import Repository
+from harness.store import Repository, StoredCall, read_calls, write_calls
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.programs import Call, Example, PromptFormat, Shown
 from harness.llm import Message, Request, option_letters_of
-
-if TYPE_CHECKING:
-    from agents.programs import Call, Example, PromptFormat, Shown
-    from harness.types import Item
+from harness.types import Item
 
 NOBODY = "You are a helpful assistant."
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents.programs import DEFAULT_FORMAT, PromptFormat
+from agents.programs import DEFAULT_FORMAT, Program, PromptFormat, Role
 from agents.runtime.broker import Broker
 from agents.runtime.evaluate import answer_items
 from harness import ProgramRefused
-from harness.llm import FREE, Budget, ModelReply
+from harness.llm import FREE, Budget, ModelReply, Request
 from harness.types import Item, PredictionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from agents.programs import Program, Role
     from agents.sandbox import Sandbox
-    from harness.llm import Request
 
 SIZES = (2, 4, 11)
 """Numbers of options that a program must cope with, if the study has no numbers of its own."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agents.programs import DEFAULT_FORMAT, PromptFormat
+from agents.programs import DEFAULT_FORMAT, Program, PromptFormat, Role
 from agents.runtime.host import WorkflowHost
-from agents.sandbox import gate
+from agents.sandbox import ProgramOutcome, Sandbox, gate
 from harness.llm import Unreadable, parse_answer
-from harness.types import Prediction, PredictionStatus
+from harness.types import Item, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.programs import Program, Role
     from agents.runtime.broker import Broker
-    from agents.sandbox import ProgramOutcome, Sandbox
-    from harness.types import Item
 
 BATCH = 64
 """Items of one session: enough that its start costs nothing, few enough to hold in memory."""

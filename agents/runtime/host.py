@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.programs import BadCall, read_call
+from agents.programs import BadCall, PromptFormat, Role, read_call
 from agents.runtime.call_prompt import answers, make_call_request
 from agents.runtime.line_prompt import line_request, read_line
 from agents.runtime.reply import read_fields
 from harness import TransientModelError
-from harness.llm import option_letters_of
+from harness.llm import ModelReply, Notation, Request, option_letters_of
+from harness.types import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.programs import PromptFormat, Role
     from agents.runtime.broker import Broker
     from agents.sandbox import Payload, Sandbox
-    from harness.llm import ModelReply, Notation, Request
-    from harness.types import Item
 
 
 @dataclass(slots=True)

@@ -7,16 +7,12 @@ of* is a sentence to it, ``{"answer": …}`` is not. What is asked for is always
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from agents.programs import Call, Example, PromptFormat, Shown
 from agents.runtime.call_prompt import answers, cut, is_answer
 from harness.llm import Request, option_letters_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agents.programs import Call, Example, PromptFormat, Shown
-    from harness.types import Item
+from harness.types import Item
 
 
 def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[str, str]) -> Request:

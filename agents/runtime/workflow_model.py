@@ -5,27 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
-from agents.runtime.broker import Broker
+from agents.programs import Program, PromptFormat, Role
+from agents.runtime.broker import Broker, CallUsage
 from agents.runtime.dry_run import dry_run_program
 from agents.runtime.evaluate import answer_items
-from agents.sandbox import DEFAULT_LIMITS, open_sandbox
+from agents.sandbox import DEFAULT_LIMITS, SandboxLimits, open_sandbox
 from harness import first_of
-from harness.llm import Progress, Target, make_model, make_spec
-from harness.store import find_unasked, items_by_id, store_predictions, sum_usage
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-
-    from agents.programs import Program, PromptFormat, Role
-    from agents.runtime.broker import CallUsage
-    from agents.sandbox import SandboxLimits
-    from harness.config import ModelSection
-    from harness.llm import Budget
-    from harness.store import Repository
-    from harness.types import Item, Prediction
+from harness.config import ModelSection
+from harness.llm import Budget, Progress, Target, make_model, make_spec
+from harness.store import Repository, find_unasked, items_by_id, store_predictions, sum_usage
+from harness.types import Item, Prediction
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""

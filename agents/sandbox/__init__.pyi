@@ -1,6 +1,6 @@
 from .base import (
-    DEFAULT_LIMITS as DEFAULT_LIMITS, Host as Host, Payload as Payload, ProgramOutcome as ProgramOutcome,
+    DEFAULT_LIMITS as DEFAULT_LIMITS, Payload as Payload, ProgramOutcome as ProgramOutcome,
     Sandbox as Sandbox, SandboxLimits as SandboxLimits, read_outcomes as read_outcomes,
 )
 from .shim import STAND_INS as STAND_INS, strip_own as strip_own
-from .tiers import TIERS as TIERS, open_sandbox as open_sandbox, probe_tiers as probe_tiers
+from .tiers import open_sandbox as open_sandbox, probe_tiers as probe_tiers

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agents.sandbox.base import Stopped
-
-if TYPE_CHECKING:
-    from agents.sandbox.base import Host, Payload, SandboxLimits
+from agents.sandbox.base import Host, Payload, SandboxLimits, Stopped
 
 LONGEST_LINE = 64 << 20
 """Bytes of one message from a session, all answers of which come in one."""

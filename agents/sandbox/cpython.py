@@ -12,23 +12,29 @@ import asyncio
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from agents.programs import Program
 from agents.sandbox import gate
-from agents.sandbox.base import DEFAULT_LIMITS, Nobody, ProgramOutcome, Stopped, read_outcomes, run_together
+from agents.sandbox.base import (
+    DEFAULT_LIMITS,
+    Host,
+    Nobody,
+    Payload,
+    ProgramOutcome,
+    SandboxLimits,
+    Stopped,
+    read_outcomes,
+    run_together,
+)
 from agents.sandbox.channel import LONGEST_LINE, converse
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import CPYTHON, restrictions
 from agents.sandbox.shim import strip_own
 from agents.sandbox.worker import Worker
 from harness import SandboxError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.programs import Program
-    from agents.sandbox.base import Host, Payload, SandboxLimits
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()

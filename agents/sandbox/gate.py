@@ -8,14 +8,10 @@ common ways to probe an interpreter out of reach before they are tried.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from agents.programs import Program
 from harness import ProgramRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agents.programs import Program
 
 LONGEST = 50_000
 """Characters of a source."""

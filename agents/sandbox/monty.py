@@ -8,11 +8,22 @@ the one that makes calls. One session holds all tasks of a run, and ends with it
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from agents.programs import Program
 from agents.sandbox import gate
-from agents.sandbox.base import DEFAULT_LIMITS, ProgramOutcome, Stopped, read_outcomes, run_together
+from agents.sandbox.base import (
+    DEFAULT_LIMITS,
+    Host,
+    Payload,
+    ProgramOutcome,
+    SandboxLimits,
+    Stopped,
+    read_outcomes,
+    run_together,
+)
 from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import MONTY, restrictions
 from agents.sandbox.shim import for_monty
@@ -20,12 +31,9 @@ from harness import SandboxError
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import AsyncIterator, Sequence
 
     from pydantic_monty import AsyncMonty, AsyncMontySession
 
-    from agents.programs import Program
-    from agents.sandbox.base import Host, Payload, SandboxLimits
 
 _RUN = "await _answer_all(forward, _payloads, _host)"
 _SESSIONS = 4

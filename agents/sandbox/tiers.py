@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agents.programs import Program
-from agents.sandbox.base import DEFAULT_LIMITS, Nobody
+from agents.sandbox.base import DEFAULT_LIMITS, Nobody, Payload, Sandbox, SandboxLimits
 from harness import ConfigError, OversightError
-
-if TYPE_CHECKING:
-    from agents.sandbox.base import Payload, Sandbox, SandboxLimits
 
 TIERS = ("monty", "cpython", "bubblewrap")
 """From the one that is there everywhere to the one that holds most."""

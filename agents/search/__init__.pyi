@@ -1,8 +1,7 @@
 from .archive import Archive as Archive
 from .fitness import (
-    ExpertLabels as ExpertLabels, FloatArray as FloatArray, IntArray as IntArray, Kind as Kind,
-    measure_power as measure_power, score_items as score_items, shrink_scores as shrink_scores,
-    simulated_labels as simulated_labels,
+    ExpertLabels as ExpertLabels, Kind as Kind, measure_power as measure_power, score_items as score_items,
+    shrink_scores as shrink_scores, simulated_labels as simulated_labels,
 )
 from .launch import continue_search as continue_search, estimate_costs as estimate_costs
 from .loop import (

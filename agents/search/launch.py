@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.runtime import Broker
-from agents.search.loop import Ended, complete, confirm_finalists, search
+from agents.search.loop import Ended, Policy, complete, confirm_finalists, search
 from agents.search.policies import Optimizer, Recombine, Wordings
-from agents.search.setup import model_name, open_bench
+from agents.search.setup import Bench, Prepared, model_name, open_bench
 from harness import BudgetSpent, ConfigError
 from harness.analysis import study_prices
-from harness.llm import Budget, Target, make_model, make_spec, price_target
-from harness.store import SearchStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agents.search.loop import Policy
-    from agents.search.setup import Bench, Prepared
-    from harness.config import Study
-    from harness.llm import Price, PriceTable
-    from harness.store import Repository
+from harness.config import Study
+from harness.llm import Budget, Price, PriceTable, Target, make_model, make_spec, price_target
+from harness.store import Repository, SearchStore
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 META_TOKENS = 6_000

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.search.fitness import compare_paired, measure_power, score_items
+from agents.search.fitness import Board, Fitness, compare_paired, measure_power, score_items
 from agents.search.loop import TWICE, SearchContext, complete, decide
 from harness import EstimateError, decode
+from harness.config import Study
 from harness.estimate import accuracy
 from harness.report import CandidateStanding, SearchedCandidate, SearchedWinner, SearchReport
-from harness.types import PredictionStatus
+from harness.types import Estimate, Label, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agents.search.archive import Archive, Candidate
-    from agents.search.fitness import Board, Fitness
     from agents.search.setup import Prepared
-    from harness.config import Study
     from harness.store import Repository
-    from harness.types import Estimate, Label, Prediction
 
 
 def report_search(

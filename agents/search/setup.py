@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
-from agents.runtime import dry_run_program
-from agents.sandbox import open_sandbox
+from agents.programs import NAMES, Example, Program, PromptFormat, Role, load_program, read_workflow_settings
+from agents.runtime import Broker, dry_run_program
+from agents.sandbox import Sandbox, open_sandbox
 from agents.search.archive import Archive, find_quotations, load_archive
 from agents.search.fitness import ExpertLabels
 from agents.search.loop import SearchContext, Settings
 from harness import BadInput, ConfigError, decode, derive_seed
-from harness.config import SearchSection
-from harness.store import SearchStore
-from harness.types import LabelKind
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-
-    from agents.programs import Program
-    from agents.runtime import Broker
-    from agents.sandbox import Sandbox
-    from harness.config import Study
-    from harness.store import Repository
-    from harness.types import Item, Label, Prediction
+from harness.config import SearchSection, Study
+from harness.store import Repository, SearchStore
+from harness.types import Item, Label, LabelKind, Prediction
 
 SPLITS = ("feedback", "select", "confirm", "test")
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import asdict
 from pprint import pformat
 from typing import TYPE_CHECKING
 
 from agents import operators, workflow
+from agents.programs import Program, PromptFormat, Role
 from agents.sandbox import STAND_INS, strip_own
 from harness import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.programs import Program, PromptFormat, Role
     from agents.search.setup import Prepared
 
 _FILE = '''\

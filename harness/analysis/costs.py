@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from harness.config import LOCAL_ENDPOINT
+from harness.config import LOCAL_ENDPOINT, Study
 from harness.llm import FREE, PriceTable, dollars, price_of, read_prices
 from harness.report import ESTIMATOR_NAMES
-from harness.store import sum_usage
-from harness.types import PredictionStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from harness.config import Study
-    from harness.store import Repository
-    from harness.types import Estimate, Prediction
+from harness.store import Repository, sum_usage
+from harness.types import Estimate, Prediction, PredictionStatus
 
 
 def study_prices(study: Study) -> PriceTable:

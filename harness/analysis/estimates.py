@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
 from harness.estimate import (
@@ -19,12 +19,7 @@ from harness.estimate import (
     routed_accuracy,
     routed_pool,
 )
-from harness.types import Counts, Estimate, LabelKind, PredictionStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from harness.types import Label, Prediction
+from harness.types import Counts, Estimate, Label, LabelKind, Prediction, PredictionStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,7 @@ class Options:
     Attributes
     ----------
     interval, level, published
-        As in `harness.estimate.evaluation`.
+        As in `harness.accuracy`.
     look, looks
         The look at the data this is, of how many planned ones (O'Brien–Fleming); 0 for one look.
     anytime

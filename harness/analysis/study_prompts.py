@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from harness.config import Study
 from harness.errors import DataError
 from harness.llm import DEFAULT_TEMPLATE, check_template
-
-if TYPE_CHECKING:
-    from harness.config import Study
 
 
 def template_of(study: Study) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -10,20 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from harness.analysis.costs import cost_per_correct, run_cost, study_prices
 from harness.analysis.estimates import Options, estimate_model, headline
+from harness.config import Study
 from harness.datasets import read_ratings
 from harness.errors import BadInput, EstimateError
 from harness.estimate import run_checks, stratify_by_confidence
 from harness.labels import decode
 from harness.panel import make_panel, stratify_by_certainty
 from harness.report import ESTIMATOR_NAMES, ExpertReport, ModelReport, RefutedPrediction, StudyReport
-from harness.types import PredictionStatus, Verdict
+from harness.types import Answer, Estimate, Item, Label, Prediction, PredictionStatus, Question, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from harness.config import Study
     from harness.store import Repository
-    from harness.types import Answer, Estimate, Item, Label, Prediction, Question
 
 CONFIDENCE = "confidence"
 """As a column of strata: the model's own confidence, unless the items have a column of that name."""

@@ -10,14 +10,11 @@ import argparse
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from harness.errors import OversightError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
 
 VERBS = {
     "init": ("harness.cli.verbs.init", "write a commented study.toml to start from"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
     from rich.console import RenderableType
 
 

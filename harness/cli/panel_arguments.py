@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness.analysis import find_newest_runs
+from harness.arrays import IntArray
 from harness.cli.study_arguments import add_study, study_of
 from harness.datasets import read_choices, read_ratings
 from harness.errors import BadInput, ConfigError
-from harness.panel import IntArray, Panel, make_panel
+from harness.panel import Panel, make_panel
 from harness.store import PanelRatings, Repository
 from harness.types import PredictionStatus
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:

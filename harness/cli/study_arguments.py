@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Iterator
 
 from harness.config import STUDY_FILE, Study, read_study
 from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
 from harness.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from harness.types import Item
+from harness.types import Item
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:

@@ -6,14 +6,12 @@ import hashlib
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from harness.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LOCAL_ENDPOINT = "local"
 _FIRST_FIELDS = ("name", "model", "endpoint", "temperature", "max_tokens", "stop", "template", "max_words")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from harness.errors import DataError
-from harness.types import Prediction, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.types import Item
+from harness.types import Item, Prediction, Source
 
 
 def predictions_from_arrays(

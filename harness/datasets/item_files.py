@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +15,6 @@ from harness.datasets.rows import Row, read_rows
 from harness.errors import DataError
 from harness.seeding import derive_seed
 from harness.types import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 _MISSING = (None, "")
 

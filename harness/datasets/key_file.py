@@ -6,16 +6,12 @@ with a study.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from harness.types import Item
+from harness.types import Item
 
 
 def read_key(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PORTION = 10_000
 _TYPES = {

@@ -7,19 +7,16 @@ used only as a sealed key, for simulated experts and for checking estimates agai
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from harness.datasets.item_files import ItemMapping, fold, items_from_rows
 from harness.datasets.rows import Row, read_hub, read_rows
 from harness.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from harness.types import Item
+from harness.types import Item
 
 Fields = dict[str, Any]
 

@@ -6,14 +6,12 @@ import csv
 import gzip
 import json
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 FORMATS = (".csv", ".jsonl", ".parquet")
 

@@ -40,9 +40,8 @@ from .planning import (
     uniform_design_variance as uniform_design_variance,
 )
 from .routed import (
-    FloatArray as FloatArray, GoldCounts as GoldCounts, IntArray as IntArray, RoutedSample as RoutedSample,
-    accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
-    corrected_mean as corrected_mean, correctness as correctness,
+    GoldCounts as GoldCounts, RoutedSample as RoutedSample, accuracy_target as accuracy_target,
+    corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean, correctness as correctness,
     crossfitted_posterior as crossfitted_posterior, difference_target as difference_target,
     disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
     flat_posterior as flat_posterior, immune_accuracy as immune_accuracy, informed as informed,

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.data import tally
+from harness.estimate.data import Conditioning, tally
 from harness.estimate.strata import Estimates, all_estimators, estimate_tallies
 from harness.types import Estimate, Label, Prediction, PredictionStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from harness.estimate.data import Conditioning
 
 
 def accuracy(

@@ -14,10 +14,9 @@ from .parity import (
     measure_parity_by_label as measure_parity_by_label,
 )
 from .ratings import (
-    EDGES as EDGES, FloatArray as FloatArray, IntArray as IntArray, Panel as Panel,
-    describe_strata as describe_strata, fit_dawid_skene as fit_dawid_skene, make_panel as make_panel,
-    make_panel_from_grid as make_panel_from_grid, neyman_allocation as neyman_allocation,
-    stratify_by_certainty as stratify_by_certainty,
+    EDGES as EDGES, Panel as Panel, describe_strata as describe_strata, fit_dawid_skene as fit_dawid_skene,
+    make_panel as make_panel, make_panel_from_grid as make_panel_from_grid,
+    neyman_allocation as neyman_allocation, stratify_by_certainty as stratify_by_certainty,
 )
 from .superhuman import (
     AGGREGATES as AGGREGATES, DirectResult as DirectResult, Evidence as Evidence,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from harness.store.tables import CallRow, table_of
 from harness.store.upsert import upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from harness.store.repository import Repository
 
 _CALL = table_of(CallRow)

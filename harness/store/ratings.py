@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from harness.store.tables import AssignmentRow, ItemRow, table_of
 from harness.types import Assignment, Choice, Rating
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from harness.store.repository import Repository
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlmodel import SQLModel, func, select
 
+from harness.config import RunSpec
 from harness.errors import DataError, StoreError
 from harness.store.responses import Response, Responses
 from harness.store.runs import PORTION, count_samples, item_of, split_into_batches, store_predictions
@@ -18,11 +20,6 @@ from harness.store.schema import open_engine
 from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow, table_of
 from harness.types import Answer, Item, Prediction, Question, Verdict
 from harness.votes import take_votes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from harness.config import RunSpec
 
 
 class Repository:

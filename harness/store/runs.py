@@ -5,6 +5,7 @@ Everything is read and written in portions, so that memory does not grow with th
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -17,8 +18,6 @@ from harness.store.upsert import insert_into, upsert
 from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from harness.store.repository import Repository
 
 PORTION = 500

@@ -9,24 +9,19 @@ example: oversight demo
 
 from __future__ import annotations
 
+import argparse
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import BadInput
 from harness.analysis import summarise, template_of
 from harness.cli import emit, note, study_items
-from harness.config import STUDY_FILE, read_study
+from harness.config import STUDY_FILE, Study, read_study
 from harness.datasets import read_key
 from harness.report import estimates_table, write_html
 from harness.store import Repository
 from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, read_roster
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.config import Study
 
 DATA = Path(__file__).parents[2] / "data"
 MODEL = "smollm2"

@@ -7,14 +7,11 @@ examples: oversight experts invite             makes the accounts, prints each p
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from harness.cli import add_study, emit, study_of
 from harness.store import Repository
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

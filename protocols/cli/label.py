@@ -15,10 +15,11 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import BadInput, ConfigError
 from harness.cli import add_study, emit, study_items, study_of, study_truth
+from harness.config import Study
 from harness.store import PanelRatings, Repository, Responses
 from protocols.cli import label_studio_verbs as verbs_of_desk
 from protocols.cli import panel_verbs
@@ -30,9 +31,6 @@ from protocols.collect import (
     read_pending_questions,
 )
 from protocols.routing import Sequential, next_questions, read_roster, routing_rule_of
-
-if TYPE_CHECKING:
-    from harness.config import Study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

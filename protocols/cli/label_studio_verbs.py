@@ -7,16 +7,13 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import BadInput
 from harness.cli import emit, note
+from harness.config import Study
 from harness.store import LabellingStore, Repository
-from protocols.collect import QueueProgress, measure_progress
-
-if TYPE_CHECKING:
-    from harness.config import Study
-    from protocols.collect import Campaign, Difference, Look
+from protocols.collect import Campaign, Difference, Look, QueueProgress, measure_progress
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
 _GAP = 1.0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import ConfigError
 from harness.cli import emit, study_items
+from harness.config import Study
 from harness.store import PanelRatings, Repository
 from protocols.collect import (
     export_assignments,
@@ -17,11 +18,6 @@ from protocols.collect import (
     write_ratings,
 )
 from protocols.routing import next_assignments, panel_rule_of, read_roster
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.config import Study
 
 
 def route(args: argparse.Namespace, study: Study) -> int:

@@ -12,14 +12,11 @@ listens on this machine alone and sends nothing anywhere. The admin's password i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from harness.cli import add_study, emit, study_of
 from protocols.collect import MAIN, find_server, server_name, start_server, stop_server
 from protocols.routing import read_roster
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,20 +7,15 @@ order, rows in an order of the annotator's own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import derive_seed
 from harness.datasets import Row, fold, read_rows
-from harness.types import Choice
+from harness.types import Assignment, Choice, Item, Rating
 from protocols.collect.spreadsheet import SOURCE, file_name, refuse_unread, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from harness.types import Assignment, Item, Rating
 
 COLUMNS = ("assignment_id", "item", "annotator", "text", "options", "label")
 LONG = ("item", "annotator", "label")

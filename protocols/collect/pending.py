@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 from harness import BadInput
-from harness.store import PanelRatings
+from harness.config import Study
+from harness.store import PanelRatings, Repository
 from harness.types import Assignment, Question
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.config import Study
-    from harness.store import Repository
 
 T = TypeVar("T", Question, Assignment)
 Pending = Question | Assignment

@@ -11,17 +11,14 @@ import csv
 import json
 import os
 import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import BadInput, DataError, derive_seed
 from harness.datasets import Row, read_rows
 from harness.types import Answer, Item, Question, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
 
 COLUMNS = ("question_id", "expert", "text", "options", "question", "answer", "comment")
 SOURCE = "offline"

@@ -8,20 +8,18 @@ annotators err.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness import BadInput, EstimateError, derive_seed
-from harness.panel import DirectResult, differing, direct_result, draw_annotators
+from harness import BadInput, EstimateError, IntArray, derive_seed
+from harness.panel import DirectResult, Panel, differing, direct_result, draw_annotators
+from harness.types import Answer, Item, Question
 from protocols.routing.sequential import Sequential
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from harness.panel import IntArray, Panel
-    from harness.types import Answer, Item, Question
     from protocols.routing.roster import Roster
 
 MODEL, ANNOTATOR = "model", "annotator"

@@ -7,15 +7,12 @@ is drawn uniformly and verified, which yields a mix of ordinary and complementar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from harness import BadInput
 from harness.types import Item, Label, LabelKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def complementary_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:

@@ -11,18 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import BadInput, derive_seed
-from harness.types import Assignment
-from protocols.routing.roster import ANY_CLASS
+from harness.types import Assignment, Item
+from protocols.routing.roster import ANY_CLASS, Roster
 from protocols.routing.rule import question_id
-
-if TYPE_CHECKING:
-    from harness.types import Item
-    from protocols.routing.roster import Roster
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -17,10 +18,6 @@ from harness import BadInput, decode, derive_seed
 from harness.types import Item, Question
 from protocols.routing.roster import Expert, Roster, read_roster
 from protocols.routing.rule import question_id
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

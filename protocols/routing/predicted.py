@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness import BadInput
+from harness.types import Item
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from harness.types import Item
-
-    Predictions = Mapping[str, Mapping[str, int | None]]
+Predictions = Mapping[str, Mapping[str, int | None]]
 
 
 def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:

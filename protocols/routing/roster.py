@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 ANY_CLASS = "*"
 _KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email": str}

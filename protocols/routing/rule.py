@@ -7,14 +7,11 @@ before any answer. What estimators may rely on is stated by the protocol (`Proto
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 from harness import decode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.types import Item, Question
+from harness.types import Item, Question
 
 __all__ = ["RoutingProtocol", "decode", "question_id"]
 

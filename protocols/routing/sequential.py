@@ -8,24 +8,21 @@ is a plain binomial share, and two models are compared by McNemar's test.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness import BadInput, decode, derive_seed
 from harness.estimate import correctness, expected_questions, next_option, neyman_rates, vote_posterior
 from harness.types import Answer, Item, Question, Verdict
 from protocols.routing.partitioned import draw_expert
-from protocols.routing.predicted import option_counts, predicted_matrix
+from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
 from protocols.routing.rule import question_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from protocols.routing.predicted import Predictions
     from protocols.routing.roster import Roster
 
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness import BadInput, ConfigError, DataError
 from harness.analysis import find_newest_runs
-from harness.types import PredictionStatus
+from harness.config import Study
+from harness.types import Answer, Assignment, Item, PredictionStatus, Question
 from protocols.routing.panel_draw import BalancedPanel, RandomPanel
 from protocols.routing.partitioned import Partitioned
 from protocols.routing.sequential import Sequential
 from protocols.routing.targeted import Targeted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.config import Study
     from harness.store import Repository
-    from harness.types import Answer, Assignment, Item, Question
     from protocols.routing.roster import Roster
 
     Plan = Partitioned | Sequential | Targeted

@@ -9,10 +9,12 @@ asked about, one of the two predicted options by a coin.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness import BadInput, decode, derive_seed
 from harness.estimate import (
@@ -24,15 +26,10 @@ from harness.estimate import (
 )
 from harness.types import Item, Question
 from protocols.routing.partitioned import draw_expert
-from protocols.routing.predicted import option_counts, predicted_matrix
+from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
 from protocols.routing.rule import question_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from protocols.routing.predicted import Predictions
     from protocols.routing.roster import Roster
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from agents.programs import Program, Role
 from agents.runtime import dry_run_program
-from agents.sandbox import TIERS, open_sandbox
+from agents.sandbox import open_sandbox
+from agents.sandbox.tiers import TIERS
 from harness import OversightError, ProgramRefused
 from tests.agents.corpus import CORPUS
 from tests.agents.corpus.language import BEYOND_MONTY

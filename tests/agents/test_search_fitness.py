@@ -13,8 +13,8 @@ from agents.search import Archive, ExpertLabels, score_items, shrink_scores
 from agents.search.archive.archive import Candidate
 from agents.search.fitness.fitness import score_candidates
 from agents.search.fitness.paired_test import compare_paired
-from agents.search.fitness.scores import ESTIMATORS, MISSING, UNREADABLE
-from harness import EstimateError
+from agents.search.fitness.scores import ESTIMATORS
+from harness import FAILED, UNREADABLE, EstimateError
 from harness.estimate import accuracy, complementary_accuracy
 from harness.types import Item, Label, LabelKind, Prediction, PredictionStatus
 from tests.agents.search_world import World
@@ -38,7 +38,7 @@ def labels_of(pool: list[Item], truth: np.ndarray, rng: np.random.Generator, m: 
 
 
 def predictions(pool: list[Item], y: np.ndarray) -> list[Prediction]:  # type: ignore[type-arg]
-    status = {UNREADABLE: PredictionStatus.UNREADABLE, MISSING: PredictionStatus.FAILED}
+    status = {UNREADABLE: PredictionStatus.UNREADABLE, FAILED: PredictionStatus.FAILED}
     return [
         Prediction(item.id, int(v) if v >= 0 else None, status.get(int(v), PredictionStatus.OK))
         for item, v in zip(pool, y, strict=True)
@@ -55,7 +55,7 @@ def test_the_mean_score_is_the_estimators_value_on_mixed_items(m: int) -> None:
     for rate in (0.0, 0.2):
         y = np.where(rng.random(160) < 0.6, truth, rng.integers(options))
         y = np.where(rng.random(160) < rate, UNREADABLE, y)
-        y[:3] = MISSING
+        y[:3] = FAILED
         scores = score_items(y[None], ExpertLabels.of(pool, labels), "ml")[0]
         assert np.isnan(scores).sum() == 3
         known = accuracy(predictions(pool, y), labels, interval="wald")

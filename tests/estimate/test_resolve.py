@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import EstimateError
+from harness.arrays import UNKNOWN
 from harness.estimate import (
     clopper_pearson,
     correctness,
@@ -16,7 +17,7 @@ from harness.estimate import (
     questions_asked,
     resolved_accuracy,
 )
-from harness.estimate.routed.sequential_resolution import UNKNOWN, true_option
+from harness.estimate.routed.sequential_resolution import true_option
 
 
 @settings(max_examples=150, deadline=None)

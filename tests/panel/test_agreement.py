@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import EstimateError
+from harness import EstimateError, IntArray
+from harness.arrays import NO_LABEL
 from harness.errors import NotIdentified
 from harness.panel import (
-    IntArray,
     Panel,
     category_alphas,
     cohen_kappa,
@@ -22,7 +22,6 @@ from harness.panel import (
     pairwise,
 )
 from harness.panel.agreement.kappa import pair_agreement
-from harness.panel.ratings.panel import MISSING
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers, twelve
 # units, a dot where an observer gave nothing.
@@ -46,7 +45,7 @@ FOURTEEN = [
 
 
 def panel(rows: tuple[str, ...], classes: str) -> Panel:
-    grid = np.array([[MISSING if c == "." else classes.index(c) for c in row] for row in rows]).T
+    grid = np.array([[NO_LABEL if c == "." else classes.index(c) for c in row] for row in rows]).T
     return make_panel_from_grid(grid, list(classes))
 
 
@@ -93,7 +92,7 @@ def test_all_ratings_alike_is_refused_but_ac1_is_one(same: list[list[int]]) -> N
 
 
 def test_a_report_says_what_is_undefined() -> None:
-    grid = np.array([[0, 0, 0], [0, 0, MISSING]])
+    grid = np.array([[0, 0, 0], [0, 0, NO_LABEL]])
     report = measure_agreement(make_panel_from_grid(grid, ["a", "b"]))
     assert report.alpha is None
     assert report.fleiss is None
@@ -120,7 +119,7 @@ def test_pairwise_is_cohen_on_common_items() -> None:
     pairs, grid = pairwise(p), p.grid()
     for a in range(4):
         for b in range(4):
-            both = (grid[:, a] != MISSING) & (grid[:, b] != MISSING)
+            both = (grid[:, a] != NO_LABEL) & (grid[:, b] != NO_LABEL)
             assert pairs.common[a, b] == both.sum()
             assert pairs.agreement[a, b] == pytest.approx((grid[both, a] == grid[both, b]).mean())
             assert pairs.kappa[a, b] == pytest.approx(cohen_kappa(grid[both, a], grid[both, b], 5))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import EstimateError
+from harness import EstimateError, IntArray
 from harness.estimate import binomial_at_least
 from harness.panel import (
-    IntArray,
     assess_superhuman,
     differing,
     direct_plan,

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import EstimateError
+from harness import EstimateError, IntArray
 from harness.panel import (
-    IntArray,
     Panel,
     make_panel_from_grid,
     measure_parity,

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness import EstimateError
+from harness import EstimateError, IntArray
 from harness.panel import (
     Evidence,
-    IntArray,
     assess_superhuman,
     assess_superhuman_from_counts,
     certify,

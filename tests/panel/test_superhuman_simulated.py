@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from harness import FloatArray
 from harness.panel import (
     Evidence,
-    FloatArray,
     assess_superhuman,
     assess_superhuman_from_counts,
     betting_confidence,

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from harness.estimate import FloatArray, IntArray, accuracy, accuracy_target
+from harness import FloatArray, IntArray
+from harness.estimate import accuracy, accuracy_target
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 from tests.statistical.test_routing_real import covered, sequential_ends
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from harness import FloatArray, IntArray
 from harness.estimate import (
-    FloatArray,
-    IntArray,
     RoutedSample,
     accuracy_target,
     closed_form,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from harness import FloatArray
 from harness.estimate import (
     Comparison,
-    FloatArray,
     RoutedSample,
     difference_target,
     disagreement,

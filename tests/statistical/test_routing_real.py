@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness import FloatArray, IntArray
 from harness.estimate import (
-    FloatArray,
-    IntArray,
     RoutedSample,
     accuracy_target,
     correctness,

@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from agents.programs import Program
-from agents.search.fitness import MISSING, UNREADABLE
-from harness import StoreError
+from harness import FAILED, UNREADABLE, IntArray, StoreError
 from harness.types import Item, Prediction, PredictionStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from agents.search.fitness import IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,5 +163,5 @@ class Archive:
 
 def _code(prediction: Prediction | None) -> int:
     if prediction is None or prediction.status is PredictionStatus.FAILED:
-        return MISSING
+        return FAILED
     return UNREADABLE if prediction.option is None else prediction.option

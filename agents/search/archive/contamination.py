@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from harness.types import Item
+from harness.types import Item
 
 WORDS = 8
 """So many words in a row do not agree by chance."""

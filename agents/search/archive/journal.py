@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.programs import Program
 from agents.search.archive.archive import Archive, Candidate
 from harness import StoreError
-from harness.store import SearchStore, StoredCandidate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from harness.store import Repository
-    from harness.types import Item, Prediction
+from harness.store import Repository, SearchStore, StoredCandidate
+from harness.types import Item, Prediction
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,10 @@ a few points.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness import EstimateError
-
-if TYPE_CHECKING:
-    from agents.search.fitness.expert_labels import FloatArray
+from harness import EstimateError, FloatArray
 
 PRIOR_SPREAD = 0.1
 """Scale of the half-normal prior of τ: programs for one task rarely differ by more than 20 points."""

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness import EstimateError
+from harness import BoolArray, EstimateError, FloatArray, IntArray
 from harness.estimate import RoutedSample
 from harness.types import Item, Label, LabelKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +35,14 @@ class ExpertLabels:
     items: tuple[str, ...]
     n_options: IntArray
     truth: IntArray
-    refused: IntArray
+    refused: BoolArray
     propensities: FloatArray
-    routed: IntArray
+    routed: BoolArray
 
     @property
-    def answered(self) -> IntArray:
+    def answered(self) -> BoolArray:
         """Items with a yes or a no, shape (n,)."""
-        answered: IntArray = (self.truth >= 0) | self.refused.any(axis=1)
+        answered: BoolArray = (self.truth >= 0) | self.refused.any(axis=1)
         return answered
 
     @property
@@ -112,7 +105,7 @@ class ExpertLabels:
         )
 
 
-def _note(truth: IntArray, refused: IntArray, i: int, label: Label) -> None:
+def _note(truth: IntArray, refused: BoolArray, i: int, label: Label) -> None:
     said_yes = label.kind is LabelKind.ORDINARY
     if refused[i, label.option] or truth[i] == label.option:
         raise EstimateError(f"labels: item {label.item_id!r} has two answers about option {label.option}")

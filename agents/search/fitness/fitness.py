@@ -6,6 +6,7 @@ another board of the same answers, without one call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,13 @@ import numpy as np
 
 from agents.search.fitness.empirical_bayes import ShrunkScores, shrink_scores
 from agents.search.fitness.paired_test import Paired, compare_paired
-from agents.search.fitness.scores import UNREADABLE, score_items
-from harness import EstimateError
-from harness.types import PredictionStatus
+from agents.search.fitness.scores import score_items
+from harness import UNREADABLE, EstimateError, FloatArray, IntArray
+from harness.types import Item, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.search.archive import Archive
-    from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
-    from harness.types import Item, Prediction
+    from agents.search.fitness.expert_labels import ExpertLabels
 
 _DRAWS = 2000
 

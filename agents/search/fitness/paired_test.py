@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-if TYPE_CHECKING:
-    from agents.search.fitness.expert_labels import FloatArray
+from harness import FloatArray
 
 PairedVerdict = Literal["better", "worse", "undecided"]
 BETTER, WORSE = 0.95, 0.2

@@ -23,12 +23,13 @@ the delta method, u_i from (★) in `harness.estimate.estimators.likelihood`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness import EstimateError
+from harness import FAILED, UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
 from harness.estimate import (
     BinomialSample,
     RoutedSample,
@@ -41,13 +42,8 @@ from harness.estimate import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from agents.search.fitness.expert_labels import ExpertLabels
 
-    from agents.search.fitness.expert_labels import ExpertLabels, FloatArray, IntArray
-
-MISSING = -2
-"""No answer: a failed call, or an item that the candidate was not asked about."""
-UNREADABLE = -1
 ONE_EACH_WAY = BinomialSample(2, 2, 1)
 """Two imaginary checked answers, one right, one wrong: where the influence is taken. At the estimate
 itself a candidate without a single hit would seem known almost without error."""
@@ -59,7 +55,7 @@ def score_items(answers: IntArray, labelled: ExpertLabels, estimator: str = "ml"
     Parameters
     ----------
     answers
-        Shape (M, n): the option answered, from 0, `UNREADABLE` or `MISSING`.
+        Shape (M, n): the option answered, from 0, `UNREADABLE` or `FAILED`.
     labelled
         What experts said about the n items.
     estimator
@@ -74,7 +70,7 @@ def score_items(answers: IntArray, labelled: ExpertLabels, estimator: str = "ml"
     """
     if estimator not in ESTIMATORS:
         raise EstimateError(f"fitness must be one of {', '.join(ESTIMATORS)}, is {estimator!r}")
-    bad = np.argwhere((answers < MISSING) | (answers >= labelled.n_options))
+    bad = np.argwhere((answers < FAILED) | (answers >= labelled.n_options))
     if bad.size:
         j, i = (int(x) for x in bad[0])
         raise EstimateError(
@@ -105,11 +101,11 @@ def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, est
     nothing = (K - 2) / (K - 1) if estimator == "raw" else 0.0
     silent = np.where(settled & (estimator == "raw"), np.nan, nothing)
     scores = np.where(y == UNREADABLE, silent, scores)
-    result: FloatArray = np.where(y == MISSING, np.nan, scores)
+    result: FloatArray = np.where(y == FAILED, np.nan, scores)
     return result
 
 
-def _likelihood(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
     """Â_ML of every candidate's readable answers plus each item's influence on it."""
     groups = np.unique(effective)
     n = np.stack([(readable & (effective == g)).sum(axis=1) for g in groups], axis=1)
@@ -130,17 +126,17 @@ def _likelihood(readable: IntArray, avoided: IntArray, effective: FloatArray) ->
     return scores
 
 
-def _transformed(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+def _transformed(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
     scores: FloatArray = np.where(avoided, 1.0, 2.0 - effective) * readable
     return scores
 
 
-def _raw(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+def _raw(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
     scores: FloatArray = np.where(effective > 2, avoided & readable, np.nan)
     return scores
 
 
-def _weighted(readable: IntArray, avoided: IntArray, effective: FloatArray) -> FloatArray:
+def _weighted(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
     """The transform with every candidate's own plug-in weight on its two samples."""
     plain = _transformed(readable, avoided, effective)
     ordinary = effective == 2
@@ -168,12 +164,12 @@ def _routed(y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: s
     if estimator == "raw":
         raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
     data = labelled.routed_data(columns)
-    complete = (y != MISSING).all(axis=1)
+    complete = (y != FAILED).all(axis=1)
     if complete.any():
         data = _with_posterior(data, y[complete])
     width = data.propensities.shape[1]
     rows = [pseudo_outcomes(accuracy_target(np.maximum(row, UNREADABLE), width), data) for row in y]
-    scores: FloatArray = np.where(y == MISSING, np.nan, np.array(rows))
+    scores: FloatArray = np.where(y == FAILED, np.nan, np.array(rows))
     return scores
 
 
@@ -181,7 +177,7 @@ def _with_posterior(data: RoutedSample, votes: IntArray) -> RoutedSample:
     return replace(data, posterior=crossfitted_posterior(votes.T, data))
 
 
-ESTIMATORS: dict[str, Callable[[IntArray, IntArray, FloatArray], FloatArray]] = {
+ESTIMATORS: dict[str, Callable[[BoolArray, BoolArray, FloatArray], FloatArray]] = {
     "ml": _likelihood,
     "transformed": _transformed,
     "ivw": _weighted,

@@ -9,17 +9,13 @@ among the finalists is Bayes' rule with two samples and stays right for whicheve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from agents.search.fitness import least_variance, rounded, score_items
-from agents.search.loop.context import gather_all
+from agents.search.loop.context import SearchContext, gather_all
 from agents.search.loop.loop import complete
-
-if TYPE_CHECKING:
-    from agents.search.fitness import FloatArray
-    from agents.search.loop.context import SearchContext
+from harness import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,15 @@ that was killed and run again makes the same archive, and the answers it has are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.programs import Program
 from agents.search.archive import Candidate
 from agents.search.loop.context import Policy, PolicyView, Proposal, SearchContext, gather_all
 from agents.search.loop.successive_halving import race_group
 from harness import BudgetSpent, FatalModelError, ModelError, ProgramRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agents.programs import Program
 
 TWICE = 1_000
 """Replicate number of the start's second, independent run."""

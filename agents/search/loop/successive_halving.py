@@ -9,19 +9,17 @@ Confidence sequences are no rule here: at a hundred complementary labels they dr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
-from agents.search.loop.context import gather_all
+from agents.search.loop.context import SearchContext, gather_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.search.archive import Candidate
     from agents.search.fitness import Board
-    from agents.search.loop.context import SearchContext
 
 TOP = 5
 HOPELESS = 0.05

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.search.fitness import score_items
+from agents.search.fitness import Fitness, score_items
 from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     from agents.search.archive import Candidate
-    from agents.search.fitness import Fitness
     from agents.search.loop import PolicyView
 
 BEST, LATEST = 5, 5

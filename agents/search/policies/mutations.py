@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import TYPE_CHECKING, TypeGuard
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import TypeGuard
 
 Value = int | float | str
 

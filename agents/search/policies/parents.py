@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from agents.search.policies.selection import choose, probabilities, published_probabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agents.search.archive import Candidate
     from agents.search.loop import PolicyView
 

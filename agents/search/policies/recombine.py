@@ -9,7 +9,7 @@ program.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ import numpy as np
 from agents.programs import Program
 from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.mutations import (
+    Value,
     add_vote,
     count_calls,
     read_constants,
@@ -30,10 +31,7 @@ from agents.search.policies.mutations import (
 from agents.search.policies.parents import draw_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from agents.search.archive import Candidate
-    from agents.search.policies.mutations import Value
 
 TRIES = 60
 MOST_CALLS = 8

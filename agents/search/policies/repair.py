@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from agents.programs import Program
 from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
 from harness.llm import Message
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FIELDS = ("thought", "name", "code")
 

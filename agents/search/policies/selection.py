@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.search.fitness import FloatArray
+from harness import FloatArray
 
 UNIFORM = 0.3
 STEEPNESS_PER_POINT = 0.2

@@ -8,6 +8,7 @@ examples: oversight agree ratings.csv
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
@@ -20,14 +21,12 @@ from harness.cli.panel_arguments import (
     to_json,
 )
 from harness.errors import BadInput
-from harness.panel import LEVELS, RELIABLE, measure_agreement, pairwise
+from harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
 
 if TYPE_CHECKING:
-    import argparse
-
     from rich.console import Group
 
-    from harness.panel import AgreementReport, FloatArray, Panel
+    from harness.arrays import FloatArray
 
 HELP = "how well annotators agree: alpha, kappas, per class and per person"
 

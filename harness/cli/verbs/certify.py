@@ -8,6 +8,7 @@ examples: oversight certify ratings.csv --model predictions.csv
 
 from __future__ import annotations
 
+import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +26,17 @@ from harness.errors import BadInput
 from harness.panel import (
     AGGREGATES,
     SUPERHUMAN_TESTS,
+    Panel,
+    Superhuman,
     assess_superhuman,
     assess_superhuman_from_counts,
     compute_bounds_by_size,
 )
 
 if TYPE_CHECKING:
-    import argparse
-
     from rich.console import Group
 
-    from harness.panel import IntArray, Panel, Superhuman
+    from harness.arrays import IntArray
 
 HELP = "certify that a model beats the average annotator, without a truth"
 

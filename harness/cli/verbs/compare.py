@@ -10,11 +10,13 @@ examples: oversight compare
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.analysis import find_newest_runs
 from harness.cli.output import emit
@@ -22,6 +24,8 @@ from harness.cli.study_arguments import add_study, study_of
 from harness.errors import BadInput, EstimateError
 from harness.estimate import (
     Comparison,
+    Ranking,
+    RoutedSample,
     accuracy_target,
     adjust,
     informed,
@@ -35,14 +39,6 @@ from harness.estimate import (
 )
 from harness.labels import decode
 from harness.store import Repository
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from harness.estimate import Ranking, RoutedSample
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 

@@ -5,6 +5,7 @@ example: oversight doctor
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import platform
 import shutil
@@ -12,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.analysis import template_of
 from harness.cli.main import load
@@ -21,9 +21,6 @@ from harness.cli.study_arguments import add_study, study_items, study_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study
 from harness.errors import OversightError
 from harness.store import Repository
-
-if TYPE_CHECKING:
-    import argparse
 
 _EXTRAS = {
     "report": "matplotlib",

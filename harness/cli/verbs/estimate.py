@@ -7,23 +7,22 @@ examples: oversight estimate
 
 from __future__ import annotations
 
+import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of, study_truth
+from harness.config import Study
 from harness.errors import BadInput
 from harness.store import Repository
+from harness.types import Estimate
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
     from harness.analysis import Options
-    from harness.config import Study
-    from harness.types import Estimate
 
 _COUNTS = ("K", "S_o", "n_o", "S_c", "n_c")
 

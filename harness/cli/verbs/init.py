@@ -5,16 +5,13 @@ example: oversight init --items notes.csv --classes cardiology,neurology,nephrol
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.cli.output import emit
 from harness.config import STUDY_FILE
 from harness.datasets import PRESETS
 from harness.errors import BadInput
-
-if TYPE_CHECKING:
-    import argparse
 
 _STUDY = """\
 # A study: which items, which experts, which models. Paths are relative to this file.

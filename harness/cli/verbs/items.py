@@ -5,15 +5,12 @@ example: oversight items check
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from harness.analysis import template_of
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_items, study_of
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ examples: oversight parity ratings.csv --model predictions.csv
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
@@ -21,14 +22,22 @@ from harness.cli.panel_arguments import (
     to_json,
 )
 from harness.errors import BadInput
-from harness.panel import EDGES, Parity, ParityBin, human_level_choices, measure_parity
+from harness.panel import (
+    EDGES,
+    HumanLevel,
+    Panel,
+    Parity,
+    ParityBin,
+    Scores,
+    Share,
+    human_level_choices,
+    measure_parity,
+)
 
 if TYPE_CHECKING:
-    import argparse
-
     from rich.console import Group
 
-    from harness.panel import HumanLevel, IntArray, Panel, Scores, Share
+    from harness.arrays import IntArray
 
 HELP = "human and model against a vote, by how certain the vote is"
 

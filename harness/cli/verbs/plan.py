@@ -7,15 +7,14 @@ examples: oversight plan --options 10 --accuracy 0.7 --width 0.03
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
 from harness.estimate import SamplePlan, accuracy_variances, difference_variances, make_plan, power_factor
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
     from rich.console import Group
 
 HELP = "how many questions an interval costs, and the reverse"

@@ -5,10 +5,12 @@ example: oversight predictions import logs/2026-11-21_questions.eval --model gpt
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_items, study_of
@@ -16,13 +18,7 @@ from harness.config import RunSpec
 from harness.datasets import READERS, format_of, read_foreign
 from harness.errors import BadInput, ConfigError, DataError
 from harness.store import Repository, count_samples, store_predictions
-from harness.types import PredictionStatus
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Sequence
-
-    from harness.types import Item
+from harness.types import Item, PredictionStatus
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,14 +5,11 @@ example: oversight report --out report.html
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of, study_truth
 from harness.store import Repository
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,6 +5,7 @@ example: oversight run --model small --dry-run
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,12 @@ from harness.analysis import system_of, template_of
 from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, stream_items, study_of
+from harness.config import Study
 from harness.errors import ConfigError
 from harness.store import Repository, count_samples, sum_usage
 from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
-    import argparse
-
-    from harness.config import Study
     from harness.llm import PriceTable, Target
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.datasets.logs.helm import read_helm
 from harness.datasets.logs.inspect_log import read_inspect
 from harness.datasets.logs.lm_eval import read_lm_eval
 from harness.datasets.logs.prediction_table import read_table
 from harness.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from harness.types import ForeignAnswer
+from harness.types import ForeignAnswer
 
 READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
     "inspect": read_inspect,

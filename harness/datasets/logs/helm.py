@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from harness.datasets.logs.json_path import load_json, need
 from harness.errors import DataError
 from harness.types import ForeignAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def read_helm(path: Path) -> Iterator[ForeignAnswer]:

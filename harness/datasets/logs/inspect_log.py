@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from harness.datasets.logs.json_path import load_json, need
 from harness.errors import DataError
 from harness.types import ForeignAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # of a member in a ZIP archive, before its name

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from harness.errors import DataError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def load_json(data: bytes, path: Path, line: int | None = None) -> Any:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from harness.datasets.logs.json_path import need
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
 from harness.types import ForeignAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 _INVALID = "[invalid]"  # what its filters put where they found nothing
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.data import ABSTAINED, NO, YES, tally_arrays
+from harness.estimate.data import ABSTAINED, NO, YES, Arrays, Tallies, tally_arrays
 from harness.estimate.strata import estimate_tallies
-from harness.types import PredictionStatus
+from harness.types import Label, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.estimate.data import Arrays, Ints, Tallies
-    from harness.types import Label, Prediction
+    from harness.arrays import AnyIntArray
 
 
 def abstention(a: Arrays) -> Check:
@@ -39,7 +37,7 @@ def abstention(a: Arrays) -> Check:
     return Check(name, inside, share, None, text)
 
 
-def _filled(a: Arrays, *, favourable: bool) -> Ints:
+def _filled(a: Arrays, *, favourable: bool) -> AnyIntArray:
     """Answers put in for the missing ones, all for or all against the model.
 
     For it: yes on its prediction, no elsewhere. Against it: no on its prediction, and one yes
@@ -61,7 +59,7 @@ def _filled(a: Arrays, *, favourable: bool) -> Ints:
     return kind
 
 
-def _tallies(a: Arrays, kind: Ints) -> Tallies:
+def _tallies(a: Arrays, kind: AnyIntArray) -> Tallies:
     (tallies,) = tally_arrays(
         a.y_hat,
         a.option,
@@ -76,7 +74,7 @@ def _tallies(a: Arrays, kind: Ints) -> Tallies:
     return tallies
 
 
-def _refit(a: Arrays, kind: Ints) -> float:
+def _refit(a: Arrays, kind: AnyIntArray) -> float:
     return estimate_tallies(_tallies(a, kind), interval="score").value
 
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.estimate.checks.check import Check
 from harness.estimate.core import chi2_tail, two_sided, z_of_sum
-from harness.estimate.data import ABSTAINED, YES
+from harness.estimate.data import ABSTAINED, YES, Arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from harness.estimate.data import Arrays, Bools
+    from harness.arrays import BoolArray
 
 _NEAR = 1e-6
 _CHI2_ALPHA = 1e-3
 """The χ² checks also fire on harmless class skew: only gross deviations count as failed."""
 
 
-def uniform_single(a: Arrays) -> Bools:
+def uniform_single(a: Arrays) -> BoolArray:
     """Labels that are the only question of their item, asked with propensity 1/K."""
     alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
-    chosen: Bools = alone & (np.abs(a.propensity * a.n_options[a.item] - 1) < _NEAR)
+    chosen: BoolArray = alone & (np.abs(a.propensity * a.n_options[a.item] - 1) < _NEAR)
     return chosen
 
 

@@ -7,7 +7,7 @@ None of them can prove the assumptions; experts who err evenly in both direction
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from harness.estimate.checks.check import Check
 from harness.estimate.checks.missing import abstention, readability
@@ -19,7 +19,7 @@ from harness.estimate.checks.routing import (
     yes_rate_by_expert,
 )
 from harness.estimate.core import chi2_tail, information, pool_samples
-from harness.estimate.data import tally, to_arrays
+from harness.estimate.data import Tallies, Tally, tally, to_arrays
 from harness.estimate.estimators import (
     complementary_accuracy,
     inside,
@@ -28,12 +28,7 @@ from harness.estimate.estimators import (
     ordinary_accuracy,
 )
 from harness.estimate.strata import where
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from harness.estimate.data import Tallies, Tally
-    from harness.types import Label, Prediction
+from harness.types import Label, Prediction
 
 FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30

@@ -8,17 +8,17 @@ returns one frozen `Comparison`; a difference that is not significant is a tie, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import bdtr, stdtr
 
+from harness.arrays import UNKNOWN
 from harness.errors import EstimateError
 from harness.estimate.core import check_count, check_level, z_value
 from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
 from harness.estimate.routed import (
-    UNKNOWN,
     RoutedSample,
     check_predicted,
     difference_target,
@@ -26,9 +26,6 @@ from harness.estimate.routed import (
     pseudo_outcomes,
     t_quantile,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 TIED = "tie"
 

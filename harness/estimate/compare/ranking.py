@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError
 from harness.estimate.compare.paired import TIED, Comparison
 from harness.estimate.core import check_level
-from harness.estimate.routed import FloatArray
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.integer[Any]]
+from harness.arrays import AnyIntArray
 
 Conditioning = Literal["answers", "questions"]
 
@@ -20,10 +18,10 @@ NEAR = 1e-6
 
 def choose_conditioning(
     split: Conditioning | Literal["auto"],
-    item: Ints,
-    kind: Ints,
-    group: Ints,
-    K: Ints,
+    item: AnyIntArray,
+    kind: AnyIntArray,
+    group: AnyIntArray,
+    K: AnyIntArray,
     propensity: NDArray[np.float64] | None,
 ) -> tuple[Conditioning, ...]:
     """Choose for every group; see `tally` for what the names mean."""
@@ -40,7 +38,7 @@ def choose_conditioning(
     return tuple(chosen)
 
 
-def _uniform(p: NDArray[np.float64], kind: Ints, asked: Ints, K: int) -> bool:
+def _uniform(p: NDArray[np.float64], kind: AnyIntArray, asked: AnyIntArray, K: int) -> bool:
     """Whether the propensities are those of options drawn uniformly.
 
     m of K drawn: all m/K. A wrong option drawn given the truth: 1/(K−1). The truth given: 1. One

@@ -8,16 +8,12 @@ costs a little width, nothing else. (Post-stratification, Holt & Smith, 1979, JR
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from harness.errors import EstimateError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.types import Prediction
+from harness.types import Prediction
 
 MOST_STRATA = 5
 LABELS_EACH = 40

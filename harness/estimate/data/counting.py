@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.errors import NotIdentified
 from harness.estimate.core import BinomialSample, effective_options
+from harness.estimate.data.design import Design
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from harness.estimate.data.design import Bools, Design, Ints
+    from harness.arrays import AnyIntArray, BoolArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Counted:
     n_abstained: int
 
 
-def count_groups(design: Design, y: Ints) -> list[Counted]:
+def count_groups(design: Design, y: AnyIntArray) -> list[Counted]:
     """Count predictions `y` (−1 unreadable, −2 failed) in every group.
 
     Raises
@@ -67,7 +67,7 @@ def count_groups(design: Design, y: Ints) -> list[Counted]:
     ]
 
 
-def _by_answers(design: Design, y: Ints) -> NDArray[np.int64]:
+def _by_answers(design: Design, y: AnyIntArray) -> NDArray[np.int64]:
     """Failures and successes by group and options refused (0: a yes), shape (G, width, 2).
 
     A yes settles a prediction, a success if it is the option. A refused prediction is a failure
@@ -86,7 +86,7 @@ def _by_answers(design: Design, y: Ints) -> NDArray[np.int64]:
     return trials
 
 
-def _by_questions(design: Design, y: Ints) -> NDArray[np.int64]:
+def _by_questions(design: Design, y: AnyIntArray) -> NDArray[np.int64]:
     """Like `_by_answers`, but the rows are by options asked about other than the prediction.
 
     An asked prediction is settled (row 0), and so is any by a yes to a question that was certain;
@@ -114,7 +114,7 @@ def _by_questions(design: Design, y: Ints) -> NDArray[np.int64]:
     return trials
 
 
-def _used_labels(design: Design, y: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _used_labels(design: Design, y: AnyIntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Yes and no labels by group, without those on failed predictions."""
     failed = np.flatnonzero(y == -2)
     off = np.isin(design.item, failed) if failed.size else np.zeros(0, np.int64)
@@ -127,7 +127,7 @@ def _used_labels(design: Design, y: Ints) -> tuple[NDArray[np.int64], NDArray[np
     )
 
 
-def _check_identified(design: Design, open_items: Bools) -> None:
+def _check_identified(design: Design, open_items: BoolArray) -> None:
     """Refuse items whose questions could only have been other ones, unless all others were refused."""
     K = design.K[design.group]
     stuck = np.flatnonzero(open_items & design.certain & (design.n_no < K - 1) & (design.n_no > 0))
@@ -140,7 +140,7 @@ def _check_identified(design: Design, open_items: Bools) -> None:
         )
 
 
-def _by_group(design: Design, items: Ints) -> NDArray[np.int64]:
+def _by_group(design: Design, items: AnyIntArray) -> NDArray[np.int64]:
     return np.bincount(design.group[items], minlength=design.K.size).astype(np.int64)
 
 

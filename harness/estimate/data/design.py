@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from harness.arrays import AnyIntArray, BoolArray
 from harness.errors import EstimateError
 from harness.estimate.data.conditioning import ABSTAINED, NEAR, YES, Conditioning, choose_conditioning
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.integer[Any]]
-    Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +51,33 @@ class Design:
         Yes and no labels by group.
     """
 
-    item: Ints
-    option: Ints
-    yes: Bools
-    group: Ints
-    K: Ints
-    n_no: Ints
-    has_yes: Bools
-    certain: Bools
+    item: AnyIntArray
+    option: AnyIntArray
+    yes: BoolArray
+    group: AnyIntArray
+    K: AnyIntArray
+    n_no: AnyIntArray
+    has_yes: BoolArray
+    certain: BoolArray
     split: tuple[Conditioning, ...]
-    mute: tuple[Ints, Ints]
+    mute: tuple[AnyIntArray, AnyIntArray]
     names: Sequence[object]
-    labelled: Bools
+    labelled: BoolArray
     width: int
-    cell: Ints
-    total: Ints
-    decisive: Bools
-    n_labels: tuple[Ints, Ints]
+    cell: AnyIntArray
+    total: AnyIntArray
+    decisive: BoolArray
+    n_labels: tuple[AnyIntArray, AnyIntArray]
 
 
 def make_design(
-    option: Ints,
-    kind: Ints,
-    item: Ints,
-    n_options: Ints,
+    option: AnyIntArray,
+    kind: AnyIntArray,
+    item: AnyIntArray,
+    n_options: AnyIntArray,
     *,
     propensity: NDArray[np.float64] | None,
-    stratum: Ints | None,
+    stratum: AnyIntArray | None,
     split: Conditioning | Literal["auto"],
     names: Sequence[object] | None,
 ) -> Design:
@@ -134,7 +129,7 @@ def make_design(
     )
 
 
-def _groups(n_options: Ints, stratum: Ints | None) -> tuple[Ints, Ints]:
+def _groups(n_options: AnyIntArray, stratum: AnyIntArray | None) -> tuple[AnyIntArray, AnyIntArray]:
     """Number the groups of equal stratum and K: (group of every item, K of every group)."""
     span = int(n_options.max()) + 1
     key = n_options if stratum is None else stratum.astype(np.int64) * span + n_options
@@ -145,10 +140,10 @@ def _groups(n_options: Ints, stratum: Ints | None) -> tuple[Ints, Ints]:
 
 
 def _check_labels(
-    option: Ints,
-    kind: Ints,
-    item: Ints,
-    n_options: Ints,
+    option: AnyIntArray,
+    kind: AnyIntArray,
+    item: AnyIntArray,
+    n_options: AnyIntArray,
     propensity: NDArray[np.float64] | None,
     names: Sequence[object],
 ) -> None:
@@ -179,20 +174,20 @@ def _check_labels(
         _refuse(~((propensity > 0) & (propensity <= 1)), "propensity", propensity, "lie in (0, 1]")
 
 
-def _refuse(wrong: Bools, name: str, values: NDArray[Any], bound: str) -> None:
+def _refuse(wrong: BoolArray, name: str, values: NDArray[Any], bound: str) -> None:
     if wrong.any():
         r = int(np.flatnonzero(wrong)[0])
         raise EstimateError(f"labels[{r}]: {name} must {bound}, is {values[r]}")
 
 
 def _check_consistent(
-    item: Ints,
-    option: Ints,
-    yes: Bools,
-    n_yes: Ints,
-    n_no: Ints,
-    n_options: Ints,
-    rows: Ints,
+    item: AnyIntArray,
+    option: AnyIntArray,
+    yes: BoolArray,
+    n_yes: AnyIntArray,
+    n_no: AnyIntArray,
+    n_options: AnyIntArray,
+    rows: AnyIntArray,
     names: Sequence[object],
 ) -> None:
     """Refuse two answers to one question, two true options, and items without a possible truth."""
@@ -214,7 +209,12 @@ def _check_consistent(
 
 
 def _report_duplicate(
-    key: Ints, yes: Bools, item: Ints, option: Ints, rows: Ints, names: Sequence[object]
+    key: AnyIntArray,
+    yes: BoolArray,
+    item: AnyIntArray,
+    option: AnyIntArray,
+    rows: AnyIntArray,
+    names: Sequence[object],
 ) -> None:
     order = np.argsort(key, kind="stable")
     again = np.flatnonzero(np.diff(key[order]) == 0)

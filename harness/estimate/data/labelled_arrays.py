@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from harness.arrays import FAILED, UNREADABLE, AnyIntArray
 from harness.errors import EstimateError
 from harness.estimate.data.conditioning import ABSTAINED, NO, YES
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.integer[Any]]
-
-UNREADABLE, FAILED = -1, -2
 _KIND = {LabelKind.ORDINARY: YES, LabelKind.COMPLEMENTARY: NO, LabelKind.ABSTAINED: ABSTAINED}
 
 
@@ -29,14 +23,14 @@ class Arrays:
     `n_unlabelled` predictions on other items are left out.
     """
 
-    y_hat: Ints
-    n_options: Ints
-    stratum: Ints | None
+    y_hat: AnyIntArray
+    n_options: AnyIntArray
+    stratum: AnyIntArray | None
     stratum_names: list[str] | None
     names: list[str]
-    option: Ints
-    kind: Ints
-    item: Ints
+    option: AnyIntArray
+    kind: AnyIntArray
+    item: AnyIntArray
     propensity: NDArray[np.float64]
     n_unlabelled: int
 
@@ -70,7 +64,7 @@ def to_arrays(
     )
 
 
-def _index(predictions: Sequence[Prediction]) -> tuple[dict[str, int], Ints]:
+def _index(predictions: Sequence[Prediction]) -> tuple[dict[str, int], AnyIntArray]:
     if not predictions:
         raise EstimateError("predictions must not be empty")
     index: dict[str, int] = {}
@@ -95,7 +89,7 @@ def _option(p: Prediction, row: int) -> int:
     return p.option
 
 
-def _label_items(labels: Sequence[Label], index: Mapping[str, int]) -> tuple[Ints, Ints]:
+def _label_items(labels: Sequence[Label], index: Mapping[str, int]) -> tuple[AnyIntArray, AnyIntArray]:
     if not labels:
         raise EstimateError("labels must not be empty: without a label nothing can be estimated")
     item = np.empty(len(labels), np.int64)
@@ -117,7 +111,7 @@ def _label_items(labels: Sequence[Label], index: Mapping[str, int]) -> tuple[Int
 
 def _stratum_codes(
     names: Sequence[str], strata: Mapping[str, str] | None
-) -> tuple[Ints | None, list[str] | None]:
+) -> tuple[AnyIntArray | None, list[str] | None]:
     if strata is None:
         return None, None
     for name in names:

@@ -20,20 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.arrays import FAILED, AnyIntArray
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample
 from harness.estimate.data.conditioning import Conditioning
 from harness.estimate.data.counting import count_groups
 from harness.estimate.data.design import Design, make_design
-from harness.estimate.data.labelled_arrays import FAILED, to_arrays
+from harness.estimate.data.labelled_arrays import to_arrays
 from harness.types import Label, Prediction
-
-Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +112,14 @@ class Tallies:
 
 
 def tally_arrays(
-    y_hat: Ints,
-    option: Ints,
-    kind: Ints,
-    n_options: Ints,
-    item: Ints,
+    y_hat: AnyIntArray,
+    option: AnyIntArray,
+    kind: AnyIntArray,
+    n_options: AnyIntArray,
+    item: AnyIntArray,
     *,
     propensity: NDArray[np.float64] | None = None,
-    stratum: Ints | None = None,
+    stratum: AnyIntArray | None = None,
     stratum_names: Sequence[str] | None = None,
     split: Conditioning | Literal["auto"] = "auto",
     names: Sequence[object] | None = None,
@@ -170,7 +169,7 @@ def tally_arrays(
     return tuple(_tally_model(design, row, n_options, touched, group_names) for row in rows)
 
 
-def _rows(y_hat: Ints, n_items: int) -> Ints:
+def _rows(y_hat: AnyIntArray, n_items: int) -> AnyIntArray:
     rows = np.atleast_2d(y_hat)
     if rows.ndim != 2 or rows.shape[1] != n_items:
         raise EstimateError(f"y_hat must have {n_items} columns, one per item, has shape {y_hat.shape}")
@@ -178,7 +177,11 @@ def _rows(y_hat: Ints, n_items: int) -> Ints:
 
 
 def _tally_model(
-    design: Design, y: Ints, n_options: Ints, touched: NDArray[np.bool_], group_names: Sequence[str]
+    design: Design,
+    y: AnyIntArray,
+    n_options: AnyIntArray,
+    touched: NDArray[np.bool_],
+    group_names: Sequence[str],
 ) -> Tallies:
     wrong = np.flatnonzero((y < FAILED) | (y >= n_options))
     if wrong.size:
@@ -207,7 +210,7 @@ def _tally_model(
 
 
 def _group_names(
-    design: Design, stratum: Ints | None, stratum_names: Sequence[str] | None
+    design: Design, stratum: AnyIntArray | None, stratum_names: Sequence[str] | None
 ) -> tuple[str, ...]:
     if stratum is None:
         return ("",) * design.K.size

@@ -13,17 +13,14 @@ populations have unrelated prevalences). Experts who make the *same* mistakes br
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import check_count, check_level, z_value
-from harness.estimate.routed import FloatArray
 from harness.types import Counts, Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HUI_WALTER_ASSUMPTIONS = (
     "both experts of a question judge independently given the truth, with equal error rates",

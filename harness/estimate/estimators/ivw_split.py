@@ -8,19 +8,15 @@ part weighted by the others (cross-fit), or the weight from a finite grid with a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.errors import EstimateError
 from harness.estimate.core import check_counts, check_unit
 from harness.estimate.estimators.ivw import ivw_accuracy, mix_variance, safe_plugin_weight, variances_at
 from harness.estimate.estimators.likelihood import closed_form, inside
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 
 def sample_split(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, check_positive, information, pool_samples
@@ -17,9 +17,6 @@ from harness.estimate.estimators.complementary import (
 from harness.estimate.estimators.ivw import mix, mix_variance, plugin_weight, varies
 from harness.estimate.estimators.likelihood import expected_se, inside, maximum_likelihood, published_se
 from harness.estimate.estimators.ordinary import ordinary_accuracy, ordinary_variance, unbiased_se
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 @dataclass(frozen=True, slots=True)

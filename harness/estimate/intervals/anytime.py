@@ -8,6 +8,7 @@ valid at all times at once, and a betting confidence sequence for the routed est
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,7 @@ from harness.estimate.core import check_count, check_level
 from harness.types import Counts, Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.estimate.routed import FloatArray
+    from harness.arrays import FloatArray
 
 
 @lru_cache(maxsize=64)

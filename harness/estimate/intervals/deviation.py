@@ -12,16 +12,11 @@ Maurer & Pontil 2009 is about the unbiased variance); the n in the paper's proof
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from harness.errors import EstimateError
-from harness.estimate.core import check_options, check_successes, check_unit
+from harness.estimate.core import BinomialSample, check_options, check_successes, check_unit
 from harness.estimate.estimators import mix_variance, safe_plugin_weight
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.estimate.core import BinomialSample
 
 
 def hoeffding(K: float, n: int, delta: float) -> float:

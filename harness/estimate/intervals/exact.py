@@ -21,15 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, check_level, pool_samples
 from harness.estimate.estimators import maximum_likelihood
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    pass
 
 _CELLS = 16
 _TABLE_RATIO = 50
@@ -87,7 +85,7 @@ def _outermost(lattice: _Lattice, a: float, b: float, alpha: float, tol: float, 
     return found
 
 
-def _search(lattice: _Lattice, edges: Floats, alpha: float, tol: float, *, left: bool) -> float | None:
+def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, left: bool) -> float | None:
     possible = np.flatnonzero(lattice.bound(edges, left=left) > alpha * (1 - 1e-9))
     for i in possible if left else possible[::-1]:
         a, b = float(edges[i]), float(edges[i + 1])
@@ -99,8 +97,8 @@ def _search(lattice: _Lattice, edges: Floats, alpha: float, tol: float, *, left:
     return None
 
 
-def _edges(a: float, b: float, cells: int) -> Floats:
-    edges: Floats = np.linspace(a, b, cells + 1, dtype=np.float64)
+def _edges(a: float, b: float, cells: int) -> FloatArray:
+    edges: FloatArray = np.linspace(a, b, cells + 1, dtype=np.float64)
     return edges
 
 
@@ -115,7 +113,7 @@ class _Lattice:
         self.size = self.outer[0][1].size if self.outer else 1
         self.N = sum(c.n for c in parts)
 
-    def bound(self, edges: Floats, *, left: bool) -> Floats:
+    def bound(self, edges: FloatArray, *, left: bool) -> FloatArray:
         """Upper bound of p(A) on every cell between neighbouring edges.
 
         `left` says that the cells lie left of the estimate, where the observed outcome is high:
@@ -137,27 +135,27 @@ class _Lattice:
         high, low = (cut_near, cut_far) if left else (cut_far, cut_near)
         return self._probability(edges, low, high)
 
-    def _probability(self, edges: Floats, low: Floats, high: Floats) -> Floats:
+    def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """P_{A1}(inner ≤ low) + P_{A2}(inner ≥ high), summed over the outer outcomes."""
         n = self.inner.n
         at_most = np.clip(np.floor(low + _TIE), -1, n).astype(np.int64)
         at_least = np.clip(np.ceil(high - _TIE), 0, n + 1).astype(np.int64)
         tails = _tails_one_by_one if n > _TABLE_RATIO * self.size else _tails_from_table
         below, above = tails(self.inner, edges, at_most, at_least)
-        weight: Floats = np.ones((edges.size, 1))
+        weight: FloatArray = np.ones((edges.size, 1))
         for c, s in self.outer:
             weight = weight * _pmf(c, edges)[:, s.astype(np.int64)]
-        total: Floats = np.sum(weight[:-1] * below + weight[1:] * above, axis=1)
+        total: FloatArray = np.sum(weight[:-1] * below + weight[1:] * above, axis=1)
         return total
 
 
-def _q(c: BinomialSample, A: Floats) -> Floats:
+def _q(c: BinomialSample, A: FloatArray) -> FloatArray:
     return np.maximum((A + c.K - 2) / (c.K - 1), _TINY)
 
 
 def _tails_from_table(
-    c: BinomialSample, edges: Floats, at_most: Ints, at_least: Ints
-) -> tuple[Floats, Floats]:
+    c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
+) -> tuple[FloatArray, FloatArray]:
     """P_{A1}(S ≤ at_most) and P_{A2}(S ≥ at_least) for every cell, by summing all probabilities."""
     pmf = _pmf(c, edges)
     zero = np.zeros((edges.size, 1))
@@ -167,8 +165,8 @@ def _tails_from_table(
 
 
 def _tails_one_by_one(
-    c: BinomialSample, edges: Floats, at_most: Ints, at_least: Ints
-) -> tuple[Floats, Floats]:
+    c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
+) -> tuple[FloatArray, FloatArray]:
     """Like `_tails_from_table`, by the incomplete beta function where only few are wanted."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
     below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
@@ -176,11 +174,11 @@ def _tails_one_by_one(
     return below, above
 
 
-def _pmf(c: BinomialSample, A: Floats) -> Floats:
+def _pmf(c: BinomialSample, A: FloatArray) -> FloatArray:
     """Binomial probabilities of 0..n at every A, one row each."""
     s = np.arange(c.n + 1.0)
     log_choose = gammaln(c.n + 1) - gammaln(s + 1) - gammaln(c.n - s + 1)
     log_q = np.log(_q(c, A))[:, None]
     log_p = np.log(np.maximum((1 - A) / (c.K - 1), _TINY))[:, None]
-    pmf: Floats = np.exp(log_choose + s * log_q + (c.n - s) * log_p)
+    pmf: FloatArray = np.exp(log_choose + s * log_q + (c.n - s) * log_p)
     return pmf

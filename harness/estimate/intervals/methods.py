@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
 from harness.estimate.core import (
@@ -17,14 +17,10 @@ from harness.estimate.core import (
     wilson,
     z_value,
 )
+from harness.estimate.estimators import Point
 from harness.estimate.intervals.deviation import union_radius
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.estimate.estimators import Point
 
 LATTICE_LIMIT = 10_000_000
 """Outcomes up to which ``exact`` is exact: below 0.1 s for two samples, 0.7 s for three."""

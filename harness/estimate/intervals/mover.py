@@ -11,12 +11,9 @@ enumerations with two strata of 12 to 60 items gave a mean coverage of .96 and a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from harness.errors import EstimateError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def mover_sum(

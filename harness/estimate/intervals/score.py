@@ -8,16 +8,13 @@ but as little as .84 (score) and .82 (likelihood ratio), mostly near A = 1.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, pool_samples, z_value
 from harness.estimate.estimators import log_likelihood, maximum_likelihood
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _GRID = 64
 _HALVINGS = 60

@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_level, z_value
 from harness.estimate.planning.synthetic_population import (
@@ -24,8 +25,6 @@ from harness.estimate.planning.synthetic_population import (
     synthesise_population,
 )
 from harness.estimate.routed import (
-    FloatArray,
-    IntArray,
     accuracy_target,
     difference_target,
     disagreement,

@@ -18,12 +18,11 @@ from .propensities import (
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
 from .routed_sample import (
-    FloatArray as FloatArray, IntArray as IntArray, RoutedSample as RoutedSample,
-    accuracy_target as accuracy_target, check_predicted as check_predicted,
+    RoutedSample as RoutedSample, accuracy_target as accuracy_target, check_predicted as check_predicted,
     difference_target as difference_target, flat_posterior as flat_posterior,
 )
 from .sequential_resolution import (
-    RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, UNKNOWN as UNKNOWN, correctness as correctness,
+    RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, correctness as correctness,
     expected_questions as expected_questions, next_option as next_option, questions_asked as questions_asked,
     resolved_accuracy as resolved_accuracy,
 )

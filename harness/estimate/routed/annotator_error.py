@@ -14,19 +14,17 @@ rates (gold items), or one kind of error known to be absent, do. Two experts per
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import check_level, check_positive, check_successes, clopper_pearson, z_value
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import question_weights
-from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target
+from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
 from harness.types import Counts, Estimate
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",

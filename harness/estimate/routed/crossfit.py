@@ -10,17 +10,15 @@ uniform routing attains the information of the likelihood.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
 from harness.estimate.routed.propensities import vote_posterior
-from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target, flat_posterior
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, flat_posterior
 
 _LEAST = 20
 

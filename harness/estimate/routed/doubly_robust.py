@@ -22,13 +22,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.errors import NotIdentified
+from harness.estimate.routed.routed_sample import RoutedSample
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from harness.estimate.routed.routed_sample import FloatArray, RoutedSample
+    from harness.arrays import FloatArray
 
 
 def optimal_constant(

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from harness.arrays import UNKNOWN, IntArray
 from harness.errors import EstimateError
 from harness.estimate.routed.routed_sample import RoutedSample
-from harness.estimate.routed.sequential_resolution import UNKNOWN, correctness
+from harness.estimate.routed.sequential_resolution import correctness
 from harness.seeding import derive_seed
-from harness.types import LabelKind, PredictionStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from harness.types import Label, Prediction
-
-    IntArray = NDArray[np.int64]
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 
 def routed_pool(

@@ -6,20 +6,17 @@ it becomes an `Estimate`, items being the independent units.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import check_level, clopper_pearson
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
-from harness.estimate.routed.routed_sample import FloatArray, RoutedSample, accuracy_target, check_predicted
+from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
 from harness.types import Counts, Estimate
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 ROUTED_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",

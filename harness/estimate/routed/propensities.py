@@ -7,15 +7,12 @@ Predictions have shape (N, M), one column a model, −1 for unreadable.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate.routed.routed_sample import FloatArray, IntArray, accuracy_target, flat_posterior
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from harness.estimate.routed.routed_sample import accuracy_target, flat_posterior
 
 
 def targeted_propensities(predicted: ArrayLike, width: int) -> FloatArray:

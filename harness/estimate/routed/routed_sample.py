@@ -8,18 +8,12 @@ Targets, the quantities to estimate, are matrices of the same shape.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

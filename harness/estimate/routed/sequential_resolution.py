@@ -9,26 +9,16 @@ option is true; and when all options but one are refuted, the last is true witho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from harness.arrays import UNKNOWN, FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_level, clopper_pearson
 from harness.estimate.routed.propensities import predicted_counts
-from harness.estimate.routed.routed_sample import FloatArray, IntArray
 from harness.types import Counts, Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-BoolArray = NDArray[np.bool_]
-
-UNKNOWN = -1
-"""In a correctness matrix: the expert of a predicted option did not say."""
 
 RESOLUTION_ASSUMPTIONS = (
     "each item's predicted options were asked about until one was confirmed or all refuted",

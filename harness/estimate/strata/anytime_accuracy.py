@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from harness.errors import EstimateError
 from harness.estimate.core import check_level
 from harness.estimate.data import Tally, tally
 from harness.estimate.intervals import likelihood_sequence
-from harness.types import Counts, Estimate, PredictionStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from harness.types import Label, Prediction
+from harness.types import Counts, Estimate, Label, Prediction, PredictionStatus
 
 ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",

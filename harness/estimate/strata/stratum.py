@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.errors import EstimateError
 from harness.estimate.core import clopper_pearson
+from harness.estimate.data import Tally
 from harness.estimate.estimators import make_point
 from harness.estimate.intervals import LATTICE_LIMIT, Interval, make_interval, mover_product
-
-if TYPE_CHECKING:
-    from harness.estimate.data import Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from harness.llm.answers.option_letters import option_letters_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def answer_confidence(

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.llm.answers.option_letters import Notation, letter_position, option_letters_of
 from harness.llm.answers.option_text import make_comparable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TAGS = "think|thinking|thought|reasoning|reflection"
 _THOUGHT = re.compile(rf"<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)

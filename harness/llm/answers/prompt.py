@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.config import RunSpec
 from harness.errors import ConfigError
 from harness.llm.answers.option_letters import Notation, option_letters_of
 from harness.llm.models import Message, Request
-
-if TYPE_CHECKING:
-    from harness.config import RunSpec
-    from harness.types import Item
+from harness.types import Item
 
 DEFAULT_TEMPLATE = """\
 Answer the following multiple-choice question.

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.config import ModelSection
 from harness.errors import ConfigError, FatalModelError
 from harness.llm.answers import make_request, notation_of
 from harness.llm.batch.batch_file import name, read_answer, read_lines, write_line
@@ -19,6 +21,7 @@ from harness.store import (
     PORTION,
     UNDER_WAY,
     Batch,
+    Repository,
     add_batch,
     find_unasked,
     items_by_id,
@@ -29,14 +32,10 @@ from harness.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from openai import AsyncOpenAI
     from openai.types import Batch as RemoteBatch
 
-    from harness.config import ModelSection
     from harness.llm.limits import PriceTable
-    from harness.store import Repository
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
 """Of one batch; more become several."""

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from harness.config import ModelSection
 from harness.errors import Fault, ModelError
-from harness.llm.models import ModelReply, parse_completion, request_body, status_error
+from harness.llm.models import ModelReply, Request, parse_completion, request_body, status_error
 from harness.llm.runner import make_failed, read_prediction
-from harness.types import Source
+from harness.types import Item, Prediction, Source
 
 if TYPE_CHECKING:
-    from harness.config import ModelSection
     from harness.llm.answers import Notation
-    from harness.llm.models import Request
-    from harness.types import Item, Prediction
 
 
 def name(number: int) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -24,8 +25,6 @@ from harness.errors import BudgetSpent, ConfigError, DataError
 from harness.types import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from harness.store import Usage
 
 PRICE_FILE = "prices.toml"

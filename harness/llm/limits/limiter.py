@@ -10,10 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 LONGEST_PAUSE = 300.0
 """Seconds; an endpoint that asks for more is asked again after this long."""

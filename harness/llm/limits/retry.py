@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tenacity import (
@@ -16,8 +17,6 @@ from harness.errors import Fault, TransientModelError
 from harness.llm.limits.limiter import LONGEST_PAUSE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from harness.llm.models import ModelReply, Request
 
 LONGEST_WAIT = 60.0

@@ -5,20 +5,16 @@ Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and wri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from harness.config import ModelSection
 from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from harness.llm.models.requests import ModelReply
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from harness.config import ModelSection
-    from harness.llm.models.requests import Request
+from harness.llm.models.requests import ModelReply, Request
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}

@@ -5,15 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from harness.errors import ConfigError, Fault, TransientModelError
-from harness.llm.models.requests import ModelReply
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.llm.models.requests import Request
+from harness.llm.models.requests import ModelReply, Request
 
 
 class CommandModel:

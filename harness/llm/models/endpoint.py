@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from harness.config import LOCAL_ENDPOINT
+from harness.config import LOCAL_ENDPOINT, ModelSection
 from harness.errors import ConfigError
-
-if TYPE_CHECKING:
-    from harness.config import ModelSection
 
 
 def base_url(settings: ModelSection) -> str:

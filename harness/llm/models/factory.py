@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from harness.config import ModelSection
 
-    from harness.config import ModelSection
+if TYPE_CHECKING:
     from harness.llm.models.requests import ModelReply, Request
 
 

@@ -6,16 +6,12 @@ import asyncio
 import importlib
 import inspect
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
-from harness.llm.models.requests import ModelReply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.llm.models.requests import Request
+from harness.llm.models.requests import ModelReply, Request
 
 
 class FunctionModel:

@@ -9,22 +9,17 @@ that matter with `orjson`, and imports in a fifth of the SDK's time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
 from yarl import URL
 
-from harness.config import api_key
+from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
 from harness.llm.models.chat_completions import parse_completion, request_body, status_error
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.requests import ModelReply
-
-if TYPE_CHECKING:
-    from harness.config import ModelSection
-    from harness.llm.models.requests import Request
+from harness.llm.models.requests import ModelReply, Request
 
 _OK = 200
 _REFUSED = (401, 403)

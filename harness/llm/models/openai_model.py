@@ -6,19 +6,13 @@ Model lists, files and batches go through `sdk_client`; endpoints that need more
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import openai
 
-from harness.config import api_key
+from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
 from harness.llm.models.chat_completions import parse_completion, request_body, status_error
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.requests import ModelReply
-
-if TYPE_CHECKING:
-    from harness.config import ModelSection
-    from harness.llm.models.requests import Request
+from harness.llm.models.requests import ModelReply, Request
 
 
 def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:

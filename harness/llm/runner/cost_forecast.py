@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date
 
 from harness.llm.answers import make_request
-from harness.llm.limits import TokenGuess
+from harness.llm.limits import PriceTable, TokenGuess
 from harness.llm.runner.features import LOGPROBS, STRUCTURED
-from harness.llm.runner.preparation import price_target
-from harness.store import find_unasked, items_by_id, read_probe, sum_usage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
-
-    from harness.llm.limits import PriceTable
-    from harness.llm.runner.preparation import Target
-    from harness.store import Repository
+from harness.llm.runner.preparation import Target, price_target
+from harness.store import Repository, find_unasked, items_by_id, read_probe, sum_usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import orjson
 
 from harness.errors import RefusedRequest
 from harness.llm.limits import ask_with_retries
-from harness.llm.models import Request
-
-if TYPE_CHECKING:
-    from harness.llm.models import Model
+from harness.llm.models import Model, Request
 
 STRUCTURED = "structured"
 LOGPROBS = "logprobs"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from harness.errors import DataError
 from harness.llm.answers import Unreadable, parse_answer
 from harness.llm.runner.prediction import make_unreadable
 from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def to_predictions(answers: Iterable[ForeignAnswer], items: Sequence[Item], file: object) -> list[Prediction]:

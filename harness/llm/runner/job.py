@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from harness.config import RunSpec
 from harness.llm.answers import make_request
-from harness.llm.limits import TokenGuess, ask_within, hold_budget
+from harness.llm.limits import Budget, Limiter, TokenGuess, ask_within, hold_budget
 from harness.llm.runner.prediction import predict
+from harness.types import Item, Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from harness.config import RunSpec
-    from harness.llm.limits import Budget, Limiter
     from harness.llm.models import Model, ModelReply, Request
-    from harness.types import Item, Prediction
 
 
 @dataclass(slots=True, eq=False)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from harness.config import RunSpec
 from harness.errors import FatalModelError, Fault, ModelError, TransientModelError
-from harness.llm.answers import Unreadable, answer_confidence, make_request, notation_of, parse_answer
+from harness.llm.answers import (
+    Notation,
+    Unreadable,
+    answer_confidence,
+    make_request,
+    notation_of,
+    parse_answer,
+)
 from harness.llm.limits import ask_with_retries
-from harness.types import Prediction, PredictionStatus, Source
+from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from harness.config import RunSpec
-    from harness.llm.answers import Notation
     from harness.llm.models import ModelReply, Request
-    from harness.types import Item
 
 MORE = 4
 """An answer that was cut by the token limit is asked for once more with this many times as many."""

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.config import LOCAL_ENDPOINT
+from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec
 from harness.errors import ConfigError
-from harness.llm.limits import FREE, price_of
-from harness.llm.models import make_model
+from harness.llm.limits import FREE, Price, PriceTable, price_of
+from harness.llm.models import RunnableModel, make_model
 from harness.llm.runner.features import LOGPROBS, STRUCTURED, probe_feature
-from harness.store import add_probe, find_unasked, read_probe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.config import ModelSection, RunSpec
-    from harness.llm.limits import Price, PriceTable
-    from harness.llm.models import RunnableModel
-    from harness.store import Repository
+from harness.store import Repository, add_probe, find_unasked, read_probe
 
 
 @dataclass(frozen=True, slots=True)

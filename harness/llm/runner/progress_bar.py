@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.types import Prediction, PredictionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from harness.llm.limits import Price
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.config import ModelSection, RunSpec
 from harness.errors import BadInput
@@ -26,11 +27,7 @@ from harness.store import (
     store_predictions,
     sum_usage,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from harness.types import Item, Prediction
+from harness.types import Item, Prediction
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,16 @@ number of items, and a killed run loses at most what was under way.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from harness.errors import first_of
-from harness.llm.runner.job import in_turn
+from harness.llm.runner.job import Job, in_turn
 from harness.llm.runner.writer import Writer
+from harness.types import Item, Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from harness.llm.limits import Limiter
-    from harness.llm.runner.job import Job
-    from harness.types import Item, Prediction
 
     Row = tuple[str, Prediction]
 

@@ -12,10 +12,8 @@ and fro at every row, which takes longer than the writing.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 Row = TypeVar("Row")
 _LINGER = 0.003

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate import check_level
 from harness.panel.agreement.coincidence import coincidences, distances
-from harness.panel.ratings import FloatArray, IntArray, check_votes
+from harness.panel.ratings import check_votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from harness.errors import EstimateError
 
 if TYPE_CHECKING:
-    from harness.panel.ratings import FloatArray, IntArray
+    from harness.arrays import FloatArray, IntArray
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 

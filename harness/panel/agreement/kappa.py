@@ -10,16 +10,14 @@ Math. Stat. Psychol. 61), and his "Handbook of Inter-Rater Reliability" (4th ed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.panel.ratings import BoolArray, FloatArray, IntArray, Panel, check_votes
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from harness.panel.ratings import Panel, check_votes
 
 
 def pair_agreement(votes: IntArray) -> FloatArray:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
 from harness.panel.agreement.kappa import fleiss_kappa, gwet_ac1, pair_agreement, pairwise
-from harness.panel.ratings import FloatArray, IntArray, Panel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from harness.panel.ratings import Panel
 
 T = TypeVar("T")
 

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement import krippendorff_alpha
 from harness.panel.human_level.paired_tests import paired_t, sign
 from harness.panel.human_level.precision import AveragePrecision, average_precision
 from harness.panel.human_level.standing import HumanLevel, check_known, rank
-from harness.panel.ratings import FloatArray, IntArray
 
 ORDERS = ("expected", "best", "worst")
 

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from harness.errors import EstimateError, NotIdentified
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from harness.panel.ratings import FloatArray
+    from harness.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

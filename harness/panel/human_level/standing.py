@@ -15,9 +15,9 @@ from statistics import median
 
 import numpy as np
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.human_level.paired_tests import holm
-from harness.panel.ratings import FloatArray
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5

@@ -12,6 +12,7 @@ both (`certainty`); the published way is an option.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,12 +24,10 @@ from harness.estimate import check_level
 from harness.panel.parity.clusters import Share, difference, share, sum_by_cluster
 from harness.panel.parity.detection import Detection, detection
 from harness.panel.parity.expected import probability_at_least
-from harness.panel.ratings import EDGES, Judgements, assign_bins, bin_names, leave_rater_out
+from harness.panel.ratings import EDGES, Judgements, Panel, assign_bins, bin_names, leave_rater_out
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from harness.panel.ratings import BoolArray, IntArray, Panel
+    from harness.arrays import BoolArray, IntArray
 
 FEW = 30
 """Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""

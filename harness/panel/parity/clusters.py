@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import z_value
-from harness.panel.ratings import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

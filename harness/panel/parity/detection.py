@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.panel.parity.clusters import Share
 from harness.panel.parity.expected import Expected, expected_scores
-from harness.panel.ratings import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
+from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from harness.panel.ratings.panel import Panel
 
 TIE = 1e-9
 """Scores this close tie: weights are floats, and thirds do not add up to one."""

@@ -15,9 +15,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.panel.ratings.aggregate import agreement_with, plurality
-from harness.panel.ratings.panel import BoolArray, FloatArray, IntArray, Panel
+from harness.panel.ratings.panel import Panel
 
 EDGES = (0.7, 0.9)
 

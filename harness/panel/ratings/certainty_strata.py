@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError
 from harness.panel.ratings.certainty import EDGES, assign_bins, bin_names, compute_certainty
-from harness.panel.ratings.panel import FloatArray, Panel
+from harness.panel.ratings.panel import Panel
 
 RESOLVABLE = 0.7
 

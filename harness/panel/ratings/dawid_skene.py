@@ -6,8 +6,8 @@ the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations 2.
 
 from __future__ import annotations
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import ConfigError, EstimateError
-from harness.panel.ratings.panel import FloatArray, IntArray
 
 _TOLERANCE = 1e-6
 """Of the evidence's lower bound, in nats of all items together."""

@@ -6,25 +6,14 @@ takes a `Panel`, or the (N, K) votes it makes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from harness.arrays import NO_LABEL, FloatArray, IntArray
 from harness.errors import EstimateError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from harness.types import Rating
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-
-MISSING = -1
-"""In a grid: the annotator gave the item no label."""
+from harness.types import Rating
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +69,8 @@ class Panel:
         return flat.reshape(len(self.items), self.K).astype(np.int64)
 
     def grid(self) -> IntArray:
-        """Label by item and annotator, shape (N, annotators), `MISSING` where there is none."""
-        grid = np.full((len(self.items), len(self.annotators)), MISSING, dtype=np.int64)
+        """Label by item and annotator, shape (N, annotators), `NO_LABEL` where there is none."""
+        grid = np.full((len(self.items), len(self.annotators)), NO_LABEL, dtype=np.int64)
         grid[self.item, self.annotator] = self.label
         return grid
 
@@ -90,7 +79,7 @@ class Panel:
         gone = set(annotators)
         self.positions(gone)
         kept = tuple(a for a in self.annotators if a not in gone)
-        place = np.array([kept.index(a) if a in kept else MISSING for a in self.annotators], dtype=np.int64)
+        place = np.array([kept.index(a) if a in kept else NO_LABEL for a in self.annotators], dtype=np.int64)
         row = place[self.annotator] >= 0
         return Panel(
             self.items, kept, self.classes, self.item[row], place[self.annotator[row]], self.label[row]
@@ -119,7 +108,7 @@ class Panel:
         name
             For messages: ``"predictions"``, ``"reference"``.
         labels
-            One an item in order, or by item name; None is `MISSING`.
+            One an item in order, or by item name; None is `NO_LABEL`.
 
         Raises
         ------
@@ -134,7 +123,7 @@ class Panel:
         if len(labels) != len(self.items):
             raise EstimateError(f"{name} must have length {len(self.items)}, has {len(labels)}")
         place: dict[str | None, int] = {c: j for j, c in enumerate(self.classes)}
-        place[None] = MISSING
+        place[None] = NO_LABEL
         for item, label in zip(self.items, labels, strict=True):
             if label not in place:
                 raise EstimateError(
@@ -184,8 +173,8 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
 
 
 def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Sequence[str] = ()) -> Panel:
-    """Panel from a dense (N, annotators) array of class positions, `MISSING` where there is none."""
-    item, annotator = np.nonzero(grid != MISSING)
+    """Panel from a dense (N, annotators) array of class positions, `NO_LABEL` where there is none."""
+    item, annotator = np.nonzero(grid != NO_LABEL)
     people = tuple(annotators) or tuple(f"a{j}" for j in range(grid.shape[1]))
     names = tuple(f"i{n}" for n in range(len(grid)))
     return Panel(names, people, tuple(classes), item, annotator, grid[item, annotator].astype(np.int64))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.panel.ratings import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

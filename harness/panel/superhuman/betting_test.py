@@ -25,9 +25,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
-from harness.panel.ratings import FloatArray
 from harness.panel.superhuman.ceiling import pool_ceiling
 
 CAP = 0.75

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.arrays import NO_LABEL, IntArray
 from harness.errors import EstimateError
-from harness.panel.ratings import MISSING, IntArray, Panel, agreement_with, plurality
+from harness.panel.ratings import Panel, agreement_with, plurality
 from harness.panel.superhuman.ceiling import ceilings, shuffled
 
 
@@ -64,7 +65,7 @@ def compute_bounds_by_size(
 def _bounds(slots: IntArray, K: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
-    if slots.shape[1] < 2 or (slots == MISSING).all():
+    if slots.shape[1] < 2 or (slots == NO_LABEL).all():
         return L, 0.0, 0.0, 0.0, 0.0
     c = ceilings(votes)
     return L, c.U_e, c.U_t, c.U_star, c.U_panel

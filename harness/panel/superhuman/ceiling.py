@@ -25,9 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.panel.agreement import pair_agreement
-from harness.panel.ratings import FloatArray, IntArray, check_votes
+from harness.panel.ratings import check_votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,9 @@ from itertools import takewhile
 
 import numpy as np
 
+from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.panel.ratings import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Panel,
-    agreement_with,
-    fit_dawid_skene,
-    plurality,
-    weighted_votes,
-)
+from harness.panel.ratings import Panel, agreement_with, fit_dawid_skene, plurality, weighted_votes
 from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.superhuman.betting_test import Tangent, betting_confidence, itself, pool_tangent, root
 from harness.panel.superhuman.ceiling import Ceiling, ceilings, empirical

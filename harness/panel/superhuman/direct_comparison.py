@@ -18,9 +18,10 @@ from math import ceil
 import numpy as np
 from scipy import stats
 
+from harness.arrays import NO_LABEL, FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import adjusted_difference, binomial_at_least
-from harness.panel.ratings import MISSING, FloatArray, IntArray, Panel
+from harness.panel.ratings import Panel
 
 MOST = 20_000
 
@@ -96,7 +97,7 @@ def draw_annotators(panel: Panel, seed: int) -> IntArray:
     """Label of one annotator per item, drawn uniformly from those who rated it; shape (N,)."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(panel.item))
-    drawn = np.full(len(panel.items), MISSING, dtype=np.int64)
+    drawn = np.full(len(panel.items), NO_LABEL, dtype=np.int64)
     drawn[panel.item[order]] = panel.label[order]
     return drawn
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from harness.panel.superhuman.assumptions import AssumptionCheck
-    from harness.panel.superhuman.certificate import Certainty
-    from harness.panel.superhuman.direct_comparison import DirectPlan
+from harness.panel.superhuman.assumptions import AssumptionCheck
+from harness.panel.superhuman.certificate import Certainty
+from harness.panel.superhuman.direct_comparison import DirectPlan
 
 
 @dataclass(frozen=True, slots=True)

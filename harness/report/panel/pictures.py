@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -9,8 +10,6 @@ import matplotlib as mpl
 from harness.report.study import plots as plot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from harness.panel import Parity
 
 

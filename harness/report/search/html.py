@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.report.search.lineage import HEIGHT, WIDTH, lay_out
 from harness.report.study import page_template, write_whole
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from harness.report.search.findings import SearchedCandidate, SearchReport
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.report.study import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from harness.report.search.findings import SearchedCandidate, SearchedWinner, SearchReport
 
 

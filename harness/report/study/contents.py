@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from harness.types import Estimate
 
+if TYPE_CHECKING:
     from harness.estimate import Check
-    from harness.types import Estimate
 
 ESTIMATOR_NAMES = {
     "resolved": "Resolved items",

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError
-from harness.report.study.contents import ESTIMATOR_NAMES
+from harness.report.study.contents import ESTIMATOR_NAMES, StudyReport
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-    from harness.report.study.contents import StudyReport
 
 
 def write_html(study: StudyReport, path: str | Path) -> Path:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from harness.report.study.contents import ESTIMATOR_NAMES
+from harness.report.study.contents import ESTIMATOR_NAMES, StudyReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from harness.report.study.contents import StudyReport
 
 INK = "#010203"
 SERIES = ("#3f7cc4", "#d0692f", "#3a9a6b", "#a35bb5", "#b39000", "#5f6b7a")

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.report.study.contents import ESTIMATOR_NAMES
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from harness.report.study.contents import ModelReport, StudyReport
-    from harness.types import Estimate
+from harness.report.study.contents import ESTIMATOR_NAMES, ModelReport, StudyReport
+from harness.types import Estimate
 
 
 def estimates_table(study: StudyReport) -> RenderableType:

@@ -2,7 +2,7 @@ from .accounts import invite as invite
 from .campaign import Campaign as Campaign, Difference as Difference
 from .export_file import read_label_studio_export as read_label_studio_export
 from .facade import LabelStudio as LabelStudio
-from .labelling_page import panel_page as panel_page, verdict_page as verdict_page
+from .labelling_page import verdict_page as verdict_page
 from .names import server_name as server_name
 from .pull import OVERLAP as OVERLAP
 from .queue_progress import QueueProgress as QueueProgress, measure_progress as measure_progress

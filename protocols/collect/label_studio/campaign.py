@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from harness import BadInput, LabelStudioError
-from harness.store import SOURCE, LabellingStore, Queue, QueuedTask
+from harness.config import Study
+from harness.store import SOURCE, LabellingStore, Queue, QueuedTask, Repository
 from harness.types import Question
 from protocols.collect.label_studio.names import server_name
 from protocols.collect.label_studio.pull import pull_queue
@@ -22,16 +23,11 @@ from protocols.collect.label_studio.queues import (
     one_class_each,
     refuse_repeats,
 )
-from protocols.collect.label_studio.server import Client, connect
+from protocols.collect.label_studio.server import Client, Project, connect
 from protocols.collect.label_studio.snapshot import take_snapshot
 from protocols.collect.label_studio.task_payload import TaskSheet
 from protocols.collect.pending import read_pending
 from protocols.routing import Roster, read_roster
-
-if TYPE_CHECKING:
-    from harness.config import Study
-    from harness.store import Repository
-    from protocols.collect.label_studio.server import Project
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from harness import DataError
 from harness.store import Response
+from harness.types import Item
 from protocols.collect.label_studio.adjudication import Annotation, adjudicate
 from protocols.collect.label_studio.names import account_email
 from protocols.collect.label_studio.task_payload import TaskSheet
 
 if TYPE_CHECKING:
-    from harness.types import Item
     from protocols.collect.pending import Pending
     from protocols.routing import Roster
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -9,17 +10,12 @@ from harness import ConfigError
 from harness.cli import study_items
 from harness.config import STUDY_FILE, read_study
 from harness.store import PanelRatings, Repository
-from harness.types import Question
-from protocols.collect.label_studio.campaign import Campaign
-from protocols.collect.label_studio.queue_progress import measure_progress
+from harness.types import Answer, Assignment, Question, Rating
+from protocols.collect.label_studio.campaign import Campaign, Difference
+from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from harness.types import Answer, Assignment, Rating
-    from protocols.collect.label_studio.campaign import Difference
     from protocols.collect.label_studio.push import Pushed
-    from protocols.collect.label_studio.queue_progress import QueueProgress
 
 
 class LabelStudio:

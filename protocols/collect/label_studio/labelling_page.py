@@ -7,15 +7,12 @@ the one right option of K. Neither shows a prediction, another's answer, or how 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from harness import DataError
 from harness.types import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 CHOICE, COMMENT, ITEM = "verdict", "comment", "item"
 VERDICTS = (Verdict.YES, Verdict.NO, Verdict.UNSURE)

@@ -15,13 +15,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from harness import LabelStudioError
-from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision
+from harness.store import SOURCE, LabellingStore, Pulled, Quarantined, Queue, QueuedTask, Response, Revision
 from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, adjudicate
 from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.task_payload import TaskSheet, digest
 
 if TYPE_CHECKING:
-    from harness.store import LabellingStore
     from protocols.collect.label_studio.server import Client, Project
     from protocols.collect.label_studio.snapshot import Snapshot
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from harness import LabelStudioError
 from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.names import project_title
-from protocols.collect.label_studio.task_payload import digest
+from protocols.collect.label_studio.task_payload import TaskSheet, digest
 
 if TYPE_CHECKING:
     from harness.store import LabellingStore, Queue, QueuedTask
     from protocols.collect.label_studio.server import Client, Project
-    from protocols.collect.label_studio.task_payload import TaskSheet
 
 CHUNK = 500
 CLOSED = "This project is finished. Answers given from now on are not counted."

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
-from harness.store import LabellingStore
+from harness.config import Study
+from harness.store import LabellingStore, Repository
 from harness.types import Verdict
 from protocols.collect.pending import read_pending
-
-if TYPE_CHECKING:
-    from harness.config import Study
-    from harness.store import Repository
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ import numpy as np
 
 from harness import ConfigError, DataError, derive_seed
 from harness.store import Queue, QueuedTask
+from harness.types import Question
 from protocols.collect.label_studio.names import account_email
 from protocols.collect.label_studio.task_payload import digest
 
 if TYPE_CHECKING:
-    from harness.types import Question
     from protocols.collect.pending import Pending
     from protocols.routing import Roster
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from harness.store import SOURCE, Revision
-from protocols.collect.pending import read_pending
-
-if TYPE_CHECKING:
-    from harness.config import Study
-    from harness.store import LabellingStore, Repository, Response
-    from harness.types import Item
-    from protocols.collect.pending import Pending
+from harness.config import Study
+from harness.store import SOURCE, LabellingStore, Repository, Response, Revision
+from harness.types import Item
+from protocols.collect.pending import Pending, read_pending
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,16 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness import DataError
-from harness.types import Question, Verdict
+from harness.config import Study
+from harness.types import Item, Question, Verdict
 from protocols.collect.label_studio.labelling_page import VERDICTS, check_page, panel_page, verdict_page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from harness.config import Study
-    from harness.types import Item
     from protocols.collect.pending import Pending
 
 

@@ -9,19 +9,14 @@ The running estimate uses just these, with f as large as the slowest expert allo
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness import EstimateError, decode
+from harness.config import Study
 from harness.estimate import estimate_anytime
-from harness.store import LabellingStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from harness.config import Study
-    from harness.store import QueuedTask, Repository
-    from harness.types import Answer, Estimate
+from harness.store import LabellingStore, QueuedTask, Repository
+from harness.types import Answer, Estimate
 
 
 @dataclass(frozen=True, slots=True)

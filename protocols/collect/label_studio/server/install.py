@@ -12,15 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import LabelStudioError
 from harness.llm import cache_dir
 from harness.machine import hold_start_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VERSION = "1.23.2"
 DATABASE = "label_studio.sqlite3"

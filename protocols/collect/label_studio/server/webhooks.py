@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError, OversightError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from protocols.collect.label_studio.server.client import Client
 
 PATH = "/oversight-hint/"

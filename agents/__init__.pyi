@@ -1,0 +1,2 @@
+from .programs import Program as Program
+from .standalone import Workflow as Workflow
