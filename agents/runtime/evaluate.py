@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.programs import DEFAULT_FORMAT, Program, PromptFormat, Role
 from agents.runtime.host import WorkflowHost
-from agents.sandbox import ProgramOutcome, Sandbox, gate
+from agents.sandbox import ProgramOutcome, Sandbox, check_program
 from harness.llm import Unreadable, parse_answer
 from harness.types import Item, Prediction, PredictionStatus
 
@@ -68,7 +68,7 @@ async def answer_items(
     SandboxError
         If the sandbox itself cannot work.
     """
-    gate.check_program(program)
+    check_program(program)
     batches = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
 
     async def answer(batch: Sequence[Item]) -> list[Prediction]:

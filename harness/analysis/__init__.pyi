@@ -1,3 +1,6 @@
+from .contents import (
+    ESTIMATOR_NAMES as ESTIMATOR_NAMES, ModelReport as ModelReport, StudyReport as StudyReport,
+)
 from .costs import study_prices as study_prices
 from .estimates import Options as Options
 from .study_prompts import system_of as system_of, template_of as template_of

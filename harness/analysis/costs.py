@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.analysis.contents import ESTIMATOR_NAMES
 from harness.config import LOCAL_ENDPOINT, Study
 from harness.llm import FREE, PriceTable, dollars, price_of, read_prices
-from harness.report import ESTIMATOR_NAMES
 from harness.store import Repository, sum_usage
 from harness.types import Estimate, Prediction, PredictionStatus
 

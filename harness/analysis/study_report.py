@@ -9,6 +9,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.contents import (
+    ESTIMATOR_NAMES,
+    ExpertReport,
+    ModelReport,
+    RefutedPrediction,
+    StudyReport,
+)
 from harness.analysis.costs import cost_per_correct, run_cost, study_prices
 from harness.analysis.estimates import Options, estimate_model, headline
 from harness.config import Study
@@ -17,7 +24,6 @@ from harness.errors import BadInput, EstimateError
 from harness.estimate import run_checks, stratify_by_confidence
 from harness.labels import decode
 from harness.panel import make_panel, stratify_by_certainty
-from harness.report import ESTIMATOR_NAMES, ExpertReport, ModelReport, RefutedPrediction, StudyReport
 from harness.types import Answer, Estimate, Item, Label, Prediction, PredictionStatus, Question, Verdict
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from .search import (
     write_search_html as write_search_html,
 )
 from .study import (
-    ESTIMATOR_NAMES as ESTIMATOR_NAMES, ExpertReport as ExpertReport, ModelReport as ModelReport,
-    RefutedPrediction as RefutedPrediction, StudyReport as StudyReport, estimates_table as estimates_table,
-    percent as percent, write_html as write_html, write_whole as write_whole,
+    estimates_table as estimates_table, percent as percent, write_html as write_html,
+    write_whole as write_whole,
 )

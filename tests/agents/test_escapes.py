@@ -15,8 +15,7 @@ import pytest
 
 from agents.programs import Program, PromptFormat
 from agents.runtime import Broker, WorkflowHost
-from agents.sandbox import ProgramOutcome, SandboxLimits, open_sandbox
-from agents.sandbox.gate import check_program
+from agents.sandbox import ProgramOutcome, SandboxLimits, check_program, open_sandbox
 from agents.sandbox.tiers import TIERS
 from harness import OversightError, ProgramRefused
 from harness.llm import Budget

@@ -13,10 +13,10 @@ import pytest
 from rich.console import Console
 
 from harness import BadInput
-from harness.analysis import summarise, true_accuracy
+from harness.analysis import StudyReport, summarise, true_accuracy
 from harness.config import ModelSection, Study
 from harness.llm import make_spec
-from harness.report import StudyReport, estimates_table, write_html
+from harness.report import estimates_table, write_html
 from harness.report.study.page import render_html
 from harness.store import Repository
 from harness.types import Item, Prediction, PredictionStatus

@@ -118,8 +118,9 @@ def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
 def _from_counts(args: argparse.Namespace) -> int:
     from rich.table import Table
 
+    from harness.analysis import ESTIMATOR_NAMES
     from harness.estimate import estimate_counts
-    from harness.report import ESTIMATOR_NAMES, percent
+    from harness.report import percent
 
     estimates = estimate_counts(
         **_whole_numbers("--counts", args.counts, _COUNTS),

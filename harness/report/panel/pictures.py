@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from harness.report.study import plots as plot
+from harness.report.drawing import INK, SERIES, STYLE, figure, percent_axis, svg
 
 if TYPE_CHECKING:
     from harness.panel import Parity
@@ -17,19 +17,19 @@ def alphas_svg(categories: Mapping[str, float | None], reliable: float) -> str:
     """Krippendorff's α of every class, best first; those undefined are left out and named."""
     rows = sorted(((a, c) for c, a in categories.items() if a is not None))
     left_out = [c for c, a in categories.items() if a is None]
-    with mpl.rc_context(plot.STYLE):
-        figure, axes = plot.figure(height=0.9 + 0.3 * max(1, len(rows)))
+    with mpl.rc_context(STYLE):
+        drawn, axes = figure(height=0.9 + 0.3 * max(1, len(rows)))
         for y, (alpha, _) in enumerate(rows):
-            axes.plot([0, alpha], [y, y], color=plot.SERIES[0], lw=2.2, solid_capstyle="butt")
-            axes.plot([alpha], [y], "o", color=plot.SERIES[0], ms=6)
-        axes.axvline(reliable, color=plot.INK, lw=0.9, ls=(0, (4, 3)))
+            axes.plot([0, alpha], [y, y], color=SERIES[0], lw=2.2, solid_capstyle="butt")
+            axes.plot([alpha], [y], "o", color=SERIES[0], ms=6)
+        axes.axvline(reliable, color=INK, lw=0.9, ls=(0, (4, 3)))
         axes.set_yticks(range(len(rows)), [c for _, c in rows])
         axes.set_ylim(-0.5, max(1, len(rows)) - 0.5)
         axes.set_xlim(min(0.0, *(a for a, _ in rows), 0.0) if rows else 0.0, 1)
         named = f"  (undefined: {', '.join(left_out)})" if left_out else ""
         axes.set_xlabel(f"Krippendorff's α against the rest; dashed: {reliable:g}{named}")
         axes.grid(axis="x", color="#888888", alpha=0.25, lw=0.8)
-        return plot.svg(figure)
+        return svg(drawn)
 
 
 def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] | None = None) -> str:
@@ -49,42 +49,40 @@ def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] 
         "U_star": "≤ U*",
         "U_panel": "≤ U(p)",
     }
-    with mpl.rc_context(plot.STYLE):
-        figure, axes = plot.figure(height=3.4)
+    with mpl.rc_context(STYLE):
+        drawn, axes = figure(height=3.4)
         for j, (key, label) in enumerate(names.items()):
             known = [(p["annotators"], p[key]) for p in points if p[key] is not None]
-            axes.plot(*zip(*known, strict=True), "o-", color=plot.SERIES[j], lw=1.8, ms=4, label=label)
+            axes.plot(*zip(*known, strict=True), "o-", color=SERIES[j], lw=1.8, ms=4, label=label)
         for value, label in zip(
             oracle or (), ("annotators, by the oracle", "model, by the oracle"), strict=False
         ):
             axes.axhline(
-                value, color=plot.INK, lw=0.9, ls=(0, (4, 3) if "model" in label else (1, 2)), label=label
+                value, color=INK, lw=0.9, ls=(0, (4, 3) if "model" in label else (1, 2)), label=label
             )
         axes.set_xlabel("annotators per item")
         axes.set_ylabel("accuracy")
         axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
         axes.grid(axis="y", color="#888888", alpha=0.25, lw=0.8)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        return plot.svg(figure)
+        return svg(drawn)
 
 
 def parity_svg(found: Parity) -> str:
     """Human and model accuracy with intervals per bin of certainty, and what could be expected."""
     rows = (*found.bins, found.overall)
-    with mpl.rc_context(plot.STYLE):
-        figure, axes = plot.figure(height=3.4)
+    with mpl.rc_context(STYLE):
+        drawn, axes = figure(height=3.4)
         for j, (key, label) in enumerate((("human", "human"), ("model", "model"))):
             shift = (j - 0.5) * 0.22
             for x, b in enumerate(rows):
                 s = getattr(b, key)
-                axes.plot([x + shift] * 2, [s.low, s.high], color=plot.SERIES[j], lw=2.2)
-                axes.plot(
-                    [x + shift], [s.value], "o", color=plot.SERIES[j], ms=6, label=label if x == 0 else None
-                )
+                axes.plot([x + shift] * 2, [s.low, s.high], color=SERIES[j], lw=2.2)
+                axes.plot([x + shift], [s.value], "o", color=SERIES[j], ms=6, label=label if x == 0 else None)
         for x, b in enumerate(rows):
-            axes.plot([x - 0.3, x + 0.3], [b.p_d] * 2, color=plot.INK, lw=0.9, ls=(0, (4, 3)))
+            axes.plot([x - 0.3, x + 0.3], [b.p_d] * 2, color=INK, lw=0.9, ls=(0, (4, 3)))
         axes.set_xticks(range(len(rows)), [f"{b.name}\n{b.items} items" for b in rows])
         axes.set_ylabel("accuracy against the vote")
-        plot.percent_axis(axes, "y")
+        percent_axis(axes, "y")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="dashed: expected\nof an expert")
-        return plot.svg(figure)
+        return svg(drawn)

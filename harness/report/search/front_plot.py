@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 
-from harness.report.study import INK, SERIES, STYLE, figure, percent_axis, svg
+from harness.report.drawing import INK, SERIES, STYLE, figure, percent_axis, svg
 
 if TYPE_CHECKING:
     from harness.report.search.findings import SearchReport

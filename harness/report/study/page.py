@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.analysis import ESTIMATOR_NAMES, StudyReport
 from harness.errors import ConfigError
-from harness.report.study.contents import ESTIMATOR_NAMES, StudyReport
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -41,13 +41,13 @@ def write_whole(text: str, path: str | Path) -> Path:
 def render_html(study: StudyReport) -> str:
     """Render the page as text."""
     template = page_template("report.html")
-    from harness.report.study import plots as plot
+    from harness.report.study.plots import curve_svg, intervals_svg
 
     return template.render(
         study=study,
         estimators=ESTIMATOR_NAMES,
-        intervals_svg=plot.intervals_svg(study),
-        curve_svg=plot.curve_svg(study),
+        intervals_svg=intervals_svg(study),
+        curve_svg=curve_svg(study),
     )
 
 

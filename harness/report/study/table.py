@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.report.study.contents import ESTIMATOR_NAMES, ModelReport, StudyReport
+from harness.analysis import ESTIMATOR_NAMES, ModelReport, StudyReport
 from harness.types import Estimate
 
 
