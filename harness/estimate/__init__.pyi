@@ -1,5 +1,5 @@
 from .checks import Check as Check, run_checks as run_checks
-from .compare import (
+from .comparison import (
     Comparison as Comparison, Ranking as Ranking, adjust as adjust,
     adjusted_difference as adjusted_difference, mcnemar as mcnemar, paired_difference as paired_difference,
     rank_models as rank_models, sign_test as sign_test,

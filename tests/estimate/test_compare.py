@@ -9,7 +9,7 @@ from scipy import stats
 from harness import EstimateError
 from harness.errors import NotIdentified
 from harness.estimate import RoutedSample, adjusted_difference, mcnemar, paired_difference, sign_test
-from harness.estimate.compare.paired import TIED, sign_p_value
+from harness.estimate.comparison.paired import TIED, sign_p_value
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:

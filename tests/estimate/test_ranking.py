@@ -8,8 +8,8 @@ from scipy import stats
 
 from harness import EstimateError
 from harness.estimate import adjust, mcnemar, rank_models
-from harness.estimate.compare.paired import TIED
-from harness.estimate.compare.ranking import bonferroni, holm
+from harness.estimate.comparison.paired import TIED
+from harness.estimate.comparison.ranking import bonferroni, holm
 
 
 def test_holm_and_bonferroni_by_hand() -> None:

@@ -1,7 +1,7 @@
 """Is the child better than its parent? Three answers, and what could have been seen at all.
 
 The difference is taken item by item on the items both answered. Its standard error counts two
-imaginary items on which they disagree, one each way, as `harness.estimate.compare.paired` does for
+imaginary items on which they disagree, one each way, as `harness.estimate.comparison.paired` does for
 proportions (Bonett & Price 2012): otherwise three lucky items in a row would pass for proof, though a
 fair coin does that one time in eight, and programs that have not differed yet would pass for equal.
 The difference is then shrunk by how far candidates differ at all. ``better`` needs 95 %: a program

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.estimate.compare.paired import TIED, Comparison
+from harness.estimate.comparison.paired import TIED, Comparison
 from harness.estimate.core import check_level
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
