@@ -13,12 +13,17 @@ from .errors import (
     SandboxError as SandboxError, StoreError as StoreError, TransientModelError as TransientModelError,
     first_of as first_of,
 )
-from .estimate import accuracies as accuracies, accuracy as accuracy, estimate_counts as estimate_counts
+from .estimate import (
+    accuracies as accuracies, accuracy as accuracy, compare as compare, estimate_counts as estimate_counts,
+    model_accuracies as model_accuracies,
+)
 from .labels import decode as decode
 from .llm import run as run
+from .registry import load_protocol as load_protocol, name_protocol as name_protocol
 from .seeding import derive_seed as derive_seed
 from .types import (
     Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,
-    LabelKind as LabelKind, Prediction as Prediction, PredictionStatus as PredictionStatus,
-    Question as Question, Verdict as Verdict,
+    LabelDesign as LabelDesign, LabelKind as LabelKind, Labels as Labels, Prediction as Prediction,
+    PredictionStatus as PredictionStatus, ProtocolStatement as ProtocolStatement, Question as Question,
+    Verdict as Verdict,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.errors import BadInput
-from harness.types import Answer, Label, LabelKind, Verdict
+from harness.registry import PROTOCOLS, state_protocol
+from harness.types import Answer, Label, LabelDesign, LabelKind, Labels, Question, Verdict
 
 _KIND = {
     Verdict.YES: LabelKind.ORDINARY,
@@ -15,8 +16,16 @@ _KIND = {
 }
 
 
-def decode(answers: Iterable[Answer]) -> list[Label]:
+def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = None) -> Labels:
     """Turn answers into labels: yes → ordinary, no → complementary, unsure or skip → abstained.
+
+    Parameters
+    ----------
+    answers
+        What experts said, at most one answer a question.
+    questions
+        All questions of the study, answered or not; by default those that the answers are to.
+        While answers are missing, estimates from routed answers need them.
 
     Raises
     ------
@@ -24,6 +33,7 @@ def decode(answers: Iterable[Answer]) -> list[Label]:
         If somebody answered another expert's question, or a question has two answers.
     """
     labels: dict[str, Label] = {}
+    answered = []
     for answer in answers:
         question = answer.question
         if answer.expert != question.expert:
@@ -32,6 +42,7 @@ def decode(answers: Iterable[Answer]) -> list[Label]:
             )
         if question.id in labels:
             raise BadInput(f"question {question.id!r} has two answers")
+        answered.append(question)
         labels[question.id] = Label(
             item_id=question.item_id,
             option=question.option,
@@ -41,4 +52,18 @@ def decode(answers: Iterable[Answer]) -> list[Label]:
             expert=question.expert,
             propensities=question.propensities,
         )
-    return list(labels.values())
+    return Labels(labels.values(), make_design(answered if questions is None else questions))
+
+
+def make_design(questions: Iterable[Question]) -> LabelDesign:
+    """The design of questions: what their protocols state, and the items asked about.
+
+    A question of a protocol that is not registered states nothing: its labels are treated as a plain
+    list of labels is.
+    """
+    drawn = list(questions)
+    names = sorted({q.protocol for q in drawn} & PROTOCOLS.keys())
+    return LabelDesign(
+        statements=tuple(state_protocol(name) for name in names),
+        asked=frozenset(q.item_id for q in drawn),
+    )

@@ -3,7 +3,8 @@ from .collect import (
     read_answers as read_answers,
 )
 from .routing import (
-    BalancedPanel as BalancedPanel, Expert as Expert, Partitioned as Partitioned, RandomPanel as RandomPanel,
-    Roster as Roster, RoutingProtocol as RoutingProtocol, Sequential as Sequential, Targeted as Targeted,
-    decode as decode, read_roster as read_roster,
+    BalancedPanel as BalancedPanel, Disagreement as Disagreement, Expert as Expert,
+    Partitioned as Partitioned, RandomPanel as RandomPanel, Roster as Roster,
+    RoutingProtocol as RoutingProtocol, Sequential as Sequential, Targeted as Targeted, decode as decode,
+    read_roster as read_roster,
 )

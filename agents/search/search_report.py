@@ -50,7 +50,9 @@ def report_search(
         candidates=_candidates(state, board),
         refused=[str(e["refused"]) for e in slots if "refused" in e],
         duplicates=sum("duplicate" in e for e in slots),
-        winner=_winner(state, decode(store.answers()), truth) if "winner" in events else None,
+        winner=_winner(state, decode(store.answers(), store.questions()), truth)
+        if "winner" in events
+        else None,
         a_a=a_a(state, board),
         power=measure_power(prepared.labels["select"]).lines(),
         spent=_spent(archive, slots),

@@ -94,7 +94,7 @@ def prepare_search(study: Study, store: Repository, seed: int, section: SearchSe
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
     searches = SearchStore(store)
     if search not in {s["id"] for s in searches.searches()}:
-        labels = decode(store.answers())
+        labels = decode(store.answers(), store.questions())
         splits = draw_splits(items, labels, section.split, seed, section.rungs)
         feedback = ExpertLabels.of(splits["feedback"], labels)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
@@ -120,7 +120,7 @@ def open_search(study: Study, store: Repository, search: str | None) -> Prepared
     spec = known[name]
     caps = {"usd": study.search.usd, "tokens": study.search.tokens}
     archive = load_archive(store, name)
-    labels = decode(store.answers())
+    labels = decode(store.answers(), store.questions())
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
     section = SearchSection.model_validate({**spec["section"], **caps})
     return Prepared(

@@ -2,7 +2,7 @@ from .contents import (
     ESTIMATOR_NAMES as ESTIMATOR_NAMES, ModelReport as ModelReport, StudyReport as StudyReport,
 )
 from .costs import study_prices as study_prices
-from .estimates import Options as Options
+from .options import EstimateOptions as EstimateOptions
 from .study_prompts import system_of as system_of, template_of as template_of
 from .study_report import (
     find_newest_runs as find_newest_runs, summarise as summarise, true_accuracy as true_accuracy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -17,20 +17,17 @@ from harness.analysis.contents import (
     StudyReport,
 )
 from harness.analysis.costs import cost_per_correct, run_cost, study_prices
-from harness.analysis.estimates import Options, estimate_model, headline
+from harness.analysis.options import EstimateOptions
 from harness.config import Study
 from harness.datasets import read_ratings
 from harness.errors import BadInput, EstimateError
-from harness.estimate import run_checks, stratify_by_confidence
+from harness.estimate import CONFIDENCE, Strata, accuracies, accuracy, find_strata, keep_predicted, run_checks
 from harness.labels import decode
 from harness.panel import make_panel, stratify_by_certainty
 from harness.types import Answer, Estimate, Item, Label, Prediction, PredictionStatus, Question, Verdict
 
 if TYPE_CHECKING:
     from harness.store import Repository
-
-CONFIDENCE = "confidence"
-"""As a column of strata: the model's own confidence, unless the items have a column of that name."""
 
 _CURVE_POINTS = 24
 _EXAMPLES = 12
@@ -43,7 +40,7 @@ def summarise(
     *,
     runs: Sequence[str] | None = None,
     truth: Mapping[str, int] | None = None,
-    options: Options | None = None,
+    options: EstimateOptions | None = None,
     curve: bool = False,
 ) -> StudyReport:
     """Estimate every stored run of a study.
@@ -71,13 +68,11 @@ def summarise(
         raise BadInput("there are no answers yet; see: oversight label --help")
     chosen = find_newest_runs(store.runs(), runs)
     data = _Collected(
-        items,
-        answers,
-        protocols=frozenset(q.protocol for q in questions),
-        asked=frozenset(q.item_id for q in questions),
+        items=items,
+        answers=answers,
+        labels=decode(answers, questions),
         strata=_strata(items, study),
-        by_confidence=_by_confidence(items, study),
-        options=options or Options(study.estimate.interval, study.estimate.level),
+        options=options or EstimateOptions(interval=study.estimate.interval, level=study.estimate.level),
     )
     costs = [run_cost(store, run, study_prices(study)) for run in chosen]
     models = tuple(
@@ -87,7 +82,7 @@ def summarise(
     return StudyReport(
         name=study.study.name,
         seed=study.study.seed,
-        protocol=", ".join(sorted(data.protocols)),
+        protocol=", ".join(sorted({q.protocol for q in questions})),
         n_items=len(items),
         n_questions=len(questions),
         n_answers=len(answers),
@@ -106,11 +101,9 @@ class _Collected:
 
     items: Sequence[Item]
     answers: Sequence[Answer]
-    protocols: frozenset[str]
-    asked: frozenset[str]
-    strata: dict[str, str] | None
-    by_confidence: bool
-    options: Options
+    labels: Sequence[Label]
+    strata: Strata
+    options: EstimateOptions
 
 
 def find_newest_runs(runs: Sequence[dict[str, Any]], names: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -139,12 +132,18 @@ def _model(
     *,
     curve: bool,
 ) -> ModelReport:
-    predicted = {p.item_id for p in predictions}  # a run that is under way has fewer items
-    labels = decode(a for a in data.answers if a.question.item_id in predicted)
-    if data.by_confidence:
-        data = replace(data, strata=stratify_by_confidence(predictions, len(labels)))
-    how = (data.protocols, data.asked, data.strata, data.options)
-    estimates, undefined = estimate_model(predictions, labels, *how)
+    labels, options = keep_predicted(data.labels, predictions), data.options
+    strata = find_strata(predictions, labels, data.strata)
+    estimates = accuracies(
+        predictions,
+        labels,
+        interval=options.interval,
+        level=options.level_now,
+        strata=strata,
+        published=options.published,
+        gold=options.gold,
+        anytime=options.level if options.anytime else None,
+    )
     refuted = _refuted(predictions, data.items, data.answers)
     return ModelReport(
         name=run["name"],
@@ -153,11 +152,9 @@ def _model(
         created=run["created"],
         predictions=len(predictions),
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
-        undefined=undefined,
-        curve=_curve(predictions, labels, data) if curve else (),
-        checks=run_checks(predictions, labels, strata=data.strata)
-        if data.protocols == {"partitioned"}
-        else (),
+        undefined=dict(estimates.undefined),
+        curve=_curve(predictions, labels, strata, options) if curve else (),
+        checks=run_checks(predictions, labels, strata=strata),
         unreadable=_reasons(p for p in predictions if p.status.no_option),
         failed=_reasons(p for p in predictions if p.status is PredictionStatus.FAILED),
         refuted=tuple(refuted[:_EXAMPLES]),
@@ -170,11 +167,8 @@ def _model(
     )
 
 
-def _by_confidence(items: Sequence[Item], study: Study) -> bool:
-    return study.estimate.strata == CONFIDENCE and CONFIDENCE not in items[0].meta
-
-
-def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
+def _strata(items: Sequence[Item], study: Study) -> Strata:
+    """By a column, by a panel, or by the model's confidence unless the items have a column of that name."""
     column = study.estimate.strata
     if study.estimate.panel is not None:
         path = study.path(study.estimate.panel)
@@ -182,8 +176,10 @@ def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
         if not certain.keys() & {item.id for item in items}:
             raise BadInput(f"{path}: rates none of the study's items; the column item must hold their ids")
         return {item.id: certain.get(item.id, "no vote") for item in items}
-    if column is None or _by_confidence(items, study):
+    if column is None:
         return None
+    if column == CONFIDENCE and CONFIDENCE not in items[0].meta:
+        return CONFIDENCE
     missing = [item.id for item in items if column not in item.meta]
     if missing:
         raise BadInput(
@@ -193,15 +189,22 @@ def _strata(items: Sequence[Item], study: Study) -> dict[str, str] | None:
 
 
 def _curve(
-    predictions: Sequence[Prediction], labels: Sequence[Label], data: _Collected
+    predictions: Sequence[Prediction],
+    labels: Sequence[Label],
+    strata: Mapping[str, str] | None,
+    options: EstimateOptions,
 ) -> tuple[tuple[int, Estimate], ...]:
     """Estimates from the first so many labels; the earliest may be undefined and are left out."""
     points = []
     for j in range(1, _CURVE_POINTS + 1):
         n = round(len(labels) * j / _CURVE_POINTS)
         try:
-            estimate = headline(
-                predictions, labels[:n], data.protocols, data.asked, data.strata, data.options
+            estimate = accuracy(
+                predictions,
+                labels[:n],
+                interval=options.interval,
+                level=options.level_now,
+                strata=strata,
             )
         except EstimateError:
             continue

@@ -1,20 +1,18 @@
 """The root command: a table of verbs, each loaded only when it is called.
 
 Verbs of `protocols` and `agents` are named as strings, so that nothing here imports upwards. A
-verb's module has ``HELP``, ``add_arguments(parser)`` and ``run(args) -> exit code``.
+verb's module has ``add_arguments(parser)`` and ``run(args) -> exit code``.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType
 
 from harness.errors import OversightError
+from harness.registry import load_module
 
 VERBS = {
     "init": ("harness.cli.verbs.init", "write a commented study.toml to start from"),
@@ -70,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _call(verb: str, rest: list[str]) -> int:
     as_json = "--json" in rest
     try:
-        module = load(VERBS[verb][0])
+        module = load_module(VERBS[verb][0])
         parser = argparse.ArgumentParser(
             prog=f"oversight {verb}",
             description=module.__doc__,
@@ -90,27 +88,6 @@ def _call(verb: str, rest: list[str]) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
         return 0
-
-
-def load(name: str) -> ModuleType:
-    """Import a verb's module, making sure that it is this project's.
-
-    Another published package is called ``agents``, too; if it shadows ours, say so.
-
-    Raises
-    ------
-    OversightError
-        Naming the file that was found instead.
-    """
-    package = importlib.import_module(name.split(".", maxsplit=1)[0])
-    home = Path(__file__).parents[2]
-    found = Path(package.__file__ or "")
-    if home not in found.parents:
-        raise OversightError(
-            f"the package {package.__name__!r} found at {found} is not oversight's (expected in {home}); "
-            "another installed package has the same name: use a fresh environment"
-        )
-    return importlib.import_module(name)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from harness.config.models import (
     LOCAL_ENDPOINT,
@@ -23,6 +23,8 @@ from harness.config.models import (
 )
 from harness.config.search import SearchSection
 from harness.errors import ConfigError, DataError
+from harness.registry import PROTOCOLS, state_protocol
+from harness.types import ProtocolStatement
 
 __all__ = ["LOCAL_ENDPOINT", "EndpointSection", "ModelSection", "RunSpec", "Study", "api_key", "read_study"]
 
@@ -67,16 +69,14 @@ class ItemsSection(Section):
 class ExpertsSection(Section):
     """The roster file and the rule that routes items to experts.
 
-    `models` names the models whose predictions the rules other than ``"partitioned"`` look at;
-    empty means all that were run. `epsilon` is the uniform share of ``"targeted"`` for several.
-    With ``"panel"`` (balanced blocks) and ``"panel-random"``, `annotators_per_item` of those who judge
-    any class choose among all options of each item.
+    `protocol` is a name of `harness.registry.PROTOCOLS`. `models` names the models whose predictions
+    a rule looks at; empty means all that were run. `epsilon` is the uniform share of targeted routing
+    for several. With a panel, `annotators_per_item` of those who judge any class choose among all
+    options of each item.
     """
 
     roster: str = "experts.toml"
-    protocol: Literal["partitioned", "targeted", "disagreement", "sequential", "panel", "panel-random"] = (
-        "partitioned"
-    )
+    protocol: str = next(iter(PROTOCOLS))
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
     models: list[str] = Field(default_factory=list)
@@ -85,7 +85,20 @@ class ExpertsSection(Section):
     @property
     def is_panel(self) -> bool:
         """Whether several annotators choose among all options, and nobody is asked yes or no."""
-        return self.protocol.startswith("panel")
+        return self.statement.is_panel
+
+    @property
+    def statement(self) -> ProtocolStatement:
+        """What the protocol's class states of its labels."""
+        return state_protocol(self.protocol)
+
+    @field_validator("protocol")
+    @classmethod
+    def _registered(cls, name: str) -> str:
+        if name not in PROTOCOLS:
+            *most, last = (repr(known) for known in PROTOCOLS)
+            raise ValueError(f"Input should be {', '.join(most)} or {last}")
+        return name
 
 
 class PromptSection(Section):

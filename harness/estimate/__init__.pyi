@@ -1,4 +1,4 @@
-from .checks import Check as Check, run_checks as run_checks
+from .checks import CHECKS as CHECKS, Check as Check, run_checks as run_checks
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, adjust as adjust,
     adjusted_difference as adjusted_difference, mcnemar as mcnemar, paired_difference as paired_difference,
@@ -10,10 +10,7 @@ from .core import (
     success_probability as success_probability, z_value as z_value,
 )
 from .counts import estimate_counts as estimate_counts
-from .data import (
-    Tallies as Tallies, Tally as Tally, stratify_by_confidence as stratify_by_confidence, tally as tally,
-    tally_arrays as tally_arrays,
-)
+from .data import Tallies as Tallies, Tally as Tally, tally as tally, tally_arrays as tally_arrays
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
     complementary_accuracy as complementary_accuracy, cross_fitted as cross_fitted,
@@ -23,7 +20,10 @@ from .estimators import (
     ordinary_accuracy as ordinary_accuracy, plugin_weight as plugin_weight, sample_split as sample_split,
     scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
 )
-from .evaluation import accuracies as accuracies, accuracy as accuracy
+from .evaluation import (
+    CONFIDENCE as CONFIDENCE, Strata as Strata, accuracies as accuracies, accuracy as accuracy,
+    find_strata as find_strata, keep_predicted as keep_predicted, model_accuracies as model_accuracies,
+)
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
     complementary_radius as complementary_radius, estimated_variance_radius as estimated_variance_radius,
@@ -32,6 +32,7 @@ from .intervals import (
     mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
     obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
 )
+from .model_comparison import ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, compare as compare
 from .planning import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
@@ -40,20 +41,21 @@ from .planning import (
     uniform_design_variance as uniform_design_variance,
 )
 from .routed import (
-    GoldCounts as GoldCounts, RoutedSample as RoutedSample, accuracy_target as accuracy_target,
-    corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean, correctness as correctness,
+    GoldCounts as GoldCounts, RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS,
+    ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, RoutedSample as RoutedSample,
+    accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
+    corrected_mean as corrected_mean, correctness as correctness,
     crossfitted_posterior as crossfitted_posterior, difference_target as difference_target,
     disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
-    flat_posterior as flat_posterior, immune_accuracy as immune_accuracy, informed as informed,
-    next_option as next_option, neyman_rates as neyman_rates, predicted_counts as predicted_counts,
+    flat_posterior as flat_posterior, immune_accuracy as immune_accuracy, next_option as next_option,
+    neyman_rates as neyman_rates, predicted_counts as predicted_counts,
     pseudo_outcome_bounds as pseudo_outcome_bounds, pseudo_outcomes as pseudo_outcomes,
     questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
-    resolved_correctness as resolved_correctness, routed_accuracy as routed_accuracy,
-    routed_mean as routed_mean, routed_pool as routed_pool, sampled_mean as sampled_mean,
+    routed_accuracy as routed_accuracy, routed_mean as routed_mean, sampled_mean as sampled_mean,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
 )
 from .strata import (
-    Estimates as Estimates, all_estimators as all_estimators, estimate_anytime as estimate_anytime,
+    Estimates as Estimates, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators,
     estimate_tallies as estimate_tallies,
 )

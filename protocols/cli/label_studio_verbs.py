@@ -149,8 +149,8 @@ STUDIO_ACTIONS: dict[str, Callable[[argparse.Namespace, Any], int]] = {
 
 
 def _follow(desk: Campaign) -> int:
-    """Draw and send what follows from the answers; only the sequential protocol asks on."""
-    if desk.study.experts.protocol != "sequential":
+    """Draw and send what follows from the answers; not every protocol asks on."""
+    if not desk.study.experts.statement.asks_on:
         return 0
     from protocols.routing import next_questions, routing_rule_of
 

@@ -15,4 +15,4 @@ from .study_rule import (
     next_assignments as next_assignments, next_questions as next_questions, panel_rule_of as panel_rule_of,
     routing_rule_of as routing_rule_of,
 )
-from .targeted import Targeted as Targeted
+from .targeted import Disagreement as Disagreement, Targeted as Targeted

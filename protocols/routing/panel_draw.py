@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
-from harness import BadInput, derive_seed
-from harness.types import Assignment, Item
+from harness import BadInput, derive_seed, name_protocol
+from harness.types import Assignment, Item, ProtocolStatement
 from protocols.routing.roster import ANY_CLASS, Roster
 from protocols.routing.rule import question_id
 
@@ -40,10 +41,15 @@ class RandomPanel:
     annotators: tuple[str, ...]
     n: int
     seed: int = 0
-    name: str = "panel-random"
-    assumptions: tuple[str, ...] = (
-        "an item's annotators were drawn uniformly, before any rating",
-        "annotators rate alone; a missing rating is unrelated to the label",
+    name: str = name_protocol("RandomPanel")
+    statement: ClassVar = ProtocolStatement(
+        estimator="ratings",
+        assumptions=(
+            "an item's annotators were drawn uniformly, before any rating",
+            "annotators rate alone; a missing rating is unrelated to the label",
+        ),
+        needs=frozenset({"annotators"}),
+        answers=frozenset({"accuracy", "difference", "later models"}),
     )
 
     def __post_init__(self) -> None:
@@ -85,10 +91,15 @@ class BalancedPanel:
     annotators: tuple[str, ...]
     n: int
     seed: int = 0
-    name: str = "panel"
-    assumptions: tuple[str, ...] = (
-        "annotators were given to items by a balanced plan drawn before any rating",
-        "annotators rate alone; a missing rating is unrelated to the label",
+    name: str = name_protocol("BalancedPanel")
+    statement: ClassVar = ProtocolStatement(
+        estimator="ratings",
+        assumptions=(
+            "annotators were given to items by a balanced plan drawn before any rating",
+            "annotators rate alone; a missing rating is unrelated to the label",
+        ),
+        needs=frozenset({"annotators"}),
+        answers=frozenset({"accuracy", "difference", "later models"}),
     )
 
     def __post_init__(self) -> None:

@@ -11,11 +11,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, decode, derive_seed
-from harness.types import Item, Question
+from harness import BadInput, decode, derive_seed, name_protocol
+from harness.config import Study
+from harness.estimate import CHECKS, UNIFORM_ASSUMPTIONS
+from harness.types import Item, ProtocolStatement, Question
+from protocols.routing.predicted import Predictions
 from protocols.routing.roster import Expert, Roster, read_roster
 from protocols.routing.rule import question_id
 
@@ -38,11 +42,12 @@ class Partitioned:
     roster: Roster
     seed: int = 0
     options_per_item: int = 1
-    name: str = "partitioned"
-    assumptions: tuple[str, ...] = (
-        "the asked option was drawn uniformly, before any answer and without a look at predictions",
-        "experts answer for their own class without error; yes means it is, no means it is not",
-        "abstentions are unrelated to whether the prediction is right",
+    name: str = name_protocol("Partitioned")
+    statement: ClassVar = ProtocolStatement(
+        estimator="likelihood",
+        assumptions=UNIFORM_ASSUMPTIONS,
+        checks=tuple(CHECKS),
+        answers=frozenset({"accuracy", "difference", "later models"}),
     )
 
     def __post_init__(self) -> None:
@@ -53,6 +58,11 @@ class Partitioned:
     def from_roster(cls, path: str | Path, *, seed: int = 0, options_per_item: int = 1) -> Partitioned:
         """Make the protocol from a roster file."""
         return cls(read_roster(path), seed, options_per_item)
+
+    @classmethod
+    def from_study(cls, study: Study, roster: Roster, _predictions: Predictions) -> Self:
+        """Make the rule as study.toml has it; predictions are not looked at."""
+        return cls(roster, study.study.seed, study.experts.options_per_item)
 
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Draw m options per item and an expert for each.

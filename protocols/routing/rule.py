@@ -1,19 +1,19 @@
 """What every protocol does: items become questions, answers become labels.
 
 A protocol draws, for every item, which option is asked about, with a propensity that is fixed
-before any answer. What estimators may rely on is stated by the protocol (`Protocol.assumptions`).
+before any answer. What estimators may rely on is stated by the protocol (`RoutingProtocol.statement`).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from harness import decode
-from harness.types import Item, Question
+from harness.types import Answer, Item, ProtocolStatement, Question
 
-__all__ = ["RoutingProtocol", "decode", "question_id"]
+__all__ = ["AsksOn", "RoutingProtocol", "decode", "question_id"]
 
 
 class RoutingProtocol(Protocol):
@@ -23,15 +23,14 @@ class RoutingProtocol(Protocol):
     ----------
     name
         Stored with every question.
-    assumptions
-        What an estimator may rely on, in words.
+    statement
+        What its labels are good for, see `ProtocolStatement`.
     """
 
     @property
     def name(self) -> str: ...  # noqa: D102  described above
 
-    @property
-    def assumptions(self) -> tuple[str, ...]: ...  # noqa: D102  described above
+    statement: ClassVar[ProtocolStatement]
 
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Draw the questions; equal protocols and items give equal questions.
@@ -39,6 +38,15 @@ class RoutingProtocol(Protocol):
         The draw for an item depends on the seed and on the item's id alone, so that items added
         later change no earlier question.
         """
+        ...
+
+
+@runtime_checkable
+class AsksOn(RoutingProtocol, Protocol):
+    """A rule whose further questions follow from the answers to those before."""
+
+    def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
+        """Give the open questions; an empty list when nothing is left to ask."""
         ...
 
 

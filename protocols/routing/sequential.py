@@ -10,20 +10,26 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput, decode, derive_seed
-from harness.estimate import correctness, expected_questions, next_option, neyman_rates, vote_posterior
-from harness.types import Answer, Item, Question, Verdict
+from harness import BadInput, decode, derive_seed, name_protocol
+from harness.config import Study
+from harness.estimate import (
+    RESOLUTION_ASSUMPTIONS,
+    correctness,
+    expected_questions,
+    next_option,
+    neyman_rates,
+    vote_posterior,
+)
+from harness.types import Answer, Item, ProtocolStatement, Question, Verdict
 from protocols.routing.partitioned import draw_expert
 from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
+from protocols.routing.roster import Roster
 from protocols.routing.rule import question_id
-
-if TYPE_CHECKING:
-    from protocols.routing.roster import Roster
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +57,19 @@ class Sequential:
     seed: int = 0
     budget: float | None = None
     guesses: Mapping[str, float] = field(default_factory=dict)
-    name: str = "sequential"
-    assumptions: tuple[str, ...] = (
-        "options are asked about in turn until the item is resolved: use exact correctness, "
-        "not estimators that expect independently drawn options",
-        "experts answer for their own class without error; exactly one option is true",
-        "abstentions are unrelated to whether the prediction is right",
+    name: str = name_protocol("Sequential")
+    statement: ClassVar = ProtocolStatement(
+        estimator="resolved",
+        assumptions=RESOLUTION_ASSUMPTIONS,
+        needs=frozenset({"roster", "predictions"}),
+        answers=frozenset({"accuracy", "difference"}),
+        asks_on=True,
     )
+
+    @classmethod
+    def from_study(cls, study: Study, roster: Roster, predictions: Predictions) -> Self:
+        """Make the rule as study.toml has it."""
+        return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """What the models' votes say of the truth, shape (items, largest K); sets the order only."""

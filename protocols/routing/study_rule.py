@@ -4,66 +4,53 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness import BadInput, ConfigError, DataError
+from harness import BadInput, ConfigError, DataError, load_protocol
 from harness.analysis import find_newest_runs
 from harness.config import Study
 from harness.types import Answer, Assignment, Item, PredictionStatus, Question
 from protocols.routing.panel_draw import BalancedPanel, RandomPanel
-from protocols.routing.partitioned import Partitioned
-from protocols.routing.sequential import Sequential
-from protocols.routing.targeted import Targeted
+from protocols.routing.predicted import Predictions
+from protocols.routing.rule import AsksOn, RoutingProtocol
 
 if TYPE_CHECKING:
     from harness.store import Repository
     from protocols.routing.roster import Roster
 
-    Plan = Partitioned | Sequential | Targeted
 
-
-def routing_rule_of(study: Study, store: Repository, roster: Roster) -> Plan:
-    """Make the protocol; all but the partitioned one look at the newest run of every model named.
+def routing_rule_of(study: Study, store: Repository, roster: Roster) -> Any:
+    """Make the protocol that a study names, with the predictions it looks at.
 
     Raises
     ------
     BadInput
         If the protocol looks at predictions and there are none.
     """
-    section, seed = study.experts, study.study.seed
-    if section.protocol == "partitioned":
-        return Partitioned(roster, seed, section.options_per_item)
-    predictions = {
-        run["name"]: {
-            p.item_id: p.option
-            for p in store.predictions(run["id"])
-            if p.status is not PredictionStatus.FAILED
+    predictions: Predictions = {}
+    if "predictions" in study.experts.statement.needs:
+        predictions = {
+            run["name"]: {
+                p.item_id: p.option
+                for p in store.predictions(run["id"])
+                if p.status is not PredictionStatus.FAILED
+            }
+            for run in find_newest_runs(store.runs(), study.experts.models or None)
         }
-        for run in find_newest_runs(store.runs(), section.models or None)
-    }
-    if section.protocol == "sequential":
-        return Sequential(roster, predictions, seed)
-    return Targeted(
-        roster,
-        predictions,
-        seed,
-        section.epsilon,
-        disagreements_only=section.protocol == "disagreement",
-        name=section.protocol,
-    )
+    return load_protocol(study.experts.protocol).from_study(study, roster, predictions)
 
 
 def next_questions(
-    plan: Plan, items: Sequence[Item], stored: Sequence[Question], answers: Sequence[Answer]
+    plan: RoutingProtocol, items: Sequence[Item], stored: Sequence[Question], answers: Sequence[Answer]
 ) -> list[Question]:
-    """Give the questions of a plan; the sequential protocol's follow from the answers so far.
+    """Give the questions of a plan; those of a protocol that asks on follow from the answers so far.
 
     Raises
     ------
     ConfigError
         If questions were drawn before by another rule.
     """
-    if isinstance(plan, Sequential):
+    if isinstance(plan, AsksOn):
         return plan.next_questions(items, answers)
     questions = plan.route(items)
     _same_draw(stored, questions, plan.name)
@@ -94,7 +81,7 @@ def panel_rule_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
     DataError
         If too few experts of the roster are there and judge any class.
     """
-    rule = BalancedPanel if study.experts.protocol == "panel" else RandomPanel
+    rule: type[BalancedPanel | RandomPanel] = load_protocol(study.experts.protocol)
     try:
         return rule.from_roster(roster, study.experts.annotators_per_item, seed=study.study.seed)
     except BadInput as error:

@@ -2,35 +2,35 @@
 
 For one model the expert of the predicted option is asked, which no other routing beats. For several,
 one option per item is drawn with π ∝ √(n_k s_k), a share ε spread over all options, so that the
-answer serves every model, also later ones. For comparing two, only the items they disagree on are
-asked about, one of the two predicted options by a coin.
+answer serves every model, also later ones. For comparing two, `Disagreement` asks
+only about the items they differ on, one of the two predicted options by a coin.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput, decode, derive_seed
+from harness import BadInput, decode, derive_seed, name_protocol
+from harness.config import Study
 from harness.estimate import (
+    ROUTED_ASSUMPTIONS,
     disagreement,
     predicted_counts,
     shared_propensities,
     targeted_propensities,
     vote_posterior,
 )
-from harness.types import Item, Question
+from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.partitioned import draw_expert
 from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
+from protocols.routing.roster import Roster
 from protocols.routing.rule import question_id
-
-if TYPE_CHECKING:
-    from protocols.routing.roster import Roster
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +48,28 @@ class Targeted:
         Of all draws.
     epsilon
         Share of the draw that is uniform over the item's options, for several models.
-    disagreements_only
-        Ask only where two models differ; agreeing items cost nothing and carry no difference.
     """
 
     roster: Roster
     predictions: Predictions
     seed: int = 0
     epsilon: float = 0.1
-    disagreements_only: bool = False
-    name: str = "targeted"
-    assumptions: tuple[str, ...] = (
-        "the asked option was drawn with recorded propensities that depend on the predictions alone",
-        "estimates weigh by the propensities; the asked option is not uniform",
-        "experts answer for their own class without error; yes means it is, no means it is not",
-        "abstentions are unrelated to whether the prediction is right",
+    name: str = name_protocol("Targeted")
+    statement: ClassVar = ProtocolStatement(
+        estimator="weighted",
+        assumptions=ROUTED_ASSUMPTIONS,
+        needs=frozenset({"roster", "predictions"}),
+        answers=frozenset({"accuracy", "difference"}),
     )
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon <= 1:
             raise BadInput(f"epsilon must lie in [0, 1], is {self.epsilon}")
-        if self.disagreements_only and len(self.predictions) != 2:
-            raise BadInput(f"disagreements_only compares 2 models, predictions has {len(self.predictions)}")
+
+    @classmethod
+    def from_study(cls, study: Study, roster: Roster, predictions: Predictions) -> Self:
+        """Make the rule as study.toml has it."""
+        return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """The working posterior that the propensities rest on: what the models' votes say."""
@@ -79,16 +79,11 @@ class Targeted:
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Probability with which each option is asked about, shape (items, largest K).
 
-        Rows sum to 1, or to 0 where nothing is asked: an item on which the compared models agree,
-        or whose one prediction is unreadable (it is wrong whatever the truth).
+        Rows sum to 1, or to 0 where nothing is asked: an item whose one prediction is unreadable (it
+        is wrong whatever the truth).
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         width = int(k.max())
-        if self.disagreements_only:
-            counts = predicted_counts(predicted, width) * disagreement(predicted)[:, None]
-            total = counts.sum(axis=1, keepdims=True)
-            pi: NDArray[np.float64] = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
-            return pi
         if predicted.shape[1] == 1:
             return targeted_propensities(predicted[:, 0], width)
         votes = vote_posterior(predicted, k, width)
@@ -128,3 +123,28 @@ class Targeted:
         return questions
 
     decode = staticmethod(decode)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement(Targeted):
+    """Two models compared: only the items they differ on are asked about.
+
+    Items on which they agree cost nothing and carry no difference, so that no accuracy follows.
+    """
+
+    name: str = name_protocol("Disagreement")
+    statement: ClassVar = replace(Targeted.statement, answers=frozenset({"difference"}))
+
+    def __post_init__(self) -> None:
+        if len(self.predictions) != 2:
+            raise BadInput(f"disagreements_only compares 2 models, predictions has {len(self.predictions)}")
+        Targeted.__post_init__(self)
+
+    def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """A coin between the two predicted options; rows sum to 0 where the models agree."""
+        predicted = predicted_matrix(items, self.predictions)
+        counts = predicted_counts(predicted, int(option_counts(items).max()))
+        counts *= disagreement(predicted)[:, None]
+        total = counts.sum(axis=1, keepdims=True)
+        pi: NDArray[np.float64] = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+        return pi

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from harness import EstimateError
-from harness.estimate import accuracy, stratify_by_confidence
+from harness.estimate import accuracy
+from harness.estimate.data.confidence_strata import stratify_by_confidence
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 K, N = 4, 2000

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from harness import EstimateError, decode
+from harness import EstimateError, IntArray, decode
 from harness.errors import NotIdentified
-from harness.estimate import (
-    accuracies,
-    accuracy,
-    resolved_accuracy,
-    resolved_correctness,
-    routed_accuracy,
-    routed_pool,
-)
-from harness.types import Answer, Item, Label, LabelKind, Prediction, PredictionStatus
+from harness.estimate import RoutedSample, accuracies, accuracy, resolved_accuracy, routed_accuracy
+from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
+from harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts
 from protocols.routing import Sequential, Targeted, one_expert_per_class
 
@@ -50,7 +45,12 @@ def predictions(options: Mapping[str, int | None]) -> list[Prediction]:
     ]
 
 
-def targeted(seed: int, n: int, share: float) -> tuple[list[Prediction], list[Label], set[str]]:
+def _pool(labels: Labels, answered: list[Prediction], asked: set[str]) -> tuple[IntArray, RoutedSample]:
+    data, predicted = routed_pool(labels, [answered], asked)
+    return predicted[:, 0], data
+
+
+def targeted(seed: int, n: int, share: float) -> tuple[list[Prediction], Labels, set[str]]:
     """A targeted study of which only a share of the questions has been answered yet."""
     items, truth, models = study(seed, n, 0.8, unreadable=0.25)
     questions = Targeted(ROSTER, models, seed=seed).route(items)
@@ -104,21 +104,30 @@ def test_without_abstention_correctness_is_exact() -> None:
     assert known[:, 0].mean() == right
 
 
-def test_the_plain_call_refuses_answers_that_followed_several_predictions() -> None:
+def test_the_one_call_weighs_what_a_plain_list_of_labels_is_refused_for() -> None:
     items, truth, models = study(1, 60, 0.8, 0.6)
     questions = Targeted(ROSTER, models).route(items)
     labels = decode(SimulatedExperts(truth).answer(questions))
+    answered = predictions(models["m0"])
     for call in (accuracy, accuracies):
         with pytest.raises(NotIdentified, match="weigh by them: routed_pool"):
-            call(predictions(models["m0"]), labels)
+            call(answered, list(labels))
+    data, predicted = routed_pool(labels, [answered], {q.item_id for q in questions})
+    by_hand = routed_accuracy(predicted[:, 0], data)
+    found = accuracy(answered, labels)
+    assert (found.value, found.low, found.high) == (by_hand.value, by_hand.low, by_hand.high)
+    assert accuracies(answered, labels) == {"routed": found}
+    assert found.assumptions == Targeted.statement.assumptions
 
 
-def test_the_plain_call_refuses_to_leave_unreadable_predictions_out() -> None:
-    answered, labels, _ = targeted(1, 60, 1.0)
+def test_a_plain_list_may_not_leave_unreadable_predictions_out_but_a_design_counts_them() -> None:
+    answered, labels, asked = targeted(1, 60, 1.0)
     with pytest.raises(NotIdentified, match="were never asked about"):
-        accuracy(answered, labels)
+        accuracy(answered, list(labels))
+    whole = Labels(labels, replace(labels.design, asked=frozenset(asked)))
+    assert accuracy(answered, whole).value == routed_accuracy(*_pool(labels, answered, asked)).value
     readable = [p for p in answered if p.option is not None]
-    assert accuracy(readable, labels).interval == "clopper_pearson"
+    assert accuracy(readable, list(labels)).interval == "clopper_pearson"
     # A set of known truths that happens to have no unreadable prediction in it is another matter.
     known = [
         Label(p.item_id, (p.option or 0) if j else 3, LabelKind.ORDINARY, 4, 1.0)

@@ -10,7 +10,7 @@ from harness.errors import NotIdentified
 from harness.estimate import RoutedSample, routed_accuracy
 from harness.types import Item, LabelKind
 from protocols.collect import SimulatedExperts
-from protocols.routing import Expert, Roster, RoutingProtocol, Targeted, one_expert_per_class
+from protocols.routing import Disagreement, Expert, Roster, RoutingProtocol, Targeted, one_expert_per_class
 
 CLASSES = ("heart", "brain", "skin", "lung")
 ROSTER = one_expert_per_class(CLASSES)
@@ -52,7 +52,7 @@ def test_only_disagreements_are_asked_about() -> None:
         "a": {"i0": 0, "i1": 1, "i2": None, "i3": 2},
         "b": {"i0": 0, "i1": 2, "i2": 3, "i3": 2},
     }
-    protocol = Targeted(ROSTER, predictions, disagreements_only=True)
+    protocol = Disagreement(ROSTER, predictions)
     assert protocol.propensities(make_items(4)).tolist() == [
         [0, 0, 0, 0],
         [0, 0.5, 0.5, 0],
@@ -102,7 +102,7 @@ def test_bad_predictions_are_named() -> None:
     with pytest.raises(BadInput, match="epsilon"):
         Targeted(ROSTER, {"m": {}}, epsilon=2)
     with pytest.raises(BadInput, match="2 models"):
-        Targeted(ROSTER, {"m": {}}, disagreements_only=True)
+        Disagreement(ROSTER, {"m": {}})
     with pytest.raises(BadInput, match="no expert judges the option 'brain'"):
         Targeted(Roster((Expert("h", ("heart",)),)), {"m": {"i0": 0, "i1": 1}}).route(items)
     assert Targeted(ROSTER, {"m": {}}).route([]) == []

@@ -12,35 +12,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import combinations
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from harness.analysis import find_newest_runs
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of
-from harness.errors import BadInput, EstimateError
-from harness.estimate import (
-    Comparison,
-    Ranking,
-    RoutedSample,
-    accuracy_target,
-    adjust,
-    informed,
-    mcnemar,
-    paired_difference,
-    pseudo_outcomes,
-    rank_models,
-    resolved_correctness,
-    routed_pool,
-    sign_test,
-)
+from harness.errors import BadInput
+from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, compare
 from harness.labels import decode
 from harness.store import Repository
 
-COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from harness.estimate import Comparison, Ranking
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
     )
-    parser.add_argument("--adjust", choices=("max-z", "holm", "bonferroni"), default="max-z")
+    parser.add_argument("--adjust", choices=ADJUSTMENTS, default="max-z")
     parser.add_argument("--level", type=float, help="joint confidence level (default: the study's)")
 
 
@@ -62,85 +49,20 @@ def run(args: argparse.Namespace) -> int:
         runs = find_newest_runs(store.runs(), args.model)
         predictions = [store.predictions(run["id"]) for run in runs]
         questions, answers = store.questions(), store.answers()
-    names = [run["name"] for run in runs]
-    if len(names) < 2:
-        raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
-    protocols = {q.protocol for q in questions}
-    _check_test(args.test, protocols)
-    labels, asked = decode(answers), {q.item_id for q in questions}
-    evidence: _Resolved | _Drawn
-    if "sequential" in protocols:
-        correct = resolved_correctness(labels, predictions, asked, on_differences=True)
-        evidence = _Resolved(correct, len(answers))
+    found = compare(
+        {run["name"]: rows for run, rows in zip(runs, predictions, strict=True)},
+        decode(answers, questions),
+        test=args.test,
+        adjustment=args.adjust,
+        level=level,
+    )
+    if found.ranking is None:
+        _print_pairs(args, found.pairs)
     else:
-        data, predicted = routed_pool(labels, predictions, asked)
-        evidence = _Drawn(data, predicted, sign=args.test == "sign")
-    if len(names) == 2 or args.adjust != "max-z" or args.test == "sign" or not evidence.rankable:
-        pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
-        method = "holm" if args.adjust == "max-z" else args.adjust
-        _print_pairs(args, adjust(pairs, method) if len(pairs) > 1 else pairs)
-    else:
-        _print_ranking(args, rank_models(evidence.outcomes(), names, questions=len(answers), level=level))
+        _print_ranking(args, found.ranking)
     return 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    """Exact correctness, shape (items, models), −1 where an expert abstained."""
-
-    correct: NDArray[np.int64]
-    questions: int
-
-    @property
-    def rankable(self) -> bool:
-        """Whether every item is known: leaving some out would bend a ranking, see `mcnemar`."""
-        return bool((self.correct >= 0).all())
-
-    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
-        a, b = self.correct[:, i], self.correct[:, j]
-        return mcnemar(a, b, questions=self.questions, level=level, names=(names[i], names[j]))
-
-    def outcomes(self) -> NDArray[np.float64]:
-        return self.correct.astype(np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Answers to drawn options, and predictions of shape (items, models)."""
-
-    data: RoutedSample
-    predicted: NDArray[np.int64]
-    sign: bool
-    rankable: bool = True
-
-    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
-        a, b, pair = self.predicted[:, i], self.predicted[:, j], (names[i], names[j])
-        if not self.sign:
-            return paired_difference(a, b, self.data, level=level, names=pair)
-        if (self.predicted < 0).any():
-            raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
-        no = self.data.answer == 0
-        rows, options = self.data.item[no], np.unique(self.data.n_options)
-        if len(options) > 1:
-            raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
-        return sign_test(a[rows], b[rows], self.data.asked[no], int(options[0]), level=level, names=pair)
-
-    def outcomes(self) -> NDArray[np.float64]:
-        data = informed(self.predicted, self.data)
-        width = data.propensities.shape[1]
-        return np.stack([pseudo_outcomes(accuracy_target(p, width), data) for p in self.predicted.T], axis=1)
-
-
-def _check_test(test: str, protocols: set[str]) -> None:
-    sequential = "sequential" in protocols
-    if test == "mcnemar" and not sequential:
-        raise BadInput('--test mcnemar needs resolved items: protocol = "sequential" in study.toml')
-    if test in ("paired", "sign") and sequential:
-        raise BadInput(f"--test {test} needs drawn options; these were asked about until resolved")
-    if test == "sign" and protocols != {"partitioned"}:
-        raise BadInput('--test sign needs uniformly drawn options: protocol = "partitioned"')
 
 
 def _print_pairs(args: argparse.Namespace, pairs: Sequence[Comparison]) -> None:

@@ -15,11 +15,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from harness.analysis import template_of
-from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_items, study_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study
 from harness.errors import OversightError
+from harness.registry import load_module
 from harness.store import Repository
 
 _EXTRAS = {
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     from rich.text import Text
 
     # Named as a string: the packages above are not imported from here.
-    labels: list[Finding] = load("protocols.collect.label_studio.server.server_check").check_server()
-    sandbox: list[Finding] = load("agents.cli.sandbox_check").check_sandbox()
+    labels: list[Finding] = load_module("protocols.collect.label_studio.server.server_check").check_server()
+    sandbox: list[Finding] = load_module("agents.cli.sandbox_check").check_sandbox()
     findings = [*_machine(), *sandbox, *_study(args), *labels]
     table = Table("", "what", "detail", title="oversight doctor")
     for finding in findings:

@@ -22,7 +22,7 @@ from harness.store import Repository
 from harness.types import Estimate
 
 if TYPE_CHECKING:
-    from harness.analysis import Options
+    from harness.analysis import EstimateOptions
 
 _COUNTS = ("K", "S_o", "n_o", "S_c", "n_c")
 
@@ -87,8 +87,8 @@ def _from_study(args: argparse.Namespace) -> int:
     return 0
 
 
-def _options(args: argparse.Namespace, study: Study) -> Options:
-    from harness.analysis import Options
+def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
+    from harness.analysis import EstimateOptions
     from harness.estimate import GoldCounts
 
     look, looks = 0, 0
@@ -98,7 +98,7 @@ def _options(args: argparse.Namespace, study: Study) -> Options:
             raise BadInput(f"--look: give J/L, such as 2/5, not {args.look!r}")
         look, looks = int(parts[0]), int(parts[1])
     names = ("yes_on_true", "n_true", "no_on_false", "n_false")
-    return Options(
+    return EstimateOptions(
         interval=args.interval or (None if args.published else study.estimate.interval),
         level=args.level or study.estimate.level,
         published=args.published,

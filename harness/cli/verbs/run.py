@@ -10,11 +10,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis import system_of, template_of
-from harness.cli.main import load
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, stream_items, study_of
 from harness.config import Study
 from harness.errors import ConfigError
+from harness.registry import load_module
 from harness.store import Repository, count_samples, sum_usage
 from harness.types import PredictionStatus
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     study = study_of(args)
     if args.workflow:
         # Named as a string: nothing here imports upwards.
-        results, text = load("agents.cli.workflow_run").run(args, study)
+        results, text = load_module("agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
         return 1 if any(result["failed"] for result in results.values()) else 0
     targets = study_targets(study, args.model)

@@ -7,7 +7,9 @@ None of them can prove the assumptions; experts who err evenly in both direction
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from harness.estimate.checks.check import Check
 from harness.estimate.checks.missing import abstention, readability
@@ -19,7 +21,7 @@ from harness.estimate.checks.routing import (
     yes_rate_by_expert,
 )
 from harness.estimate.core import chi2_tail, information, pool_samples
-from harness.estimate.data import Tallies, Tally, tally, to_arrays
+from harness.estimate.data import Arrays, Tallies, Tally, tally, to_arrays
 from harness.estimate.estimators import (
     complementary_accuracy,
     inside,
@@ -28,7 +30,7 @@ from harness.estimate.estimators import (
     ordinary_accuracy,
 )
 from harness.estimate.strata import where
-from harness.types import Label, Prediction
+from harness.types import Label, Labels, Prediction
 
 FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30
@@ -40,31 +42,33 @@ def run_checks(
     *,
     strata: Mapping[str, str] | None = None,
 ) -> tuple[Check, ...]:
-    """Run every check on one model's predictions and the labels; parameters as in `accuracy`.
+    """Run the checks on one model's predictions and the labels; parameters as in `accuracy`.
 
     Returns
     -------
     tuple of Check
-        In a fixed order; one that does not apply says so and passes.
+        In the order of `CHECKS`; one that does not apply says so and passes. Those that the protocol
+        of the labels states, all of a plain list.
 
     Raises
     ------
     EstimateError
         If the data are contradictory; names row and value.
     """
-    tallies = tally(predictions, labels, strata=strata)
-    a = to_arrays(predictions, labels, strata)
-    return (
-        asked_predicted(a, FAMILY_ALPHA),
-        yes_rate(a, FAMILY_ALPHA),
-        hausman(tallies, FAMILY_ALPHA),
-        asked_options(a),
-        yes_rate_by_expert(a, [x.expert for x in labels]),
-        propensities(a, FAMILY_ALPHA),
-        abstention(a),
-        readability(predictions, labels, FAMILY_ALPHA),
-        small_strata(tallies),
+    names = labels.design.statement.checks if isinstance(labels, Labels) else tuple(CHECKS)
+    if not names:
+        return ()
+    data = _Data(
+        predictions, labels, tally(predictions, labels, strata=strata), to_arrays(predictions, labels, strata)
     )
+    return tuple(check(data) for name, check in CHECKS.items() if name in names)
+
+
+class _Data(NamedTuple):
+    predictions: Sequence[Prediction]
+    labels: Sequence[Label]
+    tallies: Tallies
+    arrays: Arrays
 
 
 def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
@@ -104,3 +108,19 @@ def small_strata(tallies: Tallies, least: int = LEAST_IN_STRATUM) -> Check:
         return Check("small_strata", passed=True, statistic=smallest, p_value=None, message=text)
     text = f"fewer than {least} labelled items in " + "; ".join(f"{where(t)} ({t.n_labelled})" for t in small)
     return Check("small_strata", passed=False, statistic=smallest, p_value=None, message=text)
+
+
+CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
+    {
+        "asked_predicted": lambda d: asked_predicted(d.arrays, FAMILY_ALPHA),
+        "yes_rate": lambda d: yes_rate(d.arrays, FAMILY_ALPHA),
+        "hausman": lambda d: hausman(d.tallies, FAMILY_ALPHA),
+        "asked_options": lambda d: asked_options(d.arrays),
+        "yes_rate_by_expert": lambda d: yes_rate_by_expert(d.arrays, [x.expert for x in d.labels]),
+        "propensities": lambda d: propensities(d.arrays, FAMILY_ALPHA),
+        "abstention": lambda d: abstention(d.arrays),
+        "readability": lambda d: readability(d.predictions, d.labels, FAMILY_ALPHA),
+        "small_strata": lambda d: small_strata(d.tallies),
+    }
+)
+"""Name → check. Which of them apply, a protocol states."""

@@ -35,6 +35,7 @@ from harness.estimate.routed import (
     vote_posterior,
     youden,
 )
+from harness.registry import name_protocol
 
 _POPULATION = 20_000
 
@@ -144,7 +145,7 @@ def accuracy_variances(
     if models < 1:
         raise EstimateError(f"models must be at least 1, is {models}")
     if models == 1:
-        return variances | {"targeted": targeted_design_variance(A, s, t)}
+        return variances | {name_protocol("Targeted"): targeted_design_variance(A, s, t)}
     truth, predicted = _population(K, A, models)
     votes = vote_posterior(predicted, K, K, accuracy=np.full(models, max(A, 1 / K + 0.01)))
     pi = shared_propensities(predicted, K, K, posterior=votes)
@@ -152,7 +153,7 @@ def accuracy_variances(
     variances["shared"] = float(np.mean(each))
     if s == t == 1:
         cost = questions_asked(predicted, votes, truth).mean()
-        variances["sequential"] = A * (1 - A) * float(cost)
+        variances[name_protocol("Sequential")] = A * (1 - A) * float(cost)
     return variances
 
 

@@ -15,19 +15,21 @@ from harness.estimate.intervals import INTERVALS, mover_sum
 from harness.estimate.strata.stratum import StratumEstimate, stratum_estimate
 from harness.types import Counts, Estimate
 
+UNIFORM_ASSUMPTIONS = (
+    "the asked option was drawn uniformly, without a look at the predictions",
+    "experts answer without error",
+    "labelled items are a random sample of the items meant; missing answers are unrelated to the truth",
+)
 _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "answers": ("the asked option was drawn uniformly, without a look at the predictions",),
+        "answers": UNIFORM_ASSUMPTIONS[:1],
         "questions": (
             "whether the predicted option was asked about does not depend on its being right",
             "the other options asked about are uniform over the wrong ones",
         ),
     }
 )
-_ALWAYS = (
-    "experts answer without error",
-    "labelled items are a random sample of the items meant; missing answers are unrelated to the truth",
-)
+_ALWAYS = UNIFORM_ASSUMPTIONS[1:]
 
 
 class Estimates(dict[str, Estimate]):

@@ -106,7 +106,7 @@ class Campaign:
         with self._alone():
             asked = read_pending(self.study, self.store)
             items = {item.id: item for item in self.store.items()}
-            if self.study.experts.protocol == "sequential":
+            if self.study.experts.statement.asks_on:
                 one_class_each(self.roster)
             refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}

@@ -9,12 +9,12 @@ The running estimate uses just these, with f as large as the slowest expert allo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness import EstimateError, decode
 from harness.config import Study
-from harness.estimate import estimate_anytime
+from harness.estimate import accuracy, keep_predicted
 from harness.store import LabellingStore, QueuedTask, Repository
 from harness.types import Answer, Estimate
 
@@ -58,35 +58,24 @@ def take_look(study: Study, store: Repository, *, models: Sequence[str] | None =
     used, share, slowest = balance_queues(LabellingStore(store).tasks(), answers)
     options = {item.id: len(item.options) for item in store.items()}
     newest = {run["name"]: run["id"] for run in store.runs()}
+    labels = decode(used)
     estimates, undefined = {}, {}
     for name in models or newest:
         if name not in newest:
             undefined[name] = "was not run yet"
             continue
         predictions = store.predictions(newest[name])
-        predicted = {p.item_id for p in predictions}
-        if not _independent(used, {p.item_id: p.option for p in predictions}):
-            undefined[name] = (
-                "its questions followed from predictions; an interval for looking on needs the partitioned "
-                "protocol, or the targeted one with this model alone; at the end: oversight estimate"
-            )
-            continue
         try:
-            labels = decode(a for a in used if a.question.item_id in predicted)
-            estimates[name] = estimate_anytime(
-                predictions, labels, level=study.estimate.level, n_options=options
+            estimates[name] = accuracy(
+                predictions,
+                keep_predicted(labels, predictions),
+                interval="anytime",
+                level=study.estimate.level,
+                n_options=options,
             )
         except EstimateError as error:
             undefined[name] = str(error)
     return Look(share, slowest, len(used), estimates, undefined)
-
-
-def _independent(used: Sequence[Answer], predicted: Mapping[str, int | None]) -> bool:
-    """Whether the sequence's likelihood is right: options drawn uniformly, or each the prediction itself."""
-    protocols = {answer.question.protocol for answer in used}
-    if protocols == {"targeted"}:
-        return all(predicted.get(a.question.item_id) == a.question.option for a in used)
-    return protocols <= {"partitioned"}
 
 
 def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:

@@ -1,0 +1,64 @@
+"""Every protocol by name: a table of strings, each loaded when it is asked for.
+
+A new protocol is one file that defines its class, and one line here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import OversightError
+
+if TYPE_CHECKING:
+    from harness.types import ProtocolStatement
+
+PROTOCOLS = {
+    "partitioned": "protocols.routing.partitioned:Partitioned",
+    "targeted": "protocols.routing.targeted:Targeted",
+    "disagreement": "protocols.routing.targeted:Disagreement",
+    "sequential": "protocols.routing.sequential:Sequential",
+    "panel": "protocols.routing.panel_draw:BalancedPanel",
+    "panel-random": "protocols.routing.panel_draw:RandomPanel",
+}
+"""Name in study.toml and on every question → where the class is."""
+
+
+def load_module(name: str) -> ModuleType:
+    """Import a module by name, making sure that it is this project's.
+
+    Another published package is called ``agents``, too; if it shadows ours, say so.
+
+    Raises
+    ------
+    OversightError
+        Naming the file that was found instead.
+    """
+    package = importlib.import_module(name.split(".", maxsplit=1)[0])
+    home = Path(__file__).parents[1]
+    found = Path(package.__file__ or "")
+    if home not in found.parents:
+        raise OversightError(
+            f"the package {package.__name__!r} found at {found} is not oversight's (expected in {home}); "
+            "another installed package has the same name: use a fresh environment"
+        )
+    return importlib.import_module(name)
+
+
+def load_protocol(name: str) -> Any:
+    """The class of a protocol; KeyError if none has this name."""
+    module, _, attribute = PROTOCOLS[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def state_protocol(name: str) -> ProtocolStatement:
+    """What the class of a protocol states; KeyError if none has this name."""
+    statement: ProtocolStatement = load_protocol(name).statement
+    return statement
+
+
+def name_protocol(class_name: str) -> str:
+    """The name under which a class is registered."""
+    return next(name for name, place in PROTOCOLS.items() if place.endswith(f":{class_name}"))

@@ -1,0 +1,101 @@
+"""What a protocol states, and labels that carry the design they were collected by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+from harness.types.records import Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolStatement:
+    """What the labels of a protocol are good for; whoever has to know asks here, not by name.
+
+    Attributes
+    ----------
+    estimator
+        ``"likelihood"``: options were drawn uniformly, so hits and misses have a binomial likelihood.
+        ``"weighted"``: answers are weighted by recorded propensities. ``"resolved"``: every item's
+        correctness is exact. ``"ratings"``: panels, which `harness.panel` takes.
+    assumptions
+        What must hold for an estimate to mean what it says; printed with it.
+    checks
+        Names of the checks of `harness.estimate` that apply.
+    needs
+        What must be there before the draw, besides the items.
+    answers
+        What can be estimated: the accuracy of one model, the difference of two, or both also for
+        models that are run later.
+    asks_on
+        Whether further questions follow from answers.
+    """
+
+    estimator: Literal["likelihood", "weighted", "resolved", "ratings"]
+    assumptions: tuple[str, ...]
+    checks: tuple[str, ...] = ()
+    needs: frozenset[Literal["roster", "predictions", "annotators"]] = frozenset({"roster"})
+    answers: frozenset[Literal["accuracy", "difference", "later models"]]
+    asks_on: bool = False
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether annotators choose among all options, and nobody is asked yes or no."""
+        return self.estimator == "ratings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelDesign:
+    """How labels came about.
+
+    Attributes
+    ----------
+    statements
+        Of every protocol that drew one of the questions, by name.
+    asked
+        Ids of the items that have a question, answered or not.
+    """
+
+    statements: tuple[ProtocolStatement, ...]
+    asked: frozenset[str]
+
+    @property
+    def statement(self) -> ProtocolStatement:
+        """The one that decides: where protocols meet on a study, the one that allows least."""
+        return max(
+            self.statements,
+            key=lambda s: (s.estimator == "resolved", "accuracy" not in s.answers, s.estimator == "weighted"),
+        )
+
+
+class Labels(Sequence[Label]):
+    """Labels in the order of their answers, with their design; parts of it keep the design."""
+
+    __slots__ = ("_labels", "design")
+
+    def __init__(self, labels: Iterable[Label], design: LabelDesign) -> None:
+        self._labels = tuple(labels)
+        self.design = design
+
+    @overload
+    def __getitem__(self, place: int) -> Label: ...
+    @overload
+    def __getitem__(self, place: slice) -> Labels: ...
+    def __getitem__(self, place: int | slice) -> Label | Labels:
+        if isinstance(place, slice):
+            return Labels(self._labels[place], self.design)
+        return self._labels[place]
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._labels)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} labels of {len(self.design.asked)} items>"
+
+    def on(self, items: Collection[str]) -> Labels:
+        """The labels of these items."""
+        return Labels((x for x in self if x.item_id in items), self.design)
