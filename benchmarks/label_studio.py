@@ -27,7 +27,7 @@ import httpx
 
 from harness.cli import study_items
 from harness.config import Study, read_study
-from harness.store import LabellingStore, PanelRatings, Repository
+from harness.store import Store
 from protocols.collect import (
     OVERLAP,
     Campaign,
@@ -74,7 +74,7 @@ def measure(
         found["push of 0 changes"] = (seconds(desk.push), None)
         answer(sdk, store, running)
         took = seconds(lambda: desk.pull(full=True))
-        assert len(store.answers()) == len(texts), "an answer is missing"
+        assert len(store.content.read_answers()) == len(texts), "an answer is missing"
         whole = plain_pull(sdk, store)
         found["full pull"] = (took, whole)
         time.sleep(OVERLAP.total_seconds() + 1)  # until nothing is read twice any more
@@ -111,7 +111,7 @@ def abstracts() -> list[str]:
         return [row["medical_abstract"] for row in csv.DictReader(stream)]
 
 
-def study(folder: Path, texts: list[str]) -> tuple[Campaign, Repository]:
+def study(folder: Path, texts: list[str]) -> tuple[Campaign, Store]:
     (folder / "study.toml").write_text(
         f'[study]\nname = "bench"\n[items]\nfile = "items.jsonl"\nclasses = {json.dumps(CLASSES)}\n'
     )
@@ -122,14 +122,14 @@ def study(folder: Path, texts: list[str]) -> tuple[Campaign, Repository]:
         "".join(f'[[expert]]\nname = "expert-{j}"\nclasses = ["{c}"]\n' for j, c in enumerate(CLASSES))
     )
     found = read_study(folder / "study.toml")
-    store = Repository(found.store_url)
+    store = Store(found.store_url)
     items = study_items(found)
-    store.add_items(items)
-    store.add_questions(Partitioned(read_roster(folder / "experts.toml"), 1).route(items))
+    store.content.add_items(items)
+    store.content.add_questions(Partitioned(read_roster(folder / "experts.toml"), 1).route(items))
     return Campaign(found, store), store
 
 
-def panel(folder: Path, like: Study) -> tuple[Campaign, Repository]:
+def panel(folder: Path, like: Study) -> tuple[Campaign, Store]:
     """The same items, every one to each of the five."""
     (folder / "experts.toml").write_text(
         "".join(f'[[expert]]\nname = "expert-{j}"\nclasses = ["*"]\n' for j in range(len(CLASSES)))
@@ -137,23 +137,23 @@ def panel(folder: Path, like: Study) -> tuple[Campaign, Repository]:
     experts = like.experts.model_copy(update={"protocol": "panel", "annotators_per_item": len(CLASSES)})
     section = like.study.model_copy(update={"name": "panel", "store": "panel.db"})
     found = like.model_copy(update={"experts": experts, "study": section})
-    store, items = Repository(found.store_url), study_items(found)
-    store.add_items(items)
+    store, items = Store(found.store_url), study_items(found)
+    store.content.add_items(items)
     roster = read_roster(folder / "experts.toml")
-    PanelRatings(store).add_assignments(panel_rule_of(found, roster).route(items))
+    store.panel.add_assignments(panel_rule_of(found, roster).route(items))
     return Campaign(found, store), store
 
 
-def answer(sdk: Transport, store: Repository, running: LabelStudioServer) -> None:
+def answer(sdk: Transport, store: Store, running: LabelStudioServer) -> None:
     """Answer everything; the admin stands for every expert, so that one account will do."""
-    campaign = LabellingStore(store)
+    campaign = store.labelling
     me = sdk.read(lambda c: c.users.whoami()).id
-    for queue in campaign.queues().values():
+    for queue in campaign.read_queues().values():
         campaign.save_queue(replace(queue, user_id=me))
     verdict = {"from_name": "verdict", "to_name": "item", "type": "choices", "value": {"choices": ["no"]}}
     header = {"Authorization": f"Token {running.token}"}
     with httpx.Client(base_url=running.url, headers=header, timeout=60, trust_env=False) as http:
-        for task in campaign.tasks():
+        for task in campaign.read_tasks():
             body = {"result": [verdict], "lead_time": 3.0}
             http.post(f"/api/tasks/{task.task_id}/annotations/", json=body).raise_for_status()
 
@@ -172,9 +172,9 @@ def plain_push(sdk: Transport, texts: list[str]) -> float:
     return seconds(push) / len(few) * len(texts)
 
 
-def plain_pull(sdk: Transport, store: Repository) -> float:
+def plain_pull(sdk: Transport, store: Store) -> float:
     """Every task of every project, in pages of the default size."""
-    projects = [queue.project_id for queue in LabellingStore(store).queues().values()]
+    projects = [queue.project_id for queue in store.labelling.read_queues().values()]
 
     def pull() -> None:
         for project in projects:

@@ -125,17 +125,17 @@ def stored_run(folder: str, url: str, n: int, concurrency: int) -> Callable[[], 
     from harness.config import ModelSection
     from harness.llm import PriceTable, Target, make_spec, run_targets
     from harness.llm.models import http_model  # noqa: F401  imported here, so that it is not counted
-    from harness.store import Repository
+    from harness.store import Store
     from harness.types import Item
 
     settings = ModelSection(model="bench", endpoint=url, temperature=0.0, concurrency=concurrency)
     target = Target(make_spec("bench", settings, TEMPLATE, None), settings)
-    store = Repository(f"sqlite:///{folder}/study.db")
-    ids = store.add_items(Item(f"i{j}", text(j), OPTIONS, (0, 1, 2, 3)) for j in range(n))
+    store = Store(f"sqlite:///{folder}/study.db")
+    ids = store.content.add_items(Item(f"i{j}", text(j), OPTIONS, (0, 1, 2, 3)) for j in range(n))
 
     def work() -> None:
         run_targets(store, ids, [target], prices=PriceTable())
-        assert store.counts()["prediction"] == n
+        assert store.count_rows()["prediction"] == n
 
     return work
 

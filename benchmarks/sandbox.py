@@ -20,7 +20,7 @@ from agents.runtime import Broker, answer_items, dry_run_program
 from agents.sandbox import Sandbox, open_sandbox, probe_tiers
 from harness import ProgramRefused
 from harness.llm import Budget
-from harness.store import Repository
+from harness.store import Store
 from harness.types import Item, PredictionStatus
 from tests.agents.corpus import CORPUS
 from tests.agents.scripted import Scripted
@@ -30,7 +30,7 @@ ITEMS = [Item(f"i{n}", f"What is {n}?", ("red", "green", "blue"), (2, 0, 1)) for
 TARGET_MS = 2.0
 
 
-async def cost(sandbox: Sandbox, workflow: str, store: Repository) -> tuple[float, float]:
+async def cost(sandbox: Sandbox, workflow: str, store: Store) -> tuple[float, float]:
     """Run a workflow once over all items; return milliseconds per item and calls per item."""
     model = Scripted()
     # A new name is a new model to the cache: nothing is found there.
@@ -48,7 +48,7 @@ async def cost(sandbox: Sandbox, workflow: str, store: Repository) -> tuple[floa
 async def overheads(sandbox: Sandbox, repeats: int, workflows: tuple[str, ...]) -> dict[str, float]:
     """Milliseconds per item of each workflow (the best of several runs), printed with its calls."""
     found = {}
-    with tempfile.TemporaryDirectory() as folder, Repository(f"sqlite:///{Path(folder) / 's.db'}") as store:
+    with tempfile.TemporaryDirectory() as folder, Store(f"sqlite:///{Path(folder) / 's.db'}") as store:
         await cost(sandbox, "cot", store)  # what is imported and prepared once
         for workflow in workflows:
             runs = [await cost(sandbox, workflow, store) for _ in range(repeats)]

@@ -147,14 +147,14 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
     from agents.search import prepare_search, report_search
     from harness.cli import study_truth
     from harness.config import read_study
-    from harness.store import Repository
+    from harness.store import Store
 
     started = time.perf_counter()
     call(folder, "search", "start", "--seed", str(seed))
     call(folder, "search", "show", "--page", str(folder / f"search-{seed}.html"))
     study = read_study(folder / "study.toml")
-    with Repository(study.store_url) as store:
-        truth = study_truth(study, str(folder / "key.csv"), store.items())
+    with Store(study.store_url) as store:
+        truth = study_truth(study, str(folder / "key.csv"), store.content.read_items())
         prepared = prepare_search(study, store, seed, study.search)
         report = report_search(study, store, prepared, "", truth)
         test = prepared.archive.splits["test"]

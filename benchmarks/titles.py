@@ -21,7 +21,7 @@ from typing import Any
 
 import harness as h
 from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.store import Repository
+from harness.store import Store
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 EXAMPLES = (
@@ -92,8 +92,8 @@ def lay_out(folder: Path, items: list[h.Item]) -> None:
 
 
 def stored(folder: Path) -> int:
-    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
-        return store.counts()["prediction"]
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        return store.count_rows()["prediction"]
 
 
 def killed_and_resumed(folder: Path, n: int) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def killed_and_resumed(folder: Path, n: int) -> dict[str, Any]:
 
 
 def report(folder: Path, items: list[h.Item], truth: dict[str, int], result: dict[str, Any]) -> None:
-    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
-        predictions = store.predictions(result["run"])
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        predictions = store.runs.read_predictions(result["run"])
     right = sum(p.option == truth[p.item_id] for p in predictions)
     print(f"{result['predictions']} of {len(items)} titles in {result['seconds']:.0f} s; killed at", end=" ")
     print(f"{result['kept_at_kill']}, then asked {result['asked_now']}, then {result['asked_when_finished']}")

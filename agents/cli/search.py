@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from harness import ConfigError
 from harness.cli import add_study, emit, note, study_of, study_truth
 from harness.config import SearchSection, Study
-from harness.store import Repository
+from harness.store import Store
 
 if TYPE_CHECKING:
     from agents.search import Prepared
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     study = study_of(args)
     study = study.model_copy(update={"search": _section(args, study)})
-    with Repository(study.store_url) as store:
+    with Store(study.store_url) as store:
         if args.verb == "show":
             return _show(args, _report(study, store, open_search(study, store, args.search), args.open_key))
         if args.verb == "export":
@@ -77,7 +77,7 @@ def _section(args: argparse.Namespace, study: Study) -> SearchSection:
     return study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
 
 
-def _go(args: argparse.Namespace, study: Study, store: Repository, prepared: Prepared) -> int:
+def _go(args: argparse.Namespace, study: Study, store: Store, prepared: Prepared) -> int:
     from agents.search import continue_search, estimate_costs, measure_power
 
     for line in measure_power(prepared.labels["select"]).lines():
@@ -105,12 +105,11 @@ def _export(args: argparse.Namespace, prepared: Prepared) -> int:
     return 0
 
 
-def _report(study: Study, store: Repository, prepared: Prepared, key: str | None) -> SearchReport:
+def _report(study: Study, store: Store, prepared: Prepared, key: str | None) -> SearchReport:
     from agents.search import report_search
-    from harness.store import SearchStore
 
-    created = {s["id"]: s["created"] for s in SearchStore(store).searches()}[prepared.id]
-    truth = study_truth(study, key, store.items()) if key else None
+    created = {s["id"]: s["created"] for s in store.searches.read_searches()}[prepared.id]
+    truth = study_truth(study, key, store.content.read_items()) if key else None
     return report_search(study, store, prepared, created, truth)
 
 

@@ -12,7 +12,7 @@ from harness.analysis import study_prices
 from harness.cli import lines, study_items, summary
 from harness.config import Study
 from harness.llm import Budget, Price, price_target
-from harness.store import Repository
+from harness.store import Store
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
@@ -43,8 +43,8 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     targets = [price_target(plan.target, prices) for plan in plans]
     budgets = _budgets(args, [target.price for target in targets])
     results: dict[str, Any] = {}
-    with Repository(study.store_url) as store:
-        ids = store.add_items(items)
+    with Store(study.store_url) as store:
+        ids = store.content.add_items(items)
         for plan, target, budget in zip(plans, targets, budgets, strict=True):
             asked, spent = run_workflow(
                 store, ids, plan, target, budget=budget, retry_failed=args.retry_errors

@@ -26,7 +26,7 @@ from harness.llm import (
     ask_within,
     hold_budget,
 )
-from harness.store import Repository, StoredCall
+from harness.store import Store, StoredCall
 
 OUTPUT_CAP = 2048
 """Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
@@ -75,7 +75,7 @@ class Broker:
         *,
         budget: Budget,
         price: Price | None = None,
-        store: Repository | None = None,
+        store: Store | None = None,
         concurrency: int = 8,
         tries: int = 5,
         limiter: Limiter | None = None,
@@ -93,7 +93,7 @@ class Broker:
 
     @classmethod
     def of(
-        cls, model: Model, settings: ModelSection, *, budget: Budget, price: Price | None, store: Repository
+        cls, model: Model, settings: ModelSection, *, budget: Budget, price: Price | None, store: Store
     ) -> Broker:
         """Make the broker of a model of study.toml, within the limits that stand there."""
         return cls(

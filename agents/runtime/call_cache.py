@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from harness.store import Repository, StoredCall, read_calls, write_calls
+from harness.store import Store, StoredCall
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,7 +24,7 @@ class CallCache:
         The study's database; None keeps calls in memory.
     """
 
-    def __init__(self, store: Repository | None) -> None:
+    def __init__(self, store: Store | None) -> None:
         self._memory: dict[str, StoredCall] | None = {} if store is None else None
         if store is not None:
             self._reads = _Batches[str, StoredCall | None](lambda keys: _read(store, keys))
@@ -42,13 +42,13 @@ class CallCache:
             self._memory[call.key] = call
 
 
-def _read(store: Repository, keys: Sequence[str]) -> list[StoredCall | None]:
-    found = read_calls(store, list(dict.fromkeys(keys)))
+def _read(store: Store, keys: Sequence[str]) -> list[StoredCall | None]:
+    found = store.calls.read_calls(list(dict.fromkeys(keys)))
     return [found.get(key) for key in keys]
 
 
-def _write(store: Repository, calls: Sequence[StoredCall]) -> list[None]:
-    write_calls(store, calls)
+def _write(store: Store, calls: Sequence[StoredCall]) -> list[None]:
+    store.calls.write_calls(calls)
     return [None] * len(calls)
 
 

@@ -16,7 +16,7 @@ from agents.sandbox import DEFAULT_LIMITS, SandboxLimits, open_sandbox
 from harness import first_of
 from harness.config import ModelSection
 from harness.llm import Budget, Progress, Target, make_model, make_spec
-from harness.store import Repository, find_unasked, items_by_id, store_predictions, sum_usage
+from harness.store import Store
 from harness.types import Item, Prediction
 
 _AHEAD = 3
@@ -81,7 +81,7 @@ def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
 
 
 def run_workflow(
-    store: Repository,
+    store: Store,
     ids: Sequence[str],
     plan: WorkflowPlan,
     target: Target,
@@ -117,10 +117,12 @@ def run_workflow(
     sandbox = open_sandbox(plan.tier, limits)
     settings, spec = plan.settings, target.spec
     model = make_model(settings)
-    store.add_run(spec)
-    budget.charge_before(sum_usage(store, spec.id))
-    left = [i for some in find_unasked(store, spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some]
-    found = items_by_id(store, left)
+    store.runs.add_run(spec)
+    budget.charge_before(store.runs.sum_usage(spec.id))
+    left = [
+        i for some in store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some
+    ]
+    found = store.content.find_items(left)
     broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
 
     async def some(portion: Sequence[Item]) -> list[Prediction]:
@@ -141,7 +143,7 @@ def run_workflow(
 
         def write(batch: Sequence[Prediction]) -> None:
             rows = [(spec.id, prediction) for prediction in batch]
-            store_predictions(store, rows)
+            store.runs.store_predictions(rows)
             progress.wrote(rows)
 
         if left:

@@ -15,7 +15,7 @@ from harness import BudgetSpent, ConfigError
 from harness.analysis import study_prices
 from harness.config import Study
 from harness.llm import Budget, Price, PriceTable, Target, make_model, make_spec, price_target
-from harness.store import Repository, SearchStore
+from harness.store import Store
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 META_TOKENS = 6_000
@@ -64,7 +64,7 @@ class Costs:
 
 
 async def continue_search(
-    study: Study, store: Repository, prepared: Prepared, progress: Callable[[str], None]
+    study: Study, store: Store, prepared: Prepared, progress: Callable[[str], None]
 ) -> Ended:
     """Run a search to its end, or until its budget ends; what was answered before is not asked again.
 
@@ -79,7 +79,7 @@ async def continue_search(
     name = model_name(study, section.model)
     prices = study_prices(study)
     budget = Budget(section.usd, section.tokens, _price(study, name, prices))
-    budget.charge(*SearchStore(store).tokens_since(prepared.id))
+    budget.charge(*store.searches.count_tokens(prepared.id))
     writer = _optimiser_name(study, prepared)
     async with AsyncExitStack() as stack:
         brokers: dict[str, Broker] = {}
@@ -149,9 +149,7 @@ async def estimate_costs(study: Study, prepared: Prepared) -> Costs:
     return Costs(round(total), tokens, optimiser, usd, affordable)
 
 
-def _broker(
-    study: Study, name: str, model: Any, budget: Budget, prices: PriceTable, store: Repository
-) -> Broker:
+def _broker(study: Study, name: str, model: Any, budget: Budget, prices: PriceTable, store: Store) -> Broker:
     price = _price(study, name, prices)
     return Broker.of(model, study.model(name), budget=budget.at(price), price=price, store=store)
 

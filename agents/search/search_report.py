@@ -19,11 +19,11 @@ from harness.types import Estimate, Label, Prediction, PredictionStatus
 if TYPE_CHECKING:
     from agents.search.archive import Archive, Candidate
     from agents.search.setup import Prepared
-    from harness.store import Repository
+    from harness.store import Store
 
 
 def report_search(
-    study: Study, store: Repository, prepared: Prepared, created: str, truth: Mapping[str, int] | None = None
+    study: Study, store: Store, prepared: Prepared, created: str, truth: Mapping[str, int] | None = None
 ) -> SearchReport:
     """Summarise a search; with `truth`, the winner's and the start's true accuracy on the test items."""
     state = idle_state(prepared)
@@ -50,7 +50,7 @@ def report_search(
         candidates=_candidates(state, board),
         refused=[str(e["refused"]) for e in slots if "refused" in e],
         duplicates=sum("duplicate" in e for e in slots),
-        winner=_winner(state, decode(store.answers(), store.questions()), truth)
+        winner=_winner(state, decode(store.content.read_answers(), store.content.read_questions()), truth)
         if "winner" in events
         else None,
         a_a=a_a(state, board),

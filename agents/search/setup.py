@@ -17,7 +17,7 @@ from agents.search.fitness import ExpertLabels
 from agents.search.loop import SearchContext, Settings
 from harness import BadInput, ConfigError, decode, derive_seed
 from harness.config import SearchSection, Study
-from harness.store import Repository, SearchStore
+from harness.store import Store
 from harness.types import Item, Label, LabelKind, Prediction
 
 SPLITS = ("feedback", "select", "confirm", "test")
@@ -68,7 +68,7 @@ class Prepared:
         )
 
 
-def prepare_search(study: Study, store: Repository, seed: int, section: SearchSection) -> Prepared:
+def prepare_search(study: Study, store: Store, seed: int, section: SearchSection) -> Prepared:
     """Set up a search of a study, or find it: the same settings are the same search.
 
     Caps on tokens and dollars are no part of a search's identity: one that ran out goes on with others.
@@ -81,7 +81,7 @@ def prepare_search(study: Study, store: Repository, seed: int, section: SearchSe
         If a setting, a model or a workflow does not exist.
     """
     programs = load_programs(section)
-    items = store.items()
+    items = store.content.read_items()
     shape, roles = read_workflow_settings(study.folder, items)
     spec: dict[str, Any] = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
@@ -92,18 +92,19 @@ def prepare_search(study: Study, store: Repository, seed: int, section: SearchSe
         "shape": asdict(shape),
     }
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
-    searches = SearchStore(store)
-    if search not in {s["id"] for s in searches.searches()}:
-        labels = decode(store.answers(), store.questions())
+    if search not in {s["id"] for s in store.searches.read_searches()}:
+        labels = decode(store.content.read_answers(), store.content.read_questions())
         splits = draw_splits(items, labels, section.split, seed, section.rungs)
         feedback = ExpertLabels.of(splits["feedback"], labels)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
-        searches.create(search, known, {name: [item.id for item in part] for name, part in splits.items()})
+        store.searches.add_search(
+            search, known, {name: [item.id for item in part] for name, part in splits.items()}
+        )
     return replace(open_search(study, store, search), section=section, programs=programs)
 
 
-def open_search(study: Study, store: Repository, search: str | None) -> Prepared:
+def open_search(study: Study, store: Store, search: str | None) -> Prepared:
     """Open a search that is there, the one named or the latest, to be looked at.
 
     Raises
@@ -111,7 +112,7 @@ def open_search(study: Study, store: Repository, search: str | None) -> Prepared
     BadInput
         If there is none, or not this one.
     """
-    known = {s["id"]: s["spec"] for s in SearchStore(store).searches()}
+    known = {s["id"]: s["spec"] for s in store.searches.read_searches()}
     if not known:
         raise BadInput("this study has no search yet; begin with: oversight search start")
     name = search or list(known)[-1]
@@ -120,7 +121,7 @@ def open_search(study: Study, store: Repository, search: str | None) -> Prepared
     spec = known[name]
     caps = {"usd": study.search.usd, "tokens": study.search.tokens}
     archive = load_archive(store, name)
-    labels = decode(store.answers(), store.questions())
+    labels = decode(store.content.read_answers(), store.content.read_questions())
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
     section = SearchSection.model_validate({**spec["section"], **caps})
     return Prepared(
@@ -137,7 +138,7 @@ def open_search(study: Study, store: Repository, search: str | None) -> Prepared
     )
 
 
-def resume_search(study: Study, store: Repository, search: str | None) -> Prepared:
+def resume_search(study: Study, store: Store, search: str | None) -> Prepared:
     """Open a search to go on with it.
 
     Raises

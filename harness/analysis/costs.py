@@ -8,7 +8,7 @@ from typing import Any
 from harness.analysis.contents import ESTIMATOR_NAMES
 from harness.config import LOCAL_ENDPOINT, Study
 from harness.llm import FREE, PriceTable, dollars, price_of, read_prices
-from harness.store import Repository, sum_usage
+from harness.store import Store
 from harness.types import Estimate, Prediction, PredictionStatus
 
 
@@ -18,12 +18,12 @@ def study_prices(study: Study) -> PriceTable:
     return read_prices(path, required=named)
 
 
-def run_cost(store: Repository, run: Mapping[str, Any], prices: PriceTable) -> float | None:
+def run_cost(store: Store, run: Mapping[str, Any], prices: PriceTable) -> float | None:
     """Return what a run cost in dollars; None if its model's price is unknown."""
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
     price = FREE if free else price_of(run["spec"]["model"], prices)
-    return None if price is None else dollars(price, sum_usage(store, run["id"]))
+    return None if price is None else dollars(price, store.runs.sum_usage(run["id"]))
 
 
 def cost_per_correct(

@@ -27,7 +27,7 @@ from harness.panel import make_panel, stratify_by_certainty
 from harness.types import Answer, Estimate, Item, Label, Prediction, PredictionStatus, Question, Verdict
 
 if TYPE_CHECKING:
-    from harness.store import Repository
+    from harness.store import Store
 
 _CURVE_POINTS = 24
 _EXAMPLES = 12
@@ -35,7 +35,7 @@ _PACKAGES = ("oversight", "numpy", "scipy", "openai", "sqlmodel")
 
 
 def summarise(
-    store: Repository,
+    store: Store,
     study: Study,
     *,
     runs: Sequence[str] | None = None,
@@ -63,10 +63,14 @@ def summarise(
     """
     if study.experts.is_panel:
         raise BadInput("this study is a panel; see: oversight agree, certify and parity --help")
-    items, questions, answers = store.items(), store.questions(), store.answers()
+    items, questions, answers = (
+        store.content.read_items(),
+        store.content.read_questions(),
+        store.content.read_answers(),
+    )
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
-    chosen = find_newest_runs(store.runs(), runs)
+    chosen = find_newest_runs(store.runs.read_runs(), runs)
     data = _Collected(
         items=items,
         answers=answers,
@@ -76,7 +80,7 @@ def summarise(
     )
     costs = [run_cost(store, run, study_prices(study)) for run in chosen]
     models = tuple(
-        _model(run, store.predictions(run["id"]), data, truth, usd, curve=curve)
+        _model(run, store.runs.read_predictions(run["id"]), data, truth, usd, curve=curve)
         for run, usd in zip(chosen, costs, strict=True)
     )
     return StudyReport(

@@ -17,7 +17,7 @@ from harness.cli.study_arguments import add_study, study_of
 from harness.datasets import read_choices, read_ratings
 from harness.errors import BadInput, ConfigError
 from harness.panel import Panel, make_panel
-from harness.store import PanelRatings, Repository
+from harness.store import Store
 from harness.types import PredictionStatus
 
 
@@ -59,8 +59,8 @@ def panel_from(args: argparse.Namespace) -> Panel:
 
 
 def _panel_of_study(args: argparse.Namespace, classes: list[str] | None) -> Panel:
-    with Repository(study_of(args).store_url) as store:
-        ratings, items = PanelRatings(store).ratings(), store.items()
+    with Store(study_of(args).store_url) as store:
+        ratings, items = store.panel.read_ratings(), store.content.read_items()
     if not ratings:
         raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
     return make_panel(ratings, classes or list(dict.fromkeys(o for item in items for o in item.options)))
@@ -80,12 +80,12 @@ def model_choices(args: argparse.Namespace, panel: Panel) -> IntArray:
     """
     if args.ratings is not None or Path(args.model).exists():
         return read_model_choices(args, panel, args.model, "predictions", partial=False)
-    with Repository(study_of(args).store_url) as store:
-        (run,) = find_newest_runs(store.runs(), [args.model])
-        options = {item.id: item.options for item in store.items()}
+    with Store(study_of(args).store_url) as store:
+        (run,) = find_newest_runs(store.runs.read_runs(), [args.model])
+        options = {item.id: item.options for item in store.content.read_items()}
         predicted = {
             p.item_id: None if p.option is None else options[p.item_id][p.option]
-            for p in store.predictions(run["id"])
+            for p in store.runs.read_predictions(run["id"])
             if p.status is not PredictionStatus.FAILED
         }
     return panel.codes(

@@ -8,19 +8,19 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import SQLModel
 
-from harness.store.responses import Response, Responses
-from harness.store.tables import LabelQuarantineRow, LabelQueueRow, LabelRevisionRow, LabelTaskRow, table_of
-
-if TYPE_CHECKING:
-    from harness.store.repository import Repository
+from harness.store.database import Database, count_rows, execute_many, select_values
+from harness.store.replies import ReplyRepository, Response
+from harness.store.tables import LabelQuarantineRow, LabelQueueRow, LabelRevisionRow, LabelTaskRow
 
 SOURCE = "label_studio"
+
+_QUEUE, _TASK = LabelQueueRow.__table__, LabelTaskRow.__table__
+_REVISION, _QUARANTINE = LabelRevisionRow.__table__, LabelQuarantineRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,107 +91,86 @@ class Pulled:
     lost: frozenset[str] = frozenset()
 
 
-class LabellingStore:
-    """The label tables of a study's database.
+class LabellingRepository:
+    """Queues, their tasks, and what was seen on the server.
 
     Parameters
     ----------
-    store
+    database
         The study's database.
-    panel
-        Whether a panel's assignments are queued; else experts' questions.
     """
 
-    def __init__(self, store: Repository, *, panel: bool = False) -> None:
-        self._store, self.book = store, Responses(store, panel=panel)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def queues(self) -> dict[str, Queue]:
+    def read_queues(self) -> dict[str, Queue]:
         """Expert → queue, by name."""
-        return {queue.expert: queue for queue in self._read(Queue, LabelQueueRow, "expert")}
+        query = select_values(Queue, _QUEUE).order_by(_QUEUE.c.expert)
+        return {queue.expert: queue for queue in self._database.read_values(Queue, query)}
 
     def save_queue(self, queue: Queue) -> None:
         """Store a queue, over what was there."""
-        table = table_of(LabelQueueRow)
-        with self._store.transaction() as connection:
-            changed = connection.execute(
-                sa.update(table).where(table.c.expert == queue.expert), asdict(queue)
-            ).rowcount
-            if not changed:
-                connection.execute(sa.insert(table), asdict(queue))
+        with self._database.transaction() as connection:
+            if not _update_queue(connection, queue):
+                connection.execute(sa.insert(_QUEUE), asdict(queue))
 
-    def tasks(self) -> list[QueuedTask]:
+    def read_tasks(self) -> list[QueuedTask]:
         """All queued questions, by expert and place."""
-        return self._read(QueuedTask, LabelTaskRow, "expert", "place")
+        query = select_values(QueuedTask, _TASK).order_by(_TASK.c.expert, _TASK.c.place)
+        return self._database.read_values(QueuedTask, query)
 
     def add_tasks(self, tasks: Sequence[QueuedTask]) -> None:
         """Queue questions; all or none."""
-        self._write([(sa.insert(table_of(LabelTaskRow)), [asdict(t) for t in tasks])])
+        self._database.write_rows(sa.insert(_TASK), [asdict(t) for t in tasks])
 
     def mark_sending(self, tasks: Iterable[QueuedTask]) -> None:
         """Note that these are about to be sent, with the data as their digest says."""
-        table = table_of(LabelTaskRow)
-        change = sa.update(table).where(table.c.question_id == sa.bindparam("q"))
-        values = change.values(sending=True, digest=sa.bindparam("d"))
-        self._write([(values, [{"q": t.question_id, "d": t.digest} for t in tasks])])
+        change = _UPDATE_TASK.values(sending=True, digest=sa.bindparam("d"))
+        self._database.write_rows(change, [{"q": t.question_id, "d": t.digest} for t in tasks])
 
     def set_task_ids(self, ids: Mapping[str, int | None]) -> None:
         """Note the server's ids (question → task; None: it is not there) and that nothing is under way."""
-        self._write([_set_ids(ids)])
+        with self._database.transaction() as connection:
+            _set_task_ids(connection, ids)
 
-    def revisions(self) -> list[Revision]:
+    def read_revisions(self) -> list[Revision]:
         """Every state of every annotation ever seen, oldest first."""
-        return self._read(Revision, LabelRevisionRow, "position")
+        query = select_values(Revision, _REVISION).order_by(_REVISION.c.position)
+        return self._database.read_values(Revision, query)
 
-    def quarantine(self) -> list[Quarantined]:
+    def read_quarantine(self) -> list[Quarantined]:
         """Everything that counts for nothing at present."""
-        return self._read(Quarantined, LabelQuarantineRow, "expert", "annotation_id")
+        query = sa.select(_QUARANTINE).order_by(_QUARANTINE.c.expert, _QUARANTINE.c.annotation_id)
+        return self._database.read_values(Quarantined, query)
 
-    def apply(self, queue: Queue, pulled: Pulled) -> None:
+    def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
         """Store one look at a project: answers, quarantine, revisions and cursor, all or nothing."""
-        revision, quarantine = table_of(LabelRevisionRow), table_of(LabelQuarantineRow)
-        with self._store.transaction() as connection:
-            self.book.replace(connection, pulled.question_ids, SOURCE, pulled.replies)
-            here = sa.and_(quarantine.c.expert == queue.expert, quarantine.c.task_id == sa.bindparam("t"))
-            _many(connection, sa.delete(quarantine).where(here), [{"t": t} for t in pulled.task_ids])
-            _many(connection, sa.insert(quarantine), [asdict(q) for q in pulled.quarantine])
-            known = set(
-                connection.execute(
-                    sa.select(revision.c.annotation_id, revision.c.version).where(
-                        revision.c.expert == queue.expert
-                    )
-                ).all()
-            )
+        here = (_QUARANTINE.c.expert == queue.expert, _QUARANTINE.c.task_id == sa.bindparam("t"))
+        seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(
+            _REVISION.c.expert == queue.expert
+        )
+        with self._database.transaction() as connection:
+            replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
+            execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
+            execute_many(connection, sa.insert(_QUARANTINE), [asdict(q) for q in pulled.quarantine])
+            known = set(connection.execute(seen).all())
             new = [r for r in pulled.revisions if (r.annotation_id, r.version) not in known]
-            count = connection.execute(sa.select(sa.func.count()).select_from(revision)).scalar_one()
-            _many(
-                connection,
-                sa.insert(revision),
-                [asdict(r) | {"position": count + j} for j, r in enumerate(new)],
-            )
-            _many(connection, *_set_ids(dict.fromkeys(pulled.lost)))
-            table = table_of(LabelQueueRow)
-            connection.execute(sa.update(table).where(table.c.expert == queue.expert), asdict(queue))
-
-    def _read(self, kind: type[Any], row: type[SQLModel], *order: str) -> list[Any]:
-        table = table_of(row)
-        names = [f.name for f in fields(kind)]
-        query = sa.select(*(table.c[n] for n in names)).order_by(*(table.c[n] for n in order))
-        with self._store.transaction() as connection:
-            return [kind(*found) for found in connection.execute(query)]
-
-    def _write(self, changes: Sequence[tuple[sa.Executable, list[dict[str, Any]]]]) -> None:
-        with self._store.transaction() as connection:
-            for change, rows in changes:
-                _many(connection, change, rows)
+            places = enumerate(new, count_rows(connection, _REVISION))
+            rows = [{**asdict(revision), "position": place} for place, revision in places]
+            execute_many(connection, sa.insert(_REVISION), rows)
+            _set_task_ids(connection, dict.fromkeys(pulled.lost))
+            _update_queue(connection, queue)
 
 
-def _many(connection: sa.Connection, change: sa.Executable, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(change, rows)
+_UPDATE_TASK = sa.update(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
 
 
-def _set_ids(ids: Mapping[str, int | None]) -> tuple[sa.Executable, list[dict[str, Any]]]:
-    table = table_of(LabelTaskRow)
-    change = sa.update(table).where(table.c.question_id == sa.bindparam("q"))
-    values = change.values(task_id=sa.bindparam("t"), sending=False)
-    return values, [{"q": question, "t": task} for question, task in ids.items()]
+def _set_task_ids(connection: sa.Connection, ids: Mapping[str, int | None]) -> None:
+    change = _UPDATE_TASK.values(task_id=sa.bindparam("t"), sending=False)
+    execute_many(connection, change, [{"q": question, "t": task} for question, task in ids.items()])
+
+
+def _update_queue(connection: sa.Connection, queue: Queue) -> bool:
+    """Store a queue over what was there; False if it was not there."""
+    change = sa.update(_QUEUE).where(_QUEUE.c.expert == queue.expert)
+    return connection.execute(change, asdict(queue)).rowcount > 0

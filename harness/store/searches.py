@@ -6,15 +6,16 @@ that was killed goes on from what it finds here.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import SQLModel
 
 from harness.errors import StoreError
+from harness.store.database import Database, count_rows, execute_many
 from harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
@@ -23,12 +24,13 @@ from harness.store.tables import (
     SearchEventRow,
     SearchItemRow,
     SearchRow,
-    table_of,
 )
 from harness.types import Prediction, PredictionStatus
 
-if TYPE_CHECKING:
-    from harness.store.repository import Repository
+_SEARCH, _ITEM, _EVENT = SearchRow.__table__, SearchItemRow.__table__, SearchEventRow.__table__
+_CANDIDATE, _PARENT = CandidateRow.__table__, CandidateParentRow.__table__
+_ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
+_ANSWER_FIELDS = tuple(name for name in Prediction.__dataclass_fields__ if name in _ANSWER.c)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +47,23 @@ class StoredCandidate:
     parents: tuple[str, ...]
 
 
-class SearchStore:
+class SearchRepository:
     """The searches of a study.
 
     Parameters
     ----------
-    repository
+    database
         The study's database.
     """
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def searches(self) -> list[dict[str, Any]]:
+    def read_searches(self) -> list[dict[str, Any]]:
         """All searches as ``{"id", "created", "spec"}``, oldest first."""
-        table = table_of(SearchRow)
-        return [dict(row._mapping) for row in self._all(sa.select(table).order_by(table.c.created))]  # noqa: SLF001  SQLAlchemy's public name
+        return self._database.read_values(dict, sa.select(_SEARCH).order_by(_SEARCH.c.created))
 
-    def create(self, search: str, spec: Mapping[str, Any], splits: Mapping[str, Sequence[str]]) -> None:
+    def add_search(self, search: str, spec: Mapping[str, Any], splits: Mapping[str, Sequence[str]]) -> None:
         """Store a search and its split of the items, unless it is there.
 
         Raises
@@ -70,8 +71,8 @@ class SearchStore:
         StoreError
             If the search is there with another split.
         """
-        if self._all(sa.select(table_of(SearchRow).c.id).where(table_of(SearchRow).c.id == search)):
-            if self.splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
+        if self._database.read_rows(sa.select(_SEARCH.c.id).where(_SEARCH.c.id == search)):
+            if self.read_splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
                 raise StoreError(f"search {search} is stored with another split of the items")
             return
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -80,18 +81,15 @@ class SearchStore:
             for split, ids in splits.items()
             for j, item in enumerate(ids)
         ]
-        with self._repository.transaction() as connection:
-            connection.execute(
-                sa.insert(table_of(SearchRow)), {"id": search, "created": created, "spec": dict(spec)}
-            )
-            connection.execute(sa.insert(table_of(SearchItemRow)), rows)
+        with self._database.transaction() as connection:
+            connection.execute(sa.insert(_SEARCH), {"id": search, "created": created, "spec": dict(spec)})
+            connection.execute(sa.insert(_ITEM), rows)
 
-    def splits(self, search: str) -> dict[str, list[str]]:
+    def read_splits(self, search: str) -> dict[str, list[str]]:
         """Item ids by split, in their order."""
-        table = table_of(SearchItemRow)
-        query = sa.select(table).where(table.c.search_id == search).order_by(table.c.split, table.c.position)
+        query = sa.select(_ITEM).where(_ITEM.c.search_id == search).order_by(_ITEM.c.split, _ITEM.c.position)
         found: dict[str, list[str]] = {}
-        for row in self._all(query):
+        for row in self._database.read_rows(query):
             found.setdefault(row.split, []).append(row.item_id)
         return found
 
@@ -102,109 +100,74 @@ class SearchStore:
             {"search_id": search, "child": candidate.id, "parent": parent, "position": j}
             for j, parent in enumerate(row.pop("parents"))
         ]
-        with self._repository.transaction() as connection:
-            if not self._new(connection, CandidateRow, search, id=candidate.id):
-                return
-            row["position"] = self._next(connection, CandidateRow, search)
-            connection.execute(sa.insert(table_of(CandidateRow)), row)
-            if parents:
-                connection.execute(sa.insert(table_of(CandidateParentRow)), parents)
+        with self._database.transaction() as connection:
+            if _append(connection, _CANDIDATE, row):
+                execute_many(connection, sa.insert(_PARENT), parents)
 
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
         """Store answers in one transaction; those that are there stay, but failed ones give way."""
-        table = table_of(CandidateAnswerRow)
-        same = (
-            table.c.search_id == search,
-            table.c.candidate_id == candidate,
-            table.c.replicate == replicate,
-        )
-        with self._repository.transaction() as connection:
-            failed = table.c.status == str(PredictionStatus.FAILED)
-            again = table.c.item_id == sa.bindparam("item")
-            for p in predictions:
-                connection.execute(sa.delete(table).where(*same, failed, again), {"item": p.item_id})
-            have = set(connection.execute(sa.select(table.c.item_id).where(*same)).scalars())
+        run = {"search_id": search, "candidate_id": candidate, "replicate": replicate}
+        same = [_ANSWER.c[name] == value for name, value in run.items()]
+        failed = _ANSWER.c.status == PredictionStatus.FAILED.value
+        again = sa.delete(_ANSWER).where(*same, failed, _ANSWER.c.item_id == sa.bindparam("item"))
+        with self._database.transaction() as connection:
+            execute_many(connection, again, [{"item": p.item_id} for p in predictions])
+            have = set(connection.execute(sa.select(_ANSWER.c.item_id).where(*same)).scalars())
             rows = [
-                {
-                    **{name: value for name, value in asdict(p).items() if name in _PREDICTION},
-                    "status": str(p.status),
-                    "search_id": search,
-                    "candidate_id": candidate,
-                    "replicate": replicate,
-                }
+                run | {name: getattr(p, name) for name in _ANSWER_FIELDS} | {"status": p.status.value}
                 for p in predictions
                 if p.item_id not in have
             ]
-            if rows:
-                connection.execute(sa.insert(table), rows)
+            execute_many(connection, sa.insert(_ANSWER), rows)
 
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
         """Store a decision, unless there is one under its key."""
-        with self._repository.transaction() as connection:
-            if self._new(connection, SearchEventRow, search, key=key):
-                position = self._next(connection, SearchEventRow, search)
-                row = {"search_id": search, "key": key, "position": position, "data": dict(data)}
-                connection.execute(sa.insert(table_of(SearchEventRow)), row)
+        with self._database.transaction() as connection:
+            _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
-    def candidates(self, search: str) -> list[StoredCandidate]:
+    def read_candidates(self, search: str) -> list[StoredCandidate]:
         """A search's candidates, in order of arrival."""
-        child, table = table_of(CandidateParentRow), table_of(CandidateRow)
-        parents: dict[str, list[str]] = {}
-        for row in self._all(sa.select(child).where(child.c.search_id == search).order_by(child.c.position)):
-            parents.setdefault(row.child, []).append(row.parent)
-        query = sa.select(table).where(table.c.search_id == search).order_by(table.c.position)
+        parents = defaultdict[str, list[str]](list)
+        query = sa.select(_PARENT).where(_PARENT.c.search_id == search).order_by(_PARENT.c.position)
+        for row in self._database.read_rows(query):
+            parents[row.child].append(row.parent)
+        query = sa.select(_CANDIDATE).where(_CANDIDATE.c.search_id == search).order_by(_CANDIDATE.c.position)
         return [
             StoredCandidate(
                 r.id, r.slot, r.op, r.name, r.source, r.thought, r.note, tuple(parents.get(r.id, ()))
             )
-            for r in self._all(query)
+            for r in self._database.read_rows(query)
         ]
 
-    def answers(self, search: str) -> dict[tuple[str, int], list[Prediction]]:
+    def read_answers(self, search: str) -> dict[tuple[str, int], list[Prediction]]:
         """A search's answers by candidate and replicate."""
-        table = table_of(CandidateAnswerRow)
         found: dict[tuple[str, int], list[Prediction]] = {}
-        for r in self._all(sa.select(table).where(table.c.search_id == search)):
-            fields = {name: value for name, value in r._mapping.items() if name in _PREDICTION}  # noqa: SLF001  SQLAlchemy's public name
-            fields |= {"status": PredictionStatus(r.status), "sample": r.replicate}
-            found.setdefault((r.candidate_id, r.replicate), []).append(Prediction(**fields))
+        for r in self._database.read_rows(sa.select(_ANSWER).where(_ANSWER.c.search_id == search)):
+            values = {name: getattr(r, name) for name in _ANSWER_FIELDS}
+            values |= {"status": PredictionStatus(r.status), "sample": r.replicate}
+            found.setdefault((r.candidate_id, r.replicate), []).append(Prediction(**values))
         return found
 
-    def events(self, search: str) -> dict[str, dict[str, Any]]:
+    def read_events(self, search: str) -> dict[str, dict[str, Any]]:
         """A search's decisions by key, in order."""
-        table = table_of(SearchEventRow)
-        query = sa.select(table).where(table.c.search_id == search).order_by(table.c.position)
-        return {row.key: row.data for row in self._all(query)}
+        query = sa.select(_EVENT).where(_EVENT.c.search_id == search).order_by(_EVENT.c.position)
+        return {row.key: row.data for row in self._database.read_rows(query)}
 
-    def tokens_since(self, search: str) -> tuple[int, int]:
+    def count_tokens(self, search: str) -> tuple[int, int]:
         """Tokens sent and received in calls stored since a search began: what it has used so far."""
-        call = table_of(CallRow)
-        began = next(s["created"] for s in self.searches() if s["id"] == search)
-        query = sa.select(
-            sa.func.coalesce(sa.func.sum(call.c.input_tokens), 0),
-            sa.func.coalesce(sa.func.sum(call.c.output_tokens), 0),
-        ).where(call.c.created >= began[:19])
-        with self._repository.transaction() as connection:
-            row = connection.execute(query).one()
+        began = next(s["created"] for s in self.read_searches() if s["id"] == search)
+        sums = (sa.func.coalesce(sa.func.sum(c), 0) for c in (_CALL.c.input_tokens, _CALL.c.output_tokens))
+        (row,) = self._database.read_rows(sa.select(*sums).where(_CALL.c.created >= began[:19]))
         return int(row[0]), int(row[1])
 
-    def _all(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        with self._repository.transaction() as connection:
-            return connection.execute(query).all()
 
-    @staticmethod
-    def _new(connection: sa.Connection, row: type[SQLModel], search: str, **key: str) -> bool:
-        table = table_of(row)
-        same = [table.c.search_id == search, *(table.c[name] == value for name, value in key.items())]
-        return connection.execute(sa.select(table.c.search_id).where(*same)).first() is None
-
-    @staticmethod
-    def _next(connection: sa.Connection, row: type[SQLModel], search: str) -> int:
-        table = table_of(row)
-        query = sa.select(sa.func.count()).select_from(table).where(table.c.search_id == search)
-        return int(connection.execute(query).scalar_one())
-
-
-_PREDICTION = frozenset(Prediction.__dataclass_fields__) - {"sample"}
+def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:
+    """Store a row after all others of its search, unless there is one of its key; say whether it was new."""
+    same = [column == row[column.name] for column in table.primary_key]
+    if count_rows(connection, table, *same):
+        return False
+    position = count_rows(connection, table, table.c.search_id == row["search_id"])
+    connection.execute(sa.insert(table), {**row, "position": position})
+    return True

@@ -19,7 +19,7 @@ from harness.cli import emit, note, study_items
 from harness.config import STUDY_FILE, Study, read_study
 from harness.datasets import read_key
 from harness.report import estimates_table, write_html
-from harness.store import Repository
+from harness.store import Store
 from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, read_roster
 
@@ -80,14 +80,14 @@ def run(args: argparse.Namespace) -> int:
     running = find_local_model()
     server = running or start_local_model()
     try:
-        with Repository(study.store_url) as store:
+        with Store(study.store_url) as store:
             note(f"2/4  {len(items)} notes to eight experts, one question each")
             plan = Partitioned(read_roster(folder / "experts.toml"), seed=study.study.seed)
-            store.add_items(items)
-            store.add_questions(plan.route(items))
+            store.content.add_items(items)
+            store.content.add_questions(plan.route(items))
             key = read_key(DATA / "case_notes.key.csv", items)
             experts = SimulatedExperts(key, abstention=ABSTENTION, seed=study.study.seed)
-            store.add_answers(experts.answer(store.questions()))
+            store.content.add_answers(experts.answer(store.content.read_questions()))
             note(f"3/4  the model reads every note ({server.url})")
             spec = make_spec(MODEL, study.models[MODEL], template_of(study), None)
             target = Target(spec, study.models[MODEL])

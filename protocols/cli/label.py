@@ -20,7 +20,7 @@ from typing import Any
 from harness import BadInput, ConfigError
 from harness.cli import add_study, emit, study_items, study_of, study_truth
 from harness.config import Study
-from harness.store import PanelRatings, Repository, Responses
+from harness.store import Store
 from protocols.cli import label_studio_verbs as verbs_of_desk
 from protocols.cli import panel_verbs
 from protocols.collect import (
@@ -84,13 +84,13 @@ def _route(args: argparse.Namespace, study: Study) -> int:
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
     roster.check(items[0].options if study.items.classes or _same_options(items) else ())
-    with Repository(study.store_url) as store:
-        if PanelRatings(store).assignments():
+    with Store(study.store_url) as store:
+        if store.panel.read_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
         plan = routing_rule_of(study, store, roster)
-        questions = next_questions(plan, items, store.questions(), store.answers())
-        store.add_items(items)
-        new = store.add_questions(questions)
+        questions = next_questions(plan, items, store.content.read_questions(), store.content.read_answers())
+        store.content.add_items(items)
+        new = store.content.add_questions(questions)
     experts = Counter(q.expert for q in questions)
     payload = {"questions": len(questions), "new": new, "experts": dict(experts)}
     text = f"{len(questions)} questions to {len(experts)} experts ({new} new)"
@@ -108,8 +108,12 @@ def _same_options(items: list[Any]) -> bool:
 def _export(args: argparse.Namespace, study: Study) -> int:
     if args.ratings:
         raise BadInput("--ratings is for panels; this study asks yes or no")
-    with Repository(study.store_url) as store:
-        items, questions, answers = store.items(), read_pending_questions(store), store.answers()
+    with Store(study.store_url) as store:
+        items, questions, answers = (
+            store.content.read_items(),
+            read_pending_questions(store),
+            store.content.read_answers(),
+        )
     answered = [a.question.id for a in answers]
     paths = export_questions(questions, {i.id: i for i in items}, answered, args.folder, args.format)
     names = [str(path) for path in paths]
@@ -120,16 +124,16 @@ def _export(args: argparse.Namespace, study: Study) -> int:
 
 def _import(args: argparse.Namespace, study: Study) -> int:
     files = [Path(name) for name in args.files]
-    with Repository(study.store_url) as store:
+    with Store(study.store_url) as store:
         questions = read_pending_questions(store)
         if args.label_studio:
             roster = read_roster(study.path(study.experts.roster))
-            items = {item.id: item for item in store.items()}
+            items = {item.id: item for item in store.content.read_items()}
             replies = read_label_studio_export(files, questions, items, roster)
-            read, new = len(replies), Responses(store).add(replies)
+            read, new = len(replies), store.content.replies.add_replies(replies)
         else:
             answers = read_answers(files, questions)
-            read, new = len(answers), store.add_answers(answers)
+            read, new = len(answers), store.content.add_answers(answers)
     emit(args, {"answers": read, "new": new}, f"{read} answers read, {new} new")
     return 0
 
@@ -137,9 +141,9 @@ def _import(args: argparse.Namespace, study: Study) -> int:
 def _simulate(args: argparse.Namespace, study: Study) -> int:
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
-    with Repository(study.store_url) as store:
+    with Store(study.store_url) as store:
         questions = read_pending_questions(store)
-        truth = study_truth(study, args.key, store.items())
+        truth = study_truth(study, args.key, store.content.read_items())
         experts = SimulatedExperts(
             truth,
             args.sensitivity,
@@ -147,7 +151,7 @@ def _simulate(args: argparse.Namespace, study: Study) -> int:
             args.abstention,
             study.study.seed if args.seed is None else args.seed,
         )
-        done = {a.question.id for a in store.answers()}
-        new = store.add_answers(experts.answer(q for q in questions if q.id not in done))
+        done = {a.question.id for a in store.content.read_answers()}
+        new = store.content.add_answers(experts.answer(q for q in questions if q.id not in done))
     emit(args, {"new": new}, f"{new} questions answered by simulated experts")
     return 0

@@ -12,7 +12,7 @@ from typing import Any
 from harness import BadInput
 from harness.cli import emit, note
 from harness.config import Study
-from harness.store import LabellingStore, Repository
+from harness.store import Store
 from protocols.collect import Campaign, Difference, Look, QueueProgress, measure_progress
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
@@ -42,7 +42,7 @@ def push(args: argparse.Namespace, study: Study) -> int:
     """Send what has no task yet."""
     from protocols.collect import Campaign
 
-    with Repository(study.store_url) as store, Campaign(study, store) as desk:
+    with Store(study.store_url) as store, Campaign(study, store) as desk:
         done = desk.push()
     lines = [
         f"{expert}: {p.sent} sent, {p.adopted} found there"
@@ -60,7 +60,7 @@ def pull(args: argparse.Namespace, study: Study) -> int:
     """Bring home what changed; for the sequential protocol send what follows."""
     from protocols.collect import Campaign
 
-    with Repository(study.store_url) as store, Campaign(study, store) as desk:
+    with Store(study.store_url) as store, Campaign(study, store) as desk:
         found = desk.pull(full=args.full)
         follow = _follow(desk)
     emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
@@ -71,7 +71,7 @@ def close(args: argparse.Namespace, study: Study) -> int:
     """Pull a last time and end the campaign."""
     from protocols.collect import Campaign
 
-    with Repository(study.store_url) as store, Campaign(study, store) as desk:
+    with Store(study.store_url) as store, Campaign(study, store) as desk:
         found = desk.close(delete=args.delete)
     emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
     return 0
@@ -83,12 +83,12 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 
     _check_watch(args, study)
     with (
-        Repository(study.store_url) as store,
+        Store(study.store_url) as store,
         Campaign(study, store) as desk,
         contextlib.ExitStack() as stack,
     ):
         for name in args.model or ():
-            if name not in {run["name"] for run in store.runs()}:
+            if name not in {run["name"] for run in store.runs.read_runs()}:
                 raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
         bell = Bell()
         if args.webhook is not None:
@@ -120,8 +120,8 @@ def status(args: argparse.Namespace, study: Study) -> int:
     """Show who was asked what, what came back, and what does not count."""
     from rich.table import Table
 
-    with Repository(study.store_url) as store:
-        now, quarantine = measure_progress(study, store), LabellingStore(store).quarantine()
+    with Store(study.store_url) as store:
+        now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
     table = Table("expert", *shown, "s/answer", "left", title="Answers")
     for expert, p in now.items():
@@ -155,7 +155,9 @@ def _follow(desk: Campaign) -> int:
     from protocols.routing import next_questions, routing_rule_of
 
     plan = routing_rule_of(desk.study, desk.store, desk.roster)
-    new = desk.store.add_questions(next_questions(plan, desk.store.items(), (), desk.store.answers()))
+    new = desk.store.content.add_questions(
+        next_questions(plan, desk.store.content.read_items(), (), desk.store.content.read_answers())
+    )
     if new:
         desk.push()
     return new

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import ConfigError
 from harness.cli import emit, study_items
 from harness.config import Study
-from harness.store import PanelRatings, Repository
+from harness.store import Store
 from protocols.collect import (
     export_assignments,
     read_label_studio_export,
@@ -25,12 +25,12 @@ def route(args: argparse.Namespace, study: Study) -> int:
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
     plan = panel_rule_of(study, roster)
-    with Repository(study.store_url) as store:
-        if store.questions():
+    with Store(study.store_url) as store:
+        if store.content.read_questions():
             raise ConfigError("this study has yes/no questions already: start a new study for a panel")
-        panel = PanelRatings(store)
-        drawn = next_assignments(plan, items, panel.assignments(), roster)
-        store.add_items(items)
+        panel = store.panel
+        drawn = next_assignments(plan, items, panel.read_assignments(), roster)
+        store.content.add_items(items)
         new = panel.add_assignments(drawn)
     loads = Counter(a.annotator for a in drawn)
     text = (
@@ -44,10 +44,10 @@ def route(args: argparse.Namespace, study: Study) -> int:
 
 def export(args: argparse.Namespace, study: Study) -> int:
     """Write the open assignments, one file per annotator, or the ratings that are there."""
-    with Repository(study.store_url) as store:
-        panel, items = PanelRatings(store), {i.id: i for i in store.items()}
-        given, ratings = read_pending_assignments(store), panel.ratings()
-        rated = {c.assignment.id for c in panel.choices()}
+    with Store(study.store_url) as store:
+        panel, items = store.panel, {i.id: i for i in store.content.read_items()}
+        given, ratings = read_pending_assignments(store), panel.read_ratings()
+        rated = {c.assignment.id for c in panel.read_choices()}
     if args.ratings:
         write_ratings(ratings, args.ratings)
         text = f"{len(ratings)} ratings in {args.ratings}; next: oversight agree"
@@ -62,13 +62,13 @@ def export(args: argparse.Namespace, study: Study) -> int:
 def import_(args: argparse.Namespace, study: Study) -> int:
     """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
     files = [Path(name) for name in args.files]
-    with Repository(study.store_url) as store:
-        panel, items = PanelRatings(store), {i.id: i for i in store.items()}
+    with Store(study.store_url) as store:
+        panel, items = store.panel, {i.id: i for i in store.content.read_items()}
         given = read_pending_assignments(store)
         if args.label_studio:
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, given, items, roster)
-            read, new = len(replies), panel.book.add(replies)
+            read, new = len(replies), panel.replies.add_replies(replies)
         else:
             choices = read_panel(files, given, items)
             read, new = len(choices), panel.add_choices(choices)

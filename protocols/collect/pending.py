@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from harness import BadInput
 from harness.config import Study
-from harness.store import PanelRatings, Repository
+from harness.store import Store
 from harness.types import Assignment, Question
 
 T = TypeVar("T", Question, Assignment)
@@ -15,7 +15,7 @@ Pending = Question | Assignment
 """Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
 
 
-def read_pending(study: Study, store: Repository) -> Sequence[Pending]:
+def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     """All that was drawn so far, of the kind that the study asks.
 
     Raises
@@ -26,14 +26,14 @@ def read_pending(study: Study, store: Repository) -> Sequence[Pending]:
     return read_pending_assignments(store) if study.experts.is_panel else read_pending_questions(store)
 
 
-def read_pending_questions(store: Repository) -> list[Question]:
+def read_pending_questions(store: Store) -> list[Question]:
     """All questions; `BadInput` if there are none."""
-    return _drawn(store.questions(), "questions")
+    return _drawn(store.content.read_questions(), "questions")
 
 
-def read_pending_assignments(store: Repository) -> list[Assignment]:
+def read_pending_assignments(store: Store) -> list[Assignment]:
     """All assignments; `BadInput` if there are none."""
-    return _drawn(PanelRatings(store).assignments(), "assignments")
+    return _drawn(store.panel.read_assignments(), "assignments")
 
 
 def _drawn(found: list[T], what: str) -> list[T]:

@@ -15,11 +15,11 @@ from protocols.routing.predicted import Predictions
 from protocols.routing.rule import AsksOn, RoutingProtocol
 
 if TYPE_CHECKING:
-    from harness.store import Repository
+    from harness.store import Store
     from protocols.routing.roster import Roster
 
 
-def routing_rule_of(study: Study, store: Repository, roster: Roster) -> Any:
+def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     """Make the protocol that a study names, with the predictions it looks at.
 
     Raises
@@ -32,10 +32,10 @@ def routing_rule_of(study: Study, store: Repository, roster: Roster) -> Any:
         predictions = {
             run["name"]: {
                 p.item_id: p.option
-                for p in store.predictions(run["id"])
+                for p in store.runs.read_predictions(run["id"])
                 if p.status is not PredictionStatus.FAILED
             }
-            for run in find_newest_runs(store.runs(), study.experts.models or None)
+            for run in find_newest_runs(store.runs.read_runs(), study.experts.models or None)
         }
     return load_protocol(study.experts.protocol).from_study(study, roster, predictions)
 

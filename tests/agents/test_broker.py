@@ -11,7 +11,7 @@ from agents.programs import PromptFormat, load_program
 from agents.runtime import Broker
 from harness import BudgetSpent, ConfigError, FatalModelError, TransientModelError
 from harness.llm import Budget, Message, ModelReply, Price, Request
-from harness.store import Repository, read_calls
+from harness.store import Store
 from harness.types import PredictionStatus
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
@@ -35,7 +35,7 @@ def say(*replies: str | ModelReply | Exception) -> Scripted:
 
 def test_a_draw_is_paid_for_once_and_another_draw_is_another_call(tmp_path: Path) -> None:
     model = say(*[ModelReply(f'{{"thinking": "{n}", "answer": "A"}}', "stop", 9, 2) for n in range(3)])
-    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
         first = ask(Broker(model, "m", budget=FREE, store=store), "i/0/0", "i/0/1", "i/0/0")
         assert first[0] == first[2] != first[1]
         assert len(model.requests) == 2
@@ -47,11 +47,11 @@ def test_a_draw_is_paid_for_once_and_another_draw_is_another_call(tmp_path: Path
 
 def test_five_samples_are_five_draws_and_a_second_run_makes_none(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 's.db'}"
-    with Repository(url) as store:
+    with Store(url) as store:
         broker = Broker(Scripted(), "m", budget=FREE, store=store)
         before = answer(load_program("cot-sc"), broker=broker)
         assert broker.spent.calls == 5
-    with Repository(url) as store:
+    with Store(url) as store:
         broker = Broker(say(), "m", budget=FREE, store=store)
         after = answer(load_program("cot-sc"), broker=broker)
         assert (broker.spent.calls, broker.spent.cached) == (0, 5)
@@ -62,7 +62,7 @@ def test_five_samples_are_five_draws_and_a_second_run_makes_none(tmp_path: Path)
 
 
 def test_programs_that_begin_alike_share_their_first_replies(tmp_path: Path) -> None:
-    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
         spent = []
         for name in ("cot", "self-refine", "quality-diversity"):
             broker = Broker(Scripted(), "m", budget=FREE, store=store)
@@ -92,7 +92,7 @@ def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(
     assert ask(Broker(model, "m", budget=FREE), "p")[0].text == GOOD
     assert [r.max_tokens for r in model.requests] == [50, 100]
     url = f"sqlite:///{tmp_path / 's.db'}"
-    with Repository(url) as store:
+    with Store(url) as store:
         broker = Broker(say(bad, bad), "m", budget=FREE, store=store)
         with pytest.raises(TransientModelError, match="the reply was"):
             ask(broker, "p")
@@ -168,7 +168,7 @@ async def forward(task):
 
 def test_dollars_are_counted_and_stored(tmp_path: Path) -> None:
     price = Price(input=1.0, output=2.0)
-    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
         budget = Budget(1.0, None, price)
         broker = Broker(Scripted(), "m", budget=budget, price=price, store=store)
         answer(load_program("cot"), broker=broker)
@@ -182,9 +182,9 @@ def test_an_unknown_price_is_refused_and_never_free() -> None:
         Budget(5.0, None, None)
 
 
-def read_all(store: Repository) -> list[tuple[int, int, float | None]]:
+def read_all(store: Store) -> list[tuple[int, int, float | None]]:
     import sqlalchemy as sa
 
-    with store.transaction() as connection:
+    with store.database.transaction() as connection:
         keys = [row[0] for row in connection.execute(sa.text("SELECT key FROM call"))]
-    return [(c.input_tokens, c.output_tokens, c.usd) for c in read_calls(store, keys).values()]
+    return [(c.input_tokens, c.output_tokens, c.usd) for c in store.calls.read_calls(keys).values()]

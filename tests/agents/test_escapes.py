@@ -19,7 +19,7 @@ from agents.sandbox import ProgramOutcome, SandboxLimits, check_program, open_sa
 from agents.sandbox.tiers import TIERS
 from harness import OversightError, ProgramRefused
 from harness.llm import Budget
-from harness.store import Repository
+from harness.store import Store
 from harness.types import Answer, Item, Question, Verdict
 from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
@@ -48,11 +48,11 @@ def traps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.mktemp("traps")
     folder.chmod(0o755)
     (folder / "canary").write_text("secret")
-    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
-        store.add_items([ITEM])
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        store.content.add_items([ITEM])
         question = Question("q", "i0", 0, "ada", 2, "partitioned", 0.5, 1)
-        store.add_questions([question])
-        store.add_answers([Answer(question, "ada", Verdict.NO, "test")])
+        store.content.add_questions([question])
+        store.content.add_answers([Answer(question, "ada", Verdict.NO, "test")])
     os.environ["OVERSIGHT_BAIT"] = KEY
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield {

@@ -20,7 +20,7 @@ from agents.search.loop.loop import Ended
 from agents.search.policies.recombine import Recombine, Wordings
 from benchmarks._population import FreshDraws, Steps
 from harness import BudgetSpent, ProgramRefused, StoreError, TransientModelError
-from harness.store import Repository, SearchStore
+from harness.store import Store
 from harness.types import Item, Prediction, PredictionStatus
 from tests.agents.search_world import World
 
@@ -39,11 +39,11 @@ class Killed(BaseException):
 def test_a_search_that_was_cut_off_anywhere_goes_on_to_the_same_archive(after: int, tmp_path: Path) -> None:
     whole = World(seed=2, confirm=40)
     run(whole)
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         first = World(seed=2, confirm=40)
-        store.add_items(first.task.items)
+        store.content.add_items(first.task.items)
         splits = {name: [i.id for i in part] for name, part in first.state.archive.splits.items()}
-        SearchStore(store).create("s", {}, splits)
+        store.searches.add_search("s", {}, splits)
         asked: Counter[tuple[str, str, int]] = Counter()
         for limit in (after, None):
             world = World(seed=2, confirm=40)
@@ -242,14 +242,14 @@ def test_a_quotation_of_what_a_program_is_judged_on_is_found() -> None:
 
 def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
     world = World(select=30, settings=Settings(rungs=(30,), keep=(), candidates=2))
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-        store.add_items(world.task.items)
-        searches = SearchStore(store)
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        store.content.add_items(world.task.items)
+        searches = store.searches
         splits = {"select": [i.id for i in world.task.items]}
         for _ in range(2):
-            searches.create("s", {"seed": 1}, splits)
+            searches.add_search("s", {"seed": 1}, splits)
         with pytest.raises(StoreError, match="another split"):
-            searches.create("s", {}, {"select": ["00000"]})
+            searches.add_search("s", {}, {"select": ["00000"]})
         world.state = replace(world.state, archive=load_archive(store, "s"))
         run(world)
         archive = world.state.archive
@@ -266,9 +266,9 @@ def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
 
 def test_failed_answers_are_asked_again_when_a_search_goes_on(tmp_path: Path) -> None:
     world = World(select=30, settings=Settings(rungs=(30,), keep=(), candidates=0))
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-        store.add_items(world.task.items)
-        SearchStore(store).create("s", {}, {"select": [i.id for i in world.task.items]})
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        store.content.add_items(world.task.items)
+        store.searches.add_search("s", {}, {"select": [i.id for i in world.task.items]})
         down = [True]
 
         async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:

@@ -18,7 +18,7 @@ from harness.datasets import read_ratings
 from harness.estimate import accuracy
 from harness.llm import make_spec
 from harness.panel import make_panel, stratify_by_certainty
-from harness.store import PanelRatings, Repository
+from harness.store import Store
 from harness.types import Prediction, PredictionStatus
 
 PEOPLE = ("ana", "bo", "cy", "di")
@@ -80,12 +80,12 @@ def test_a_panel_is_drawn_once_and_its_ratings_are_read_from_the_study(
     from_study, from_file = oversight("agree"), oversight("agree", "ratings.csv", "--classes=red,green,blue")
     assert from_study == from_file
     assert from_study["ratings"] == 3 * N
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-        given = PanelRatings(store).assignments()
-        items = store.items()
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        given = store.panel.read_assignments()
+        items = store.content.read_items()
         spec = make_spec("large", ModelSection(model="m"), "$text", None)
-        store.add_run(spec)
-        store.add_predictions(spec.id, [Prediction(i.id, int(i.id[1:]) % 3) for i in items])
+        store.runs.add_run(spec)
+        store.runs.store_predictions([(spec.id, Prediction(i.id, int(i.id[1:]) % 3)) for i in items])
     assert {a.propensity for a in given} == {0.75}
     assert {a.protocol for a in given} == {"panel"}
     rows = [f"{i.id},{truth({'item': i.id})}\n" for i in items]
@@ -100,8 +100,8 @@ def test_a_panel_is_drawn_once_and_its_ratings_are_read_from_the_study(
 def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
     panel: Any, oversight: Callable[..., Any], tmp_path: Path
 ) -> None:
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-        given = PanelRatings(store).assignments()
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        given = store.panel.read_assignments()
     rows = [{"item": a.item_id, "annotator": a.annotator, "label": "Blue"} for a in given[:5]]
     Path("more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert oversight("label", "import", "more.jsonl") == {"answers": 5, "new": 5}
@@ -153,8 +153,8 @@ def test_random_panels_take_more_items(panel: Any, oversight: Callable[..., Any]
     with Path("notes.csv").open("a") as stream:
         stream.write("n99,one more\n")
     assert oversight("label", "route")["new"] == 3
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-        assert len({(a.item_id, a.annotator) for a in PanelRatings(store).assignments()}) == 3 * N + 3
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        assert len({(a.item_id, a.annotator) for a in store.panel.read_assignments()}) == 3 * N + 3
 
 
 def test_verbs_that_do_not_fit_say_so(
@@ -172,11 +172,13 @@ def test_verbs_that_do_not_fit_say_so(
         fill(path, truth)
     oversight("label", "import", *files)
     assert "no model was run yet" in oversight("certify", "--model", "large", code=2)["error"]
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         spec = make_spec("large", ModelSection(model="m"), "$text", None)
-        store.add_run(spec)
+        store.runs.add_run(spec)
         failed = Prediction("n0", None, PredictionStatus.FAILED)
-        store.add_predictions(spec.id, [failed, *(Prediction(f"n{j}", 0) for j in range(1, N))])
+        store.runs.store_predictions(
+            [(spec.id, failed), *((spec.id, Prediction(f"n{j}", 0)) for j in range(1, N))]
+        )
     assert "there is none for the item 'n0'" in oversight("certify", "--model", "large", code=2)["error"]
     assert main(["label", "status"]) == 0
     table = capsys.readouterr().out
@@ -200,12 +202,12 @@ def test_a_panels_certainty_makes_the_strata_of_an_estimate(
     votes = [("ana", truth), ("bo", truth), ("cy", lambda r: "red" if int(r["item"][1:]) % 2 else truth(r))]
     rows = [f"{i},{who},{say({'item': i})}\n" for i in items[:50] for who, say in votes]
     Path("ratings.csv").write_text("item,annotator,label\n" + "".join(rows))
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         spec = make_spec("small", ModelSection(model="m"), "$text", None)
-        store.add_run(spec)
+        store.runs.add_run(spec)
         predicted = [Prediction(i, 2 if j % 2 else j % 3) for j, i in enumerate(items)]
-        store.add_predictions(spec.id, predicted)
-        labels = decode(store.answers())
+        store.runs.store_predictions([(spec.id, p) for p in predicted])
+        labels = decode(store.content.read_answers())
     strata = dict.fromkeys(items, "no vote") | stratify_by_certainty(make_panel(read_ratings("ratings.csv")))
     assert set(strata.values()) == {"p ≤ 0.7", "p > 0.9", "no vote"}
     by_vote = oversight("estimate", "--panel", "ratings.csv")["models"]["small"]["estimates"]["ml"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Repository, count_samples
+from harness.store import Store
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 Oversight = Callable[..., Any]
@@ -84,8 +84,8 @@ def test_ten_models_share_an_endpoint_fairly(lay_out: Callable[..., None], overs
     assert len(asked) == 10 * N
     half = asked[: 5 * N]
     assert max(map(half.count, names)) - min(map(half.count, names)) <= 4  # the calls under way
-    with Repository("sqlite:///study.db") as store:
-        rows = [p.item_id for run in store.runs() for p in count_samples(store, run["id"])]
+    with Store("sqlite:///study.db") as store:
+        rows = [p.item_id for run in store.runs.read_runs() for p in store.runs.read_samples(run["id"])]
     assert {rows.count(f"i{j}") for j in range(N)} == {10}
 
 
@@ -113,8 +113,8 @@ def test_a_changed_template_says_so_and_errors_alone_are_tried_again(
         lay_out(server, 'tries = 2\n[prompt]\ntemplate = "prompt.txt"\nsystem = "system.txt"\n')
         oversight("run")
         assert len(server.prompts) == 2 * N + 2
-    with Repository("sqlite:///study.db") as store:
-        assert [run["spec"]["system"] for run in store.runs()] == ["", "Be brief."]
+    with Store("sqlite:///study.db") as store:
+        assert [run["spec"]["system"] for run in store.runs.read_runs()] == ["", "Be brief."]
 
 
 def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], oversight: Oversight) -> None:

@@ -18,15 +18,15 @@ import pytest
 
 from agents.search.archive.journal import load_archive
 from harness.cli.main import main
-from harness.store import Repository, SearchStore
+from harness.store import Store
 from protocols.collect import SimulatedExperts
 from tests.cli.search_study import CLASSES, answer, lay_out, truth
 from tests.fakes.openai_server import Reply, fake_openai
 
 
 def archive_digest(folder: Path) -> str:
-    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
-        (search,) = SearchStore(store).searches()
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        (search,) = store.searches.read_searches()
         return load_archive(store, search["id"]).digest()
 
 
@@ -110,14 +110,14 @@ def test_nothing_is_asked_again_and_new_answers_score_anew(searched: Path, overs
     before = oversight("search", "show", "--study", study)["search"]
     again = oversight("search", "resume", "--study", study)["search"]  # the server is gone
     assert again == before
-    with Repository(f"sqlite:///{searched / 'study.db'}") as store:
+    with Store(f"sqlite:///{searched / 'study.db'}") as store:
         more = [
             replace(q, id=f"{q.id}+", option=(q.option + 1) % 4, expert=CLASSES[(q.option + 1) % 4])
-            for q in store.questions()
+            for q in store.content.read_questions()
         ]
-        store.add_questions(more)
+        store.content.add_questions(more)
         experts = SimulatedExperts({f"i{j}": truth(j) for j in range(44)})
-        store.add_answers(experts.answer(more))
+        store.content.add_answers(experts.answer(more))
     after = oversight("search", "show", "--study", study)["search"]
     start = [next(c for c in r["candidates"] if c["slot"] == -1)["standing"] for r in (before, after)]
     assert start[1]["value"] != start[0]["value"]

@@ -12,7 +12,7 @@ import pytest
 
 from agents.search.archive.journal import load_archive
 from harness.cli.main import main
-from harness.store import Repository, SearchStore
+from harness.store import Store
 from tests.cli.search_study import CLASSES, answer, lay_out
 from tests.fakes.openai_server import fake_openai
 
@@ -22,8 +22,8 @@ def test_the_exported_winner_answers_as_it_did_and_needs_nothing_of_the_search(
 ) -> None:
     file, questions = tmp_path / "winner.py", tmp_path / "questions.csv"
     oversight("search", "export", file, "--study", str(searched / "study.toml"))
-    with Repository(f"sqlite:///{searched / 'study.db'}") as store:
-        (search,) = SearchStore(store).searches()
+    with Store(f"sqlite:///{searched / 'study.db'}") as store:
+        (search,) = store.searches.read_searches()
         archive = load_archive(store, search["id"])
     winner, items = str(archive.events["winner"]["candidate"]), archive.splits["test"]
     stored = {p.item_id: p.option for p in archive.predictions(winner, items)}

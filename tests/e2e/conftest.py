@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from harness.config import Study, read_study
-from harness.store import LabellingStore, Repository
+from harness.store import Store
 from protocols.collect import LabelStudioServer, start_server, stop_server
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
@@ -120,8 +120,8 @@ class Bench:
         return list(reply.json()["tasks"])
 
     def project(self, expert: str) -> int:
-        with Repository(self.url) as store:
-            found = LabellingStore(store).queues()[expert].project_id
+        with Store(self.url) as store:
+            found = store.labelling.read_queues()[expert].project_id
         assert found is not None
         return found
 

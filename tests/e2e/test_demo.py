@@ -10,7 +10,7 @@ import pytest
 
 from harness.llm import find_local_model
 from harness.llm.local.lifecycle import LocalServer
-from harness.store import Repository
+from harness.store import Store
 
 
 @pytest.mark.local_model
@@ -26,12 +26,14 @@ def test_the_demo_runs_the_whole_chain(
     assert {"ml", "ivw", "ord", "comp"} <= set(model["estimates"]) | set(model["undefined"])
     assert model["estimates"]["ml"]["low"] <= model["truth"] <= model["estimates"]["ml"]["high"]
     assert Path(shown["report"]).read_text(encoding="utf-8").count("<svg") == 2
-    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
-        assert store.counts()["answer"] == 24
-        before = store.predictions(store.runs()[0]["id"])
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        assert store.count_rows()["answer"] == 24
+        before = store.runs.read_predictions(store.runs.read_runs()[0]["id"])
     again = oversight("demo", "--folder", folder, "--limit", 24)
-    with Repository(f"sqlite:///{folder / 'study.db'}") as store:
-        assert store.predictions(store.runs()[0]["id"]) == before  # seconds and tokens alike: no new call
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        assert (
+            store.runs.read_predictions(store.runs.read_runs()[0]["id"]) == before
+        )  # seconds and tokens alike: no new call
     assert again["study"]["models"][0]["estimates"] == model["estimates"]
     assert find_local_model() == local_model  # a server that ran before the demo still runs after it
 

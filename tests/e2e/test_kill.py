@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.store import Repository
+from harness.store import Store
 from tests.fakes.openai_server import Reply, fake_openai
 
 CLASSES = ("red", "green", "blue")
@@ -69,8 +69,8 @@ def test_run_goes_on_where_it_was_killed(kills_at: tuple[int, ...], tmp_path: Pa
     assert (result["predictions"], result["ok"]) == (n, n)
     assert set(asked) == {str(j) for j in range(n)}
     assert len(asked) - n <= CONCURRENCY * len(kills_at)  # only what was under way is paid again
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-        predictions = store.predictions(result["run"])
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        predictions = store.runs.read_predictions(result["run"])
     assert sorted(p.item_id for p in predictions) == sorted(f"i{j}" for j in range(n))
 
 
@@ -89,13 +89,13 @@ def test_import_is_all_or_nothing_when_it_is_killed(tmp_path: Path) -> None:
     for size in (1, 50_000, 200_000):
         process = subprocess.Popen(again, cwd=tmp_path, stdout=subprocess.DEVNULL)
         killed += kill_when(process, lambda size=size: wal.exists() and wal.stat().st_size >= size)  # type: ignore[misc]
-        with Repository(url) as store:
-            assert store.counts()["answer"] in (0, n)
+        with Store(url) as store:
+            assert store.count_rows()["answer"] in (0, n)
     assert killed
     subprocess.run(again, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
-    with Repository(url) as store:
-        assert store.counts()["answer"] == n
-        assert len({a.question.id for a in store.answers()}) == n
+    with Store(url) as store:
+        assert store.count_rows()["answer"] == n
+        assert len({a.question.id for a in store.content.read_answers()}) == n
 
 
 def test_a_stop_by_hand_keeps_what_is_finished(tmp_path: Path) -> None:
@@ -115,5 +115,5 @@ def test_a_stop_by_hand_keeps_what_is_finished(tmp_path: Path) -> None:
         assert process.returncode == 130
         assert b"the same command goes on from here" in err
         paid = len(server.prompts)
-        with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-            assert paid - CONCURRENCY <= store.counts()["prediction"] <= paid
+        with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+            assert paid - CONCURRENCY <= store.count_rows()["prediction"] <= paid

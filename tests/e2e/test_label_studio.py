@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import ConfigError, decode
-from harness.store import Repository
+from harness.store import Store
 from harness.types import LabelKind, Prediction
 from protocols.collect import LabelStudioServer
 from protocols.routing import RandomPanel
@@ -39,14 +39,15 @@ def test_push_pull_estimate(bench: Bench) -> None:
         "next_questions": 0,
     }
     assert bench.call("label", "pull", "--full")["new"] == 0
-    with Repository(bench.url) as store:
-        labels = decode(store.answers())
+    with Store(bench.url) as store:
+        labels = decode(store.content.read_answers())
         wanted = {
-            q.item_id: truth[q.item_id] == ("red", "green", "blue")[q.option] for q in store.questions()
+            q.item_id: truth[q.item_id] == ("red", "green", "blue")[q.option]
+            for q in store.content.read_questions()
         }
-        store.add_run(SPEC)
-        store.add_predictions(
-            SPEC.id, [Prediction(i, ("red", "green", "blue").index(t)) for i, t in truth.items()]
+        store.runs.add_run(SPEC)
+        store.runs.store_predictions(
+            [(SPEC.id, Prediction(i, ("red", "green", "blue").index(t))) for i, t in truth.items()]
         )
     assert {label.item_id: label.kind is LabelKind.ORDINARY for label in labels} == wanted
     status = bench.call("label", "status")
@@ -65,9 +66,9 @@ def test_tasks_hold_nothing_but_what_must_be_read(bench: Bench) -> None:
     bench.edit("study.toml", "[models.m]", '[label_studio]\ndescriptions = {red = "Like roses."}\n[models.m]')
     bench.call("label", "push")
     orders = []
-    with Repository(bench.url) as store:
-        asked = {q.id: q for q in store.questions()}
-        texts = {item.id: item.text for item in store.items()}
+    with Store(bench.url) as store:
+        asked = {q.id: q for q in store.content.read_questions()}
+        texts = {item.id: item.text for item in store.content.read_items()}
     for expert, option in EXPERTS.items():
         tasks = bench.tasks(expert)
         for task in tasks:
@@ -102,9 +103,9 @@ def test_answers_of_every_kind(bench: Bench) -> None:
     assert bench.call("label", "pull")["new"] == 4
     row = bench.call("label", "status")["experts"]["ana"]
     assert [row[v] for v in ("yes", "no", "unsure", "skip")] == [1, 1, 1, 1]
-    with Repository(bench.url) as store:
-        kinds = Counter(label.kind for label in decode(store.answers()))
-        assert [a.comment for a in store.answers() if a.comment] == ["both fit"]
+    with Store(bench.url) as store:
+        kinds = Counter(label.kind for label in decode(store.content.read_answers()))
+        assert [a.comment for a in store.content.read_answers() if a.comment] == ["both fit"]
     assert kinds == {LabelKind.ORDINARY: 1, LabelKind.COMPLEMENTARY: 1, LabelKind.ABSTAINED: 2}
 
 
@@ -226,5 +227,5 @@ def test_export_of_the_server_can_be_imported(bench: Bench) -> None:
     assert bench.call("label", "import", "--label-studio", *files) == {"answers": 15, "new": 0}
     pulled = bench.call("label", "pull")  # the same answers, which are there already
     assert (pulled["new"], pulled["quarantined"]) == (0, 0)
-    with Repository(bench.url) as store:
-        assert {a.source for a in store.answers()} == {"label_studio_export"}
+    with Store(bench.url) as store:
+        assert {a.source for a in store.content.read_answers()} == {"label_studio_export"}

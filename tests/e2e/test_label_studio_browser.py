@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from harness import decode
-from harness.store import PanelRatings, Repository
+from harness.store import Store
 from harness.types import Prediction, Verdict
 from protocols.collect import LabelStudioServer
 from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
@@ -103,12 +103,12 @@ def test_an_expert_answers_in_the_browser(bench: Bench, page: Page) -> None:
     shows(page, order[4])
     pulled = bench.call("label", "pull")
     assert (pulled["new"], pulled["quarantined"]) == (4, 0)
-    with Repository(bench.url) as store:
-        texts = {item.id: item.text for item in store.items()}
-        said = {texts[a.question.item_id]: (a.verdict, a.comment) for a in store.answers()}
-        store.add_run(SPEC)
-        store.add_predictions(SPEC.id, [Prediction(item, 0) for item in texts])
-        assert len(decode(store.answers())) == 4
+    with Store(bench.url) as store:
+        texts = {item.id: item.text for item in store.content.read_items()}
+        said = {texts[a.question.item_id]: (a.verdict, a.comment) for a in store.content.read_answers()}
+        store.runs.add_run(SPEC)
+        store.runs.store_predictions([(SPEC.id, Prediction(item, 0)) for item in texts])
+        assert len(decode(store.content.read_answers())) == 4
     assert said == {
         order[0]: (Verdict.YES, ""),
         order[1]: (Verdict.NO, ""),
@@ -148,9 +148,9 @@ def test_an_annotator_of_a_panel_chooses_in_the_browser(panel_bench: Bench, page
     shows(page, order[3])
     pulled = bench.call("label", "pull")
     assert (pulled["new"], pulled["quarantined"]) == (3, 0)
-    with Repository(bench.url) as store:
-        texts = {item.id: item.text for item in store.items()}
-        choices = PanelRatings(store).choices()
+    with Store(bench.url) as store:
+        texts = {item.id: item.text for item in store.content.read_items()}
+        choices = store.panel.read_choices()
     said = {texts[c.assignment.item_id]: (c.assignment.annotator, c.label, c.comment) for c in choices}
     assert said == {
         order[0]: ("ana", "green", ""),
@@ -172,5 +172,5 @@ def test_options_of_the_items_own_can_be_clicked(make_bench: Callable[..., Bench
     with sends(page):
         page.get_by_test_id("bottombar-submit-button").click()
     assert bench.call("label", "pull")["answers"] == 1
-    with Repository(bench.url) as store:
-        assert [r.label for r in PanelRatings(store).ratings()] == ["<b>blue</b>"]
+    with Store(bench.url) as store:
+        assert [r.label for r in store.panel.read_ratings()] == ["<b>blue</b>"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import BadInput, ConfigError, LabelStudioError
-from harness.store import LabellingStore, Repository
+from harness.store import Store
 from protocols.collect import Campaign, find_server, start_server, stop_server
 from tests.e2e.conftest import EXPERTS, Bench, kill_at, on
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
@@ -39,8 +39,8 @@ def test_push_killed_anywhere_leaves_one_task_per_question(
     there = questions_there(bench)
     assert len(there) == 30
     assert set(there.values()) == {1}
-    with Repository(bench.url) as store:
-        markers = {q.marker for q in LabellingStore(store).queues().values()}
+    with Store(bench.url) as store:
+        markers = {q.marker for q in store.labelling.read_queues().values()}
     projects = bench.admin.do("GET", "/api/projects?page_size=1000")["results"]
     assert sum(any(m in p["description"] for m in markers) for p in projects) == 3
     task = bench.tasks("ana")[0]
@@ -62,8 +62,8 @@ def test_doubles_of_a_late_import_are_removed(bench: Bench, proxy: FaultyProxy) 
 def test_ids_are_read_back_if_the_server_does_not_tell_them(bench: Bench, proxy: FaultyProxy) -> None:
     proxy.fault = lambda method, path: Fault(body=lambda _: b'{"import": 7}') if "/import" in path else None
     assert bench.call("label", "push")["sent"] == 30
-    with Repository(bench.url) as store:
-        assert all(task.task_id for task in LabellingStore(store).tasks())
+    with Store(bench.url) as store:
+        assert all(task.task_id for task in store.labelling.read_tasks())
     bench.people["bea"].answer(bench.tasks("bea")[1]["id"])
     assert bench.call("label", "pull")["new"] == 1
 
@@ -102,7 +102,7 @@ def test_pull_goes_on_through_a_restart(
                     starts.start()
 
             proxy.fault = on("GET", "/api/projects", Fault(forward=False, status=502, hold=begin))
-            with Repository(bench.url) as store, Campaign(bench.study, store, patience=90) as desk:
+            with Store(bench.url) as store, Campaign(bench.study, store, patience=90) as desk:
                 assert desk.pull().answers == 0
             starts.join()
             # The same port, the same token, the same tasks as before.
@@ -131,7 +131,7 @@ def test_a_failing_server_changes_nothing(
         bench.people["ana"].answer(task["id"])
     before = _snapshot(bench)
     proxy.fault = lambda method, path: fault if "/api/tasks" in path else None
-    with Repository(bench.url) as store, Campaign(bench.study, store, patience=0.3) as desk:
+    with Store(bench.url) as store, Campaign(bench.study, store, patience=0.3) as desk:
         with pytest.raises(error, match=message) as caught:
             desk.pull()
         assert os.environ["LABEL_STUDIO_API_KEY"] not in str(caught.value)
@@ -144,7 +144,7 @@ def test_a_server_that_hangs_is_left(bench: Bench, proxy: FaultyProxy) -> None:
     bench.call("label", "push")
     done = threading.Event()
     proxy.fault = lambda method, path: Fault(hold=lambda: done.wait(60)) if "/api/tasks" in path else None
-    with Repository(bench.url) as store, Campaign(bench.study, store, patience=0, timeout=0.5) as desk:
+    with Store(bench.url) as store, Campaign(bench.study, store, patience=0, timeout=0.5) as desk:
         with pytest.raises(LabelStudioError, match="did not answer within"):
             desk.pull()
         done.set()
@@ -170,7 +170,7 @@ def test_truncated_pages_are_noticed(bench: Bench, proxy: FaultyProxy) -> None:
 
     proxy.fault = lambda method, path: Fault(body=cut) if "/api/tasks" in path else None
     short = pytest.raises(LabelStudioError, match=r"a list has \d+ of \d+ entries")
-    with Repository(bench.url) as store, Campaign(bench.study, store, patience=0.3) as desk, short:
+    with Store(bench.url) as store, Campaign(bench.study, store, patience=0.3) as desk, short:
         desk.pull()
     proxy.fault = on("GET", "/api/tasks", Fault(body=cut))
     assert bench.call("label", "pull")["answers"] == 0
@@ -231,17 +231,22 @@ def test_bad_input_is_named_before_anything_is_sent(
     failed = bench.call("label", verb, code=2)
     assert all(word in failed["error"] for word in words), failed["error"]
     assert proxy.seen == []
-    with Repository(bench.url) as store:
-        assert LabellingStore(store).queues() == {}
+    with Store(bench.url) as store:
+        assert store.labelling.read_queues() == {}
 
 
 def test_pull_before_push(bench: Bench) -> None:
     early = pytest.raises(BadInput, match="nothing was pushed yet")
-    with Repository(bench.url) as store, Campaign(bench.study, store) as desk, early:
+    with Store(bench.url) as store, Campaign(bench.study, store) as desk, early:
         desk.pull()
 
 
 def _snapshot(bench: Bench) -> Any:
-    with Repository(bench.url) as store:
-        campaign = LabellingStore(store)
-        return store.answers(), campaign.queues(), campaign.quarantine(), campaign.revisions()
+    with Store(bench.url) as store:
+        campaign = store.labelling
+        return (
+            store.content.read_answers(),
+            campaign.read_queues(),
+            campaign.read_quarantine(),
+            campaign.read_revisions(),
+        )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import LabellingStore, PanelRatings, Repository
+from harness.store import Store
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, kill_at, region
 from tests.fakes.faulty_proxy import FaultyProxy
 
@@ -34,9 +34,9 @@ def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
     assert sent["sent"] == 24
     assert {e["sent"] for e in sent["experts"].values()} == {8}
     assert bench.call("label", "push")["sent"] == 0
-    with Repository(bench.url) as store:
-        given = {a.id: a for a in PanelRatings(store).assignments()}
-        queued = LabellingStore(store, panel=True).tasks()
+    with Store(bench.url) as store:
+        given = {a.id: a for a in store.panel.read_assignments()}
+        queued = store.labelling.read_tasks()
     assert {a.propensity for a in given.values()} == {2 / 3}
     assert {t.question_id for t in queued} == set(given)
     met = Counter[frozenset[str]]()
@@ -56,8 +56,8 @@ def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
     pulled = bench.call("label", "pull")
     assert (pulled["new"], pulled["quarantined"]) == (24, 0)
     assert bench.call("label", "pull", "--full")["new"] == 0
-    with Repository(bench.url) as store:
-        ratings = PanelRatings(store).ratings()
+    with Store(bench.url) as store:
+        ratings = store.panel.read_ratings()
     assert all(
         r.label == CLASSES[int(r.item[1:]) % 3] for r in ratings if (r.item, r.annotator) != ("i0", "cem")
     )
@@ -95,9 +95,9 @@ def test_what_people_do_on_a_panels_server(panel_bench: Bench) -> None:
     ana.delete(second)
     again = bench.call("label", "pull")
     assert (again["changed"], again["withdrawn"], again["answers"]) == (1, 1, 2)
-    with Repository(bench.url) as store:
-        (rating,) = PanelRatings(store).ratings()
-        revisions = [r for r in LabellingStore(store).revisions() if r.annotation_id in (first, second)]
+    with Store(bench.url) as store:
+        (rating,) = store.panel.read_ratings()
+        revisions = [r for r in store.labelling.read_revisions() if r.annotation_id in (first, second)]
     assert (rating.annotator, rating.label) == ("ana", "blue")
     assert [r.deleted for r in revisions].count(True) == 1
     assert len(revisions) == 4
@@ -130,8 +130,8 @@ def test_items_may_bring_their_own_options(make_bench: Callable[..., Bench]) -> 
             bench.people[person].answer(task["id"], "1")
     assert len(shown) > 1
     assert bench.call("label", "pull")["answers"] == 12
-    with Repository(bench.url) as store:
-        ratings = PanelRatings(store).ratings()
+    with Store(bench.url) as store:
+        ratings = store.panel.read_ratings()
     assert {(r.item, r.label) for r in ratings} == {(f"i{j}", f"b{j}") for j in range(4)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import LabellingStore, Repository
+from harness.store import Store
 from tests.e2e.conftest import Bench, region
 
 pytestmark = pytest.mark.label_studio
@@ -30,8 +30,8 @@ def test_edits_deletions_and_second_answers(bench: Bench) -> None:
     assert (changed["changed"], changed["withdrawn"], changed["answers"]) == (1, 1, 2)
     row = bench.call("label", "status")["experts"]["ana"]
     assert (row["yes"], row["no"], row["revised"]) == (1, 1, 4)
-    with Repository(bench.url) as store:
-        history = [r for r in LabellingStore(store).revisions() if r.annotation_id in (first, second)]
+    with Store(bench.url) as store:
+        history = [r for r in store.labelling.read_revisions() if r.annotation_id in (first, second)]
     states: dict[int, list[tuple[str, bool]]] = {first: [], second: []}
     for r in history:
         states[r.annotation_id].append((r.result[0]["value"]["choices"][0], r.deleted))

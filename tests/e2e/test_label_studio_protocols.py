@@ -9,7 +9,7 @@ import pytest
 
 from harness.cli import study_items
 from harness.llm import make_spec
-from harness.store import Repository
+from harness.store import Store
 from harness.types import Prediction
 from protocols.routing import Sequential, read_roster, routing_rule_of
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench
@@ -25,12 +25,12 @@ MODELS = {"large": {f"i{j}": j % 3 for j in range(N)}, "tiny": {f"i{j}": (j // 2
 def predicted(make_bench: Callable[..., Bench]) -> Bench:
     """A study with the predictions of two models, nothing routed."""
     bench = make_bench(N)
-    with Repository(bench.url) as store:
-        store.add_items(study_items(bench.study))
+    with Store(bench.url) as store:
+        store.content.add_items(study_items(bench.study))
         for name, options in MODELS.items():
             spec = make_spec(name, bench.study.model("m"), "$text", None)
-            store.add_run(spec)
-            store.add_predictions(spec.id, [Prediction(i, k) for i, k in options.items()])
+            store.runs.add_run(spec)
+            store.runs.store_predictions([(spec.id, Prediction(i, k)) for i, k in options.items()])
     return bench
 
 
@@ -58,9 +58,9 @@ def test_sequential_asks_on_until_every_model_is_known(predicted: Bench) -> None
         follow = predicted.call("label", "pull")["next_questions"]
         waves += 1
     assert waves >= 2
-    with Repository(predicted.url) as store:
-        answers, items = store.answers(), store.items()
-        assert len(answers) == answered == len(store.questions())
+    with Store(predicted.url) as store:
+        answers, items = store.content.read_answers(), store.content.read_items()
+        assert len(answers) == answered == len(store.content.read_questions())
         plan = routing_rule_of(predicted.study, store, read_roster("experts.toml"))
     assert isinstance(plan, Sequential)
     correct = plan.correctness(items, answers)
@@ -99,11 +99,11 @@ def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     assert predicted.call("label", "pull")["new"] == N
     looked = predicted.call("label", "watch", "--once", "--model", "large")
     assert "followed from predictions" in looked["undefined"]["large"]
-    with Repository(predicted.url) as store:
-        assert len({round(q.propensity, 6) for q in store.questions()}) > 1
+    with Store(predicted.url) as store:
+        assert len({round(q.propensity, 6) for q in store.content.read_questions()}) > 1
         spec = make_spec("late", predicted.study.model("m"), "$text", None)
-        store.add_run(spec)
-        store.add_predictions(spec.id, [Prediction(i, 2) for i in TRUTH])
+        store.runs.add_run(spec)
+        store.runs.store_predictions([(spec.id, Prediction(i, 2)) for i in TRUTH])
     assert "start a new study" in predicted.call("label", "route", code=2)["error"]
 
 

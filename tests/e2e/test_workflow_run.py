@@ -13,7 +13,7 @@ import pytest
 
 from harness.cli.main import main
 from harness.llm.local.lifecycle import LocalServer
-from harness.store import Repository
+from harness.store import Store
 from tests.e2e.test_kill import CONCURRENCY, command, kill_when, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 
@@ -67,8 +67,8 @@ def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
         assert Counter(server.prompts) == before
     result = json.loads(done.stdout)["workflows"]["m/self-refine"]
     assert (result["predictions"], result["ok"]) == (n, n)
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
-        assert len(store.predictions(result["run"])) == n
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        assert len(store.runs.read_predictions(result["run"])) == n
     each = 11 * n  # this critic is never content
     assert each <= paid <= each + 2 * CONCURRENCY * 2
     assert json.loads(again.stdout)["workflows"]["m/self-refine"]["calls_paid"] == 0

@@ -19,7 +19,7 @@ from harness.llm import (
     run_targets,
 )
 from harness.llm.batch import batch_api as batch_module
-from harness.store import Batch, Repository, add_batch, read_batches, sum_usage
+from harness.store import Batch, Store
 from harness.types import Item, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
 
@@ -41,9 +41,9 @@ def answer(line: Line) -> Line | None:
 
 
 @pytest.fixture
-def store(tmp_path: Path, items: list[Item]) -> Repository:
-    store = Repository(f"sqlite:///{tmp_path / 's.db'}")
-    store.add_items(items)
+def store(tmp_path: Path, items: list[Item]) -> Store:
+    store = Store(f"sqlite:///{tmp_path / 's.db'}")
+    store.content.add_items(items)
     return store
 
 
@@ -52,19 +52,19 @@ def target(url: str, samples: int = 1) -> Target:
     return Target(make_spec("big", settings, "$text", None), settings)
 
 
-def collect(store: Repository, items: list[Item], asked: Target, *, wait: bool = True) -> int:
+def collect(store: Store, items: list[Item], asked: Target, *, wait: bool = True) -> int:
     [(_, left)] = run_batches(store, [i.id for i in items], [asked], prices=PRICES, wait=wait, poll=0.01)
     return left
 
 
-def test_answers_come_home_into_the_same_rows_at_half_the_price(store: Repository, items: list[Item]) -> None:
+def test_answers_come_home_into_the_same_rows_at_half_the_price(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(answer, steps=2)) as server:
         asked = target(server.url)
         assert collect(store, items, asked) == 0
-        found = {p.item_id: p for p in store.predictions(asked.spec.id)}
+        found = {p.item_id: p for p in store.runs.read_predictions(asked.spec.id)}
         assert collect(store, items, asked) == 0
         assert len(server.paid) == 6  # a finished run hands nothing over
-        cost = dollars(PRICES.models["big"], sum_usage(store, asked.spec.id))
+        cost = dollars(PRICES.models["big"], store.runs.sum_usage(asked.spec.id))
     assert [found[f"i{j}"].option for j in (0, 4, 5)] == [1, 1, 1]
     assert found["i1"].reason == "batch expired: no answer came before the batch ended"
     assert (found["i2"].status, found["i2"].reason) == (PredictionStatus.UNREADABLE, "content filter")
@@ -73,7 +73,7 @@ def test_answers_come_home_into_the_same_rows_at_half_the_price(store: Repositor
     assert cost == pytest.approx(3 * 0.002 / 2)
 
 
-def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Repository, items: list[Item]) -> None:
+def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(answer, steps=3)) as server:
         asked = target(server.url, samples=2)
         assert collect(store, items, asked, wait=False) == 12
@@ -87,13 +87,13 @@ def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Repository, i
 
 @pytest.mark.parametrize("killed", ["before", "after"])
 def test_a_command_killed_while_handing_over_hands_over_once(
-    killed: str, store: Repository, items: list[Item]
+    killed: str, store: Store, items: list[Item]
 ) -> None:
     with store, fake_batches(FakeBatches(lambda line: said(line, "red"))) as server:
         asked = target(server.url)
-        store.add_run(asked.spec)
+        store.runs.add_run(asked.spec)
         requests = tuple((i.id, 0) for i in items)
-        add_batch(store, Batch("marker", asked.spec.id, None, "sending", requests))
+        store.endpoints.add_batch(Batch("marker", asked.spec.id, None, "sending", requests))
         if killed == "after":  # the server has it, but the answer to that was never noted
             lines = b"\n".join(batch_module._lines(store, asked, Batch("", "", None, "", requests)))  # noqa: SLF001
             server.files["file-0"] = lines
@@ -101,20 +101,20 @@ def test_a_command_killed_while_handing_over_hands_over_once(
             server.create({**body, "completion_window": "24h", "metadata": {"oversight": "marker"}})
         assert collect(store, items, asked) == 0
         assert len(server.batches) == 1
-        assert {p.option for p in store.predictions(asked.spec.id)} == {0}
+        assert {p.option for p in store.runs.read_predictions(asked.spec.id)} == {0}
 
 
-def test_what_is_given_up_may_be_asked_in_another_way(store: Repository, items: list[Item]) -> None:
+def test_what_is_given_up_may_be_asked_in_another_way(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(answer, steps=1)) as server:
         asked = target(server.url)
         assert collect(store, items, asked, wait=False) == 6
         assert cancel_batches(store, [asked], poll=0.01) == 1
-        assert read_batches(store, asked.spec.id, ("sending", "sent")) == []
-        assert "i1" not in {p.item_id for p in store.predictions(asked.spec.id)}
+        assert store.endpoints.read_batches(asked.spec.id, ("sending", "sent")) == []
+        assert "i1" not in {p.item_id for p in store.runs.read_predictions(asked.spec.id)}
 
 
 def test_a_large_batch_becomes_several(
-    store: Repository, items: list[Item], monkeypatch: pytest.MonkeyPatch
+    store: Store, items: list[Item], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_module, "MOST_REQUESTS", 4)
     monkeypatch.setattr(batch_module, "MOST_BYTES", 400)
@@ -123,19 +123,19 @@ def test_a_large_batch_becomes_several(
         assert collect(store, items, asked) == 0
         assert len(server.batches) == 3  # four in two halves, and two
         assert len(server.paid) == 6
-        assert len(store.predictions(asked.spec.id)) == 6
+        assert len(store.runs.read_predictions(asked.spec.id)) == 6
 
 
-def test_a_refused_batch_says_why_and_leaves_nothing_under_way(store: Repository, items: list[Item]) -> None:
+def test_a_refused_batch_says_why_and_leaves_nothing_under_way(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(answer, end="failed")) as server:
         asked = target(server.url)
         with pytest.raises(FatalModelError, match="the batch was refused"):
             collect(store, items, asked)
-        assert read_batches(store, asked.spec.id, ("sending", "sent")) == []
-        assert store.predictions(asked.spec.id) == []
+        assert store.endpoints.read_batches(asked.spec.id, ("sending", "sent")) == []
+        assert store.runs.read_predictions(asked.spec.id) == []
 
 
-def test_only_endpoints_have_batches(store: Repository, items: list[Item]) -> None:
+def test_only_endpoints_have_batches(store: Store, items: list[Item]) -> None:
     settings = ModelSection(model="m", command=["cat"])
     with store, pytest.raises(ConfigError, match="no Batch API behind command"):
         collect(store, items, Target(make_spec("m", settings, "$text", None), settings))

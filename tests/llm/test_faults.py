@@ -13,7 +13,7 @@ import pytest
 import harness as h
 from harness import FatalModelError
 from harness.errors import Fault
-from harness.store import Repository
+from harness.store import Store
 from harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
@@ -92,8 +92,8 @@ def test_a_refused_key_in_the_middle_stops_and_the_rest_follows_with_another(
     with fake_openai(revoked) as server:
         with pytest.raises(FatalModelError, match="revoked; check the key in OPENAI_API_KEY"):
             ask(server, tmp_path / "s.db")
-        with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
-            kept = store.counts()["prediction"]
+        with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+            kept = store.count_rows()["prediction"]
         assert N / 2 - 32 <= kept <= N / 2
         server.answer = lambda prompt, n: Reply("green")
         monkeypatch.setenv("OPENAI_API_KEY", "another")  # the server may still be reading calls of the first

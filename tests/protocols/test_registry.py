@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self
 
 import pytest
 
+from harness import load_protocol, name_protocol
 from harness.config import Study
 from harness.estimate import CHECKS
-from harness.registry import PROTOCOLS, load_protocol, name_protocol, state_protocol
+from harness.registry import PROTOCOLS, state_protocol
 from harness.types import Item, ProtocolStatement, Question
 from protocols.routing import Roster
 from protocols.routing.rule import question_id

@@ -18,7 +18,7 @@ from harness.config import ModelSection, Study
 from harness.llm import make_spec
 from harness.report import estimates_table, write_html
 from harness.report.study.page import render_html
-from harness.store import Repository
+from harness.store import Store
 from harness.types import Item, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, one_expert_per_class
@@ -36,14 +36,18 @@ def report(tmp_path: Path, study: Study) -> StudyReport:
     items = [Item(f"i{j}", f"text <b>{j}</b> & more", CLASSES, (0, 1, 2, 3)) for j in range(120)]
     truth = {item.id: j % 4 for j, item in enumerate(items)}
     plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
-    with Repository(f"sqlite:///{tmp_path / 's.db'}") as store:
-        store.add_items(items)
-        store.add_questions(plan.route(items))
-        store.add_answers(SimulatedExperts(truth, abstention=0.1).answer(store.questions()))
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+        store.content.add_items(items)
+        store.content.add_questions(plan.route(items))
+        store.content.add_answers(
+            SimulatedExperts(truth, abstention=0.1).answer(store.content.read_questions())
+        )
         for name, wrong in (("good", 10), ("bad", 3)):
             spec = make_spec(name, ModelSection(model=name), "$text", None)
-            store.add_run(spec)
-            store.add_predictions(spec.id, [prediction(j, truth[i.id], wrong) for j, i in enumerate(items)])
+            store.runs.add_run(spec)
+            store.runs.store_predictions(
+                [(spec.id, prediction(j, truth[i.id], wrong)) for j, i in enumerate(items)]
+            )
         return summarise(store, study, truth=truth, curve=True)
 
 
@@ -139,7 +143,7 @@ def test_the_same_study_gives_the_same_page(report: StudyReport) -> None:
 
 def test_nothing_to_show_is_said(tmp_path: Path, study: Study) -> None:
     with (
-        Repository(f"sqlite:///{tmp_path / 's.db'}") as store,
+        Store(f"sqlite:///{tmp_path / 's.db'}") as store,
         pytest.raises(BadInput, match="no answers yet"),
     ):
         summarise(store, study)

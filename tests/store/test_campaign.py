@@ -7,17 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness import StoreError
-from harness.store import (
-    SOURCE,
-    LabellingStore,
-    Pulled,
-    Quarantined,
-    Queue,
-    QueuedTask,
-    Repository,
-    Response,
-    Revision,
-)
+from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from harness.types import Answer, Item, Verdict
 from tests.store.test_repository import postgresql, questions, url
 
@@ -43,51 +33,57 @@ def look(items: list[Item], *said: Verdict, lost: str = "") -> Pulled:
 
 
 def test_a_campaign_comes_back_and_repeats_change_nothing(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
-        store.add_items(items)
-        store.add_questions(questions(items))
-        campaign = LabellingStore(store)
+    with Store(url) as store:
+        store.content.add_items(items)
+        store.content.add_questions(questions(items))
+        campaign = store.labelling
         campaign.save_queue(replace(QUEUE, project_id=None))
         campaign.save_queue(QUEUE)
-        assert campaign.queues() == {"ana": QUEUE}
+        assert campaign.read_queues() == {"ana": QUEUE}
         tasks = [QueuedTask(q.id, "ana", place, "d") for place, q in enumerate(questions(items))]
         campaign.add_tasks(tasks)
         campaign.mark_sending([replace(tasks[0], digest="e"), *tasks[1:3]])
         campaign.set_task_ids({tasks[0].question_id: 40, tasks[1].question_id: None})
-        assert [(t.task_id, t.sending, t.digest) for t in campaign.tasks()[:4]] == [
+        assert [(t.task_id, t.sending, t.digest) for t in campaign.read_tasks()[:4]] == [
             (40, False, "e"),
             (None, False, "d"),
             (None, True, "d"),
             (None, False, "d"),
         ]
         for _ in range(2):
-            campaign.apply(QUEUE, look(items, Verdict.YES, Verdict.NO, Verdict.SKIP))
-        assert [a.verdict for a in store.answers()] == [Verdict.YES, Verdict.NO, Verdict.SKIP]
-        assert len(campaign.revisions()) == 3
-        assert len(campaign.quarantine()) == 1
+            campaign.apply_look(
+                QUEUE, look(items, Verdict.YES, Verdict.NO, Verdict.SKIP), store.content.replies
+            )
+        assert [a.verdict for a in store.content.read_answers()] == [Verdict.YES, Verdict.NO, Verdict.SKIP]
+        assert len(campaign.read_revisions()) == 3
+        assert len(campaign.read_quarantine()) == 1
         later = replace(QUEUE, cursor="2026-02-01T00:00:00+00:00")
         changed = look(items, Verdict.NO, Verdict.NO, lost=tasks[0].question_id)
-        campaign.apply(later, replace(changed, replies=changed.replies[:1], quarantine=()))
+        campaign.apply_look(
+            later, replace(changed, replies=changed.replies[:1], quarantine=()), store.content.replies
+        )
         # The first changed, the second was taken back, the third was not looked at.
-        assert [(a.question.id, a.verdict) for a in store.answers()] == [
+        assert [(a.question.id, a.verdict) for a in store.content.read_answers()] == [
             (tasks[0].question_id, Verdict.NO),
             (tasks[2].question_id, Verdict.SKIP),
         ]
-        assert len(campaign.revisions()) == 4
-        assert campaign.quarantine() == []
-        assert campaign.tasks()[0].task_id is None
-        assert campaign.queues() == {"ana": later}
+        assert len(campaign.read_revisions()) == 4
+        assert campaign.read_quarantine() == []
+        assert campaign.read_tasks()[0].task_id is None
+        assert campaign.read_queues() == {"ana": later}
 
 
 def test_an_answer_from_elsewhere_is_never_written_over(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
-        store.add_items(items)
-        store.add_questions(questions(items))
-        store.add_answers([Answer(questions(items)[0], "ana", Verdict.NO, "offline")])
-        campaign = LabellingStore(store)
+    with Store(url) as store:
+        store.content.add_items(items)
+        store.content.add_questions(questions(items))
+        store.content.add_answers([Answer(questions(items)[0], "ana", Verdict.NO, "offline")])
+        campaign = store.labelling
         campaign.save_queue(QUEUE)
         with pytest.raises(StoreError, match="nothing was written"):
-            campaign.apply(replace(QUEUE, cursor="later"), look(items, Verdict.YES))
-        assert [(a.verdict, a.source) for a in store.answers()] == [(Verdict.NO, "offline")]
-        assert campaign.queues() == {"ana": QUEUE}
-        assert campaign.revisions() == []
+            campaign.apply_look(
+                replace(QUEUE, cursor="later"), look(items, Verdict.YES), store.content.replies
+            )
+        assert [(a.verdict, a.source) for a in store.content.read_answers()] == [(Verdict.NO, "offline")]
+        assert campaign.read_queues() == {"ana": QUEUE}
+        assert campaign.read_revisions() == []

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from harness import StoreError
-from harness.store import SOURCE, LabellingStore, PanelRatings, Pulled, Queue, QueuedTask, Repository, schema
+from harness.store import SOURCE, Pulled, Queue, QueuedTask, Store, schema
 from harness.types import Answer, Assignment, Choice, Item, Rating, Verdict
 from tests.store.test_repository import fill, postgresql, questions, url
 
@@ -20,12 +20,12 @@ def given(items: list[Item]) -> list[Assignment]:
 
 
 def test_a_panel_comes_back_and_repeats_change_nothing(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
-        store.add_items(items)
-        panel = PanelRatings(store)
+    with Store(url) as store:
+        store.content.add_items(items)
+        panel = store.panel
         assert panel.add_assignments(given(items)) == 12
         assert panel.add_assignments(given(items)) == 0
-        assert panel.assignments() == given(items)
+        assert panel.read_assignments() == given(items)
         said = [
             Choice(given(items)[3], "blue", "offline", "é"),
             Choice(given(items)[0], "red", "offline"),
@@ -33,13 +33,13 @@ def test_a_panel_comes_back_and_repeats_change_nothing(url: str, items: list[Ite
         ]
         assert panel.add_choices(said) == 3
         assert panel.add_choices(said[:2]) == 0
-        assert panel.choices() == said
-        assert panel.ratings() == [Rating("i0", "ana", "red"), Rating("i1", "bo", "blue")]
+        assert panel.read_choices() == said
+        assert panel.read_ratings() == [Rating("i0", "ana", "red"), Rating("i1", "bo", "blue")]
         with pytest.raises(StoreError, match="was answered 'red' before and now 'green'"):
             panel.add_choices(
                 [Choice(given(items)[5], "red", "offline"), Choice(given(items)[0], "green", "x")]
             )
-        assert len(panel.choices()) == 3
+        assert len(panel.read_choices()) == 3
         twice = Assignment("other", "i0", "ana", 0.5, "panel", 7)
         with pytest.raises(StoreError, match="nothing was written"):
             panel.add_assignments([twice])
@@ -48,17 +48,17 @@ def test_a_panel_comes_back_and_repeats_change_nothing(url: str, items: list[Ite
 
 
 def test_the_order_of_arrival_survives_withdrawn_answers(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
-        store.add_items(items)
-        store.add_questions(questions(items))
+    with Store(url) as store:
+        store.content.add_items(items)
+        store.content.add_questions(questions(items))
         asked = questions(items)
         queue = Queue("ana", "m1")
-        LabellingStore(store).save_queue(queue)
-        store.add_answers([Answer(q, "ana", Verdict.NO, SOURCE) for q in asked[:3]])
+        store.labelling.save_queue(queue)
+        store.content.add_answers([Answer(q, "ana", Verdict.NO, SOURCE) for q in asked[:3]])
         gone = Pulled(frozenset(), frozenset({asked[0].id}), (), (), ())
-        LabellingStore(store).apply(queue, gone)
-        store.add_answers([Answer(asked[4], "ana", Verdict.YES, "offline")])
-        with store.transaction() as connection:
+        store.labelling.apply_look(queue, gone, store.content.replies)
+        store.content.add_answers([Answer(asked[4], "ana", Verdict.YES, "offline")])
+        with store.database.transaction() as connection:
             rows = connection.execute(sa.text("SELECT question_id, position FROM answer")).all()
         assert sorted(map(tuple, rows), key=lambda r: r[1]) == [("qi1", 1), ("qi2", 2), ("qi4", 3)]
 
@@ -70,13 +70,13 @@ def test_a_study_of_before_keeps_its_queues(url: str, items: list[Item]) -> None
 
     config = Config()
     config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
-    with Repository(url) as store:
+    with Store(url) as store:
         fill(store, items)
-        campaign = LabellingStore(store)
+        campaign = store.labelling
         campaign.save_queue(Queue("ana", "m1"))
         tasks = [QueuedTask(q.id, "ana", j, "d", 40 + j) for j, q in enumerate(questions(items))]
         campaign.add_tasks(tasks)
-        PanelRatings(store).add_assignments(given(items)[:1])
+        store.panel.add_assignments(given(items)[:1])
         campaign.add_tasks([QueuedTask("ana-i0", "ana", 9, "d")])
     engine = sa.create_engine(url)
     with engine.connect() as connection:
@@ -90,7 +90,7 @@ def test_a_study_of_before_keeps_its_queues(url: str, items: list[Item]) -> None
             "question",
         }
     engine.dispose()
-    with Repository(url) as store:
-        assert LabellingStore(store).tasks() == tasks
-        assert len(store.answers()) == 4
-        assert PanelRatings(store).assignments() == []
+    with Store(url) as store:
+        assert store.labelling.read_tasks() == tasks
+        assert len(store.content.read_answers()) == 4
+        assert store.panel.read_assignments() == []

@@ -15,7 +15,8 @@ from sqlmodel import SQLModel
 from harness import DataError, StoreError
 from harness.config import ModelSection
 from harness.llm import make_spec
-from harness.store import Repository, schema, tables
+from harness.store import Store, schema, tables
+from harness.store.database import Database
 from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
@@ -52,67 +53,69 @@ def questions(items: list[Item]) -> list[Question]:
     return [Question(f"q{i.id}", i.id, 1, "ana", 3, "partitioned", 1 / 3, 7) for i in items]
 
 
-def fill(store: Repository, items: list[Item]) -> None:
-    store.add_items(items)
-    store.add_questions(questions(items))
-    store.add_answers([Answer(q, "ana", Verdict.NO, "t", "é") for q in questions(items)[:4]])
-    store.add_run(SPEC)
-    store.add_predictions(SPEC.id, [Prediction(i.id, 2, raw="c", seconds=0.5) for i in items])
+def fill(store: Store, items: list[Item]) -> None:
+    store.content.add_items(items)
+    store.content.add_questions(questions(items))
+    store.content.add_answers([Answer(q, "ana", Verdict.NO, "t", "é") for q in questions(items)[:4]])
+    store.runs.add_run(SPEC)
+    store.runs.store_predictions([(SPEC.id, Prediction(i.id, 2, raw="c", seconds=0.5)) for i in items])
 
 
 def test_what_is_written_comes_back(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
+    with Store(url) as store:
         fill(store, items)
-        assert store.items() == items
-        assert store.questions() == questions(items)
-        assert [a.question.id for a in store.answers()] == ["qi0", "qi1", "qi2", "qi3"]
-        assert store.answers()[0] == Answer(questions(items)[0], "ana", Verdict.NO, "t", "é")
-        assert store.predictions(SPEC.id)[5] == Prediction("i5", 2, raw="c", seconds=0.5)
-        assert store.runs()[0]["spec"]["template"] == "$text"
+        assert store.content.read_items() == items
+        assert store.content.read_questions() == questions(items)
+        assert [a.question.id for a in store.content.read_answers()] == ["qi0", "qi1", "qi2", "qi3"]
+        assert store.content.read_answers()[0] == Answer(questions(items)[0], "ana", Verdict.NO, "t", "é")
+        assert store.runs.read_predictions(SPEC.id)[5] == Prediction("i5", 2, raw="c", seconds=0.5)
+        assert store.runs.read_runs()[0]["spec"]["template"] == "$text"
 
 
 def test_writing_twice_changes_nothing(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
+    with Store(url) as store:
         fill(store, items)
-        before = store.counts()
+        before = store.count_rows()
         fill(store, items)
-        assert store.counts() == before == {"item": 6, "question": 6, "answer": 4, "run": 1, "prediction": 6}
+        assert (
+            store.count_rows() == before == {"item": 6, "question": 6, "answer": 4, "run": 1, "prediction": 6}
+        )
 
 
 def test_a_later_prediction_takes_the_place_of_a_failed_one(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
-        store.add_items(items)
-        store.add_run(SPEC)
-        store.add_predictions(SPEC.id, [Prediction("i0", None, PredictionStatus.FAILED, "HTTP 500")])
-        store.add_predictions(SPEC.id, [Prediction("i0", 1)])
-        assert store.predictions(SPEC.id) == [Prediction("i0", 1)]
+    with Store(url) as store:
+        store.content.add_items(items)
+        store.runs.add_run(SPEC)
+        store.runs.store_predictions([(SPEC.id, Prediction("i0", None, PredictionStatus.FAILED, "HTTP 500"))])
+        store.runs.store_predictions([(SPEC.id, Prediction("i0", 1))])
+        assert store.runs.read_predictions(SPEC.id) == [Prediction("i0", 1)]
 
 
 def test_an_item_may_not_change_once_it_is_stored(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
-        store.add_items(items)
+    with Store(url) as store:
+        store.content.add_items(items)
         with pytest.raises(DataError, match="'i2' is stored with another text"):
-            store.add_items([replace(items[2], text="other")])
+            store.content.add_items([replace(items[2], text="other")])
 
 
 def test_a_question_has_one_answer_and_a_bad_batch_writes_nothing(url: str, items: list[Item]) -> None:
-    with Repository(url) as store:
+    with Store(url) as store:
         fill(store, items)
         asked = questions(items)
         with pytest.raises(StoreError, match="was answered 'no' before and now 'yes'"):
-            store.add_answers(
+            store.content.add_answers(
                 [Answer(asked[5], "ana", Verdict.NO, "t"), Answer(asked[0], "ana", Verdict.YES, "t")]
             )
-        assert store.counts()["answer"] == 4
+        assert store.count_rows()["answer"] == 4
 
 
 def test_foreign_keys_hold(url: str, items: list[Item]) -> None:
-    with Repository(url) as store, pytest.raises(StoreError, match="nothing was written"):
-        store.add_questions(questions(items))
+    with Store(url) as store, pytest.raises(StoreError, match="nothing was written"):
+        store.content.add_questions(questions(items))
 
 
 def test_the_migrations_make_exactly_the_tables_of_the_code(url: str) -> None:
-    Repository(url).close()
+    Store(url).close()
     engine = sa.create_engine(url)
     inspector = sa.inspect(engine)
     assert tables.ItemRow.metadata is SQLModel.metadata
@@ -139,32 +142,30 @@ def test_the_newest_migration_is_the_version_of_the_code() -> None:
 
 
 def test_a_study_is_one_file_that_can_be_copied(tmp_path: Path, items: list[Item]) -> None:
-    with Repository(f"sqlite:///{tmp_path / 'study.db'}") as store:
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         fill(store, items)
     assert [path.name for path in tmp_path.iterdir()] == ["study.db"]
     shutil.copy(tmp_path / "study.db", tmp_path / "copy.db")
-    with Repository(f"sqlite:///{tmp_path / 'copy.db'}") as copy:
-        assert copy.items() == items
+    with Store(f"sqlite:///{tmp_path / 'copy.db'}") as copy:
+        assert copy.content.read_items() == items
 
 
 def test_sqlite_writes_ahead_and_checks_foreign_keys(tmp_path: Path) -> None:
-    engine = schema.open_engine(f"sqlite:///{tmp_path / 's.db'}")
-    with engine.connect() as connection:
+    with Database(f"sqlite:///{tmp_path / 's.db'}") as database, database.transaction() as connection:
         assert connection.execute(sa.text("PRAGMA journal_mode")).scalar_one() == "wal"
         assert connection.execute(sa.text("PRAGMA foreign_keys")).scalar_one() == 1
-    engine.dispose()
 
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    Repository(f"sqlite:///{path}").close()
+    Store(f"sqlite:///{path}").close()
     connection = sqlite3.connect(path)
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.commit()
     connection.close()
     before = path.read_bytes()
     with pytest.raises(StoreError, match="written by a newer version"):
-        Repository(f"sqlite:///{path}")
+        Store(f"sqlite:///{path}")
     assert path.read_bytes() == before
 
 
@@ -175,9 +176,9 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     with pytest.raises(StoreError, match="holds other tables"):
-        Repository(f"sqlite:///{path}")
+        Store(f"sqlite:///{path}")
     (tmp_path / "t.db").write_text("this is no database, but it is long enough to look like one" * 20)
     with pytest.raises(StoreError, match="not a database"):
-        Repository(f"sqlite:///{tmp_path / 't.db'}")
+        Store(f"sqlite:///{tmp_path / 't.db'}")
     with pytest.raises(StoreError, match="cannot be used"):
-        Repository("nonsense://")
+        Store("nonsense://")

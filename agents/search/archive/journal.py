@@ -9,7 +9,7 @@ from typing import Any
 from agents.programs import Program
 from agents.search.archive.archive import Archive, Candidate
 from harness import StoreError
-from harness.store import Repository, SearchStore, StoredCandidate
+from harness.store import SearchRepository, Store, StoredCandidate
 from harness.types import Item, Prediction
 
 
@@ -17,7 +17,7 @@ from harness.types import Item, Prediction
 class StoredJournal:
     """The journal of one search."""
 
-    store: SearchStore
+    store: SearchRepository
     search: str
 
     def add_candidate(self, candidate: Candidate) -> None:
@@ -46,7 +46,7 @@ class StoredJournal:
         self.store.add_event(self.search, key, data)
 
 
-def load_archive(repository: Repository, search: str) -> Archive:
+def load_archive(repository: Store, search: str) -> Archive:
     """Rebuild a search's archive from the database.
 
     Raises
@@ -54,10 +54,10 @@ def load_archive(repository: Repository, search: str) -> Archive:
     StoreError
         If there is no such search, or one of its items is gone.
     """
-    store = SearchStore(repository)
-    items: dict[str, Item] = {item.id: item for item in repository.items()}
+    store = repository.searches
+    items: dict[str, Item] = {item.id: item for item in repository.content.read_items()}
     splits = {}
-    for split, ids in store.splits(search).items():
+    for split, ids in store.read_splits(search).items():
         missing = [i for i in ids if i not in items]
         if missing:
             raise StoreError(f"search {search}: the item {missing[0]!r} is not in the study any more")
@@ -66,7 +66,7 @@ def load_archive(repository: Repository, search: str) -> Archive:
         raise StoreError(f"there is no search {search}; see: oversight search show")
     candidates = {
         c.id: Candidate(Program(c.name, c.source, c.thought), c.slot, c.op, c.parents, c.note)
-        for c in store.candidates(search)
+        for c in store.read_candidates(search)
     }
-    answers = {key: {p.item_id: p for p in found} for key, found in store.answers(search).items()}
-    return Archive(splits, StoredJournal(store, search), candidates, answers, dict(store.events(search)))
+    answers = {key: {p.item_id: p for p in found} for key, found in store.read_answers(search).items()}
+    return Archive(splits, StoredJournal(store, search), candidates, answers, dict(store.read_events(search)))

@@ -21,7 +21,7 @@ from harness.cli.study_arguments import add_study, study_of
 from harness.errors import BadInput
 from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, compare
 from harness.labels import decode
-from harness.store import Repository
+from harness.store import Store
 
 if TYPE_CHECKING:
     import argparse
@@ -45,10 +45,10 @@ def run(args: argparse.Namespace) -> int:
     """Compare and print."""
     study = study_of(args)
     level = args.level or study.estimate.level
-    with Repository(study.store_url) as store:
-        runs = find_newest_runs(store.runs(), args.model)
-        predictions = [store.predictions(run["id"]) for run in runs]
-        questions, answers = store.questions(), store.answers()
+    with Store(study.store_url) as store:
+        runs = find_newest_runs(store.runs.read_runs(), args.model)
+        predictions = [store.runs.read_predictions(run["id"]) for run in runs]
+        questions, answers = store.content.read_questions(), store.content.read_answers()
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
     found = compare(

@@ -20,7 +20,7 @@ from harness.cli.study_arguments import add_study, study_items, study_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study
 from harness.errors import OversightError
 from harness.registry import load_module
-from harness.store import Repository
+from harness.store import Store
 
 _EXTRAS = {
     "report": "matplotlib",
@@ -105,8 +105,8 @@ def _store(study: Study) -> str:
     path = study.path(study.study.store)
     if "://" not in study.study.store and not path.exists():
         return f"{path} will be made"
-    with Repository(study.store_url) as store:
-        return ", ".join(f"{n} {name}s" for name, n in store.counts().items())
+    with Store(study.store_url) as store:
+        return ", ".join(f"{n} {name}s" for name, n in store.count_rows().items())
 
 
 def _ask(model: ModelSection) -> str:

@@ -18,7 +18,7 @@ from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of, study_truth
 from harness.config import Study
 from harness.errors import BadInput
-from harness.store import Repository
+from harness.store import Store
 from harness.types import Estimate
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def _from_study(args: argparse.Namespace) -> int:
         file = None if args.panel is None else str(Path(args.panel).absolute())
         section = study.estimate.model_copy(update={"strata": args.strata, "panel": file})
         study = study.model_copy(update={"estimate": section})
-    with Repository(study.store_url) as store:
-        truth = study_truth(study, args.open_key, store.items()) if args.open_key else None
+    with Store(study.store_url) as store:
+        truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
         report = summarise(store, study, runs=args.model, truth=truth, options=_options(args, study))
     payload = {
         "study": report.name,

@@ -17,7 +17,7 @@ from harness.cli.study_arguments import add_study, study_items, study_of
 from harness.config import RunSpec
 from harness.datasets import READERS, format_of, read_foreign
 from harness.errors import BadInput, ConfigError, DataError
-from harness.store import Repository, count_samples, store_predictions
+from harness.store import Store
 from harness.types import Item, PredictionStatus
 
 
@@ -60,11 +60,11 @@ def _import(args: argparse.Namespace) -> int:
         template=f"{Path(args.file).name} {digest}",
         max_words=None,
     )
-    with Repository(study.store_url) as store:
-        store.add_items(items)
-        store.add_run(spec)
-        store_predictions(store, [(spec.id, p) for p in predictions])
-        voted = store.predictions(spec.id)
+    with Store(study.store_url) as store:
+        store.content.add_items(items)
+        store.runs.add_run(spec)
+        store.runs.store_predictions([(spec.id, p) for p in predictions])
+        voted = store.runs.read_predictions(spec.id)
     by_status = {status: sum(p.status == status for p in voted) for status in PredictionStatus}
     missing = len(items) - len(voted)
     text = f"{args.model}: {len(predictions)} answers to {len(voted)} items; " + ", ".join(
@@ -99,21 +99,19 @@ def _export(args: argparse.Namespace) -> int:
     from harness.datasets import write_predictions
 
     study = study_of(args)
-    with Repository(study.store_url) as store:
-        runs = store.runs()
+    with Store(study.store_url) as store:
+        runs = store.runs.read_runs()
         if not runs:
             raise BadInput("no model was run yet; see: oversight run --help")
-        count = write_predictions(args.file, _rows(store, runs, store.items()))
+        count = write_predictions(args.file, _rows(store, runs, store.content.read_items()))
     emit(args, {"written": args.file, "rows": count}, f"wrote {count} answers to {args.file}")
     return 0
 
 
-def _rows(
-    store: Repository, runs: Sequence[dict[str, Any]], items: Sequence[Item]
-) -> Iterator[dict[str, Any]]:
+def _rows(store: Store, runs: Sequence[dict[str, Any]], items: Sequence[Item]) -> Iterator[dict[str, Any]]:
     options = {item.id: item.options for item in items}
     for run in runs:
-        for p in count_samples(store, run["id"]):
+        for p in store.runs.read_samples(run["id"]):
             yield {
                 "model": run["name"],
                 "run": run["id"],

@@ -9,7 +9,7 @@ import argparse
 
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of, study_truth
-from harness.store import Repository
+from harness.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +26,8 @@ def run(args: argparse.Namespace) -> int:
     from harness.report import write_html
 
     study = study_of(args)
-    with Repository(study.store_url) as store:
-        truth = study_truth(study, args.open_key, store.items()) if args.open_key else None
+    with Store(study.store_url) as store:
+        truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
         report = summarise(store, study, runs=args.model, truth=truth, curve=True)
     path = write_html(report, args.out)
     emit(args, {"report": str(path), "models": [m.name for m in report.models]}, f"wrote {path}")

@@ -15,7 +15,7 @@ from harness.cli.study_arguments import add_study, stream_items, study_of
 from harness.config import Study
 from harness.errors import ConfigError
 from harness.registry import load_module
-from harness.store import Repository, count_samples, sum_usage
+from harness.store import Store
 from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         return 1 if any(result["failed"] for result in results.values()) else 0
     targets = study_targets(study, args.model)
     prices = study_prices(study)
-    with Repository(study.store_url) as store:
-        ids = store.add_items(stream_items(study))
+    with Store(study.store_url) as store:
+        ids = store.content.add_items(stream_items(study))
         if args.dry_run:
             return _dry_run(args, store, ids, targets, prices)
         if args.batch:
@@ -90,7 +90,7 @@ def study_targets(study: Study, names: list[str] | None) -> list[Target]:
 
 
 def _dry_run(
-    args: argparse.Namespace, store: Repository, ids: list[str], targets: list[Target], prices: PriceTable
+    args: argparse.Namespace, store: Store, ids: list[str], targets: list[Target], prices: PriceTable
 ) -> int:
     from harness.llm import forecast
 
@@ -100,7 +100,7 @@ def _dry_run(
 
 
 def _batch(
-    args: argparse.Namespace, store: Repository, ids: list[str], targets: list[Target], prices: PriceTable
+    args: argparse.Namespace, store: Store, ids: list[str], targets: list[Target], prices: PriceTable
 ) -> int:
     from harness.llm import cancel_batches, run_batches
 
@@ -118,7 +118,7 @@ def _batch(
     return 1 if any(result["failed"] for result in results.values()) else 0
 
 
-def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
+def summary(store: Store, target: Target, asked: int) -> dict[str, Any]:
     """Count what a run has so far, by status and kind."""
     from harness.llm import dollars
 
@@ -126,7 +126,7 @@ def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
     by_kind: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     sent = received = 0
-    for p in count_samples(store, target.spec.id):
+    for p in store.runs.read_samples(target.spec.id):
         by_status[p.status] += 1
         sent, received = sent + p.input_tokens, received + p.output_tokens
         if p.reason:
@@ -147,7 +147,7 @@ def summary(store: Repository, target: Target, asked: int) -> dict[str, Any]:
         "reasons": dict(reasons.most_common(10)),
         "input_tokens": sent,
         "output_tokens": received,
-        "usd": None if price is None else dollars(price, sum_usage(store, target.spec.id)),
+        "usd": None if price is None else dollars(price, store.runs.sum_usage(target.spec.id)),
     }
 
 

@@ -17,19 +17,7 @@ from harness.errors import ConfigError, FatalModelError
 from harness.llm.answers import make_request, notation_of
 from harness.llm.batch.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.runner import Target, announce, prepare, price_target, tell
-from harness.store import (
-    PORTION,
-    UNDER_WAY,
-    Batch,
-    Repository,
-    add_batch,
-    find_unasked,
-    items_by_id,
-    read_batches,
-    split_into_batches,
-    store_predictions,
-    update_batch,
-)
+from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -46,7 +34,7 @@ _LONGEST_POLL = 60.0
 
 
 def run_batches(
-    store: Repository,
+    store: Store,
     ids: Sequence[str],
     targets: Sequence[Target],
     *,
@@ -88,7 +76,7 @@ def run_batches(
     return asyncio.run(run())
 
 
-def cancel_batches(store: Repository, targets: Sequence[Target], *, poll: float = 5.0) -> int:
+def cancel_batches(store: Store, targets: Sequence[Target], *, poll: float = 5.0) -> int:
     """Give up what is under way, keep what has been answered; return how many batches that were."""
 
     async def cancel() -> int:
@@ -99,7 +87,9 @@ def cancel_batches(store: Repository, targets: Sequence[Target], *, poll: float 
                     found = batch.remote_id or await _find(client, batch.marker)
                     if found is not None:
                         await client.batches.cancel(found)
-                    update_batch(store, batch.marker, remote_id=found, state="sent" if found else "cancelled")
+                    store.endpoints.update_batch(
+                        batch.marker, remote_id=found, state="sent" if found else "cancelled"
+                    )
                     count += 1
         await _collect_all(store, targets, wait=True, poll=poll)
         return count
@@ -108,7 +98,7 @@ def cancel_batches(store: Repository, targets: Sequence[Target], *, poll: float 
 
 
 async def _collect_all(
-    store: Repository, targets: Sequence[Target], *, wait: bool, poll: float
+    store: Store, targets: Sequence[Target], *, wait: bool, poll: float
 ) -> list[tuple[Target, int]]:
     while True:
         for target in targets:
@@ -134,11 +124,11 @@ def _client(settings: ModelSection) -> AsyncOpenAI:
     return sdk_client(settings)
 
 
-def _under_way(store: Repository, target: Target) -> list[Batch]:
-    return read_batches(store, target.spec.id, UNDER_WAY)
+def _under_way(store: Store, target: Target) -> list[Batch]:
+    return store.endpoints.read_batches(target.spec.id, UNDER_WAY)
 
 
-async def _start(store: Repository, target: Target, ids: Sequence[str], *, retry_failed: bool) -> None:
+async def _start(store: Store, target: Target, ids: Sequence[str], *, retry_failed: bool) -> None:
     """Finish handing over what an interrupted command began, then hand over the rest."""
     announce(store, target)
     async with _client(target.settings) as client:
@@ -148,18 +138,18 @@ async def _start(store: Repository, target: Target, ids: Sequence[str], *, retry
                 if found is None:
                     await _submit(store, client, target, batch)
                 else:
-                    update_batch(store, batch.marker, remote_id=found, state="sent")
+                    store.endpoints.update_batch(batch.marker, remote_id=found, state="sent")
         taken = {request for batch in _under_way(store, target) for request in batch.requests}
         samples = target.settings.samples
-        left = find_unasked(store, target.spec.id, ids, samples, retry_failed=retry_failed)
+        left = store.runs.find_unasked(target.spec.id, ids, samples, retry_failed=retry_failed)
         todo = (request for portion in left for request in portion if request not in taken)
         for requests in split_into_batches(todo, MOST_REQUESTS):
             batch = Batch(uuid.uuid4().hex, target.spec.id, None, "sending", tuple(requests))
-            add_batch(store, batch)
+            store.endpoints.add_batch(batch)
             await _submit(store, client, target, batch)
 
 
-async def _submit(store: Repository, client: AsyncOpenAI, target: Target, batch: Batch) -> None:
+async def _submit(store: Store, client: AsyncOpenAI, target: Target, batch: Batch) -> None:
     data = b"\n".join(_lines(store, target, batch))
     if len(data) > MOST_BYTES and len(batch.requests) > 1:
         await _submit_halves(store, client, target, batch)
@@ -174,26 +164,26 @@ async def _submit(store: Repository, client: AsyncOpenAI, target: Target, batch:
         )
     except Exception as error:
         raise _translated(error, target.settings) from error
-    update_batch(store, batch.marker, remote_id=remote.id, state="sent")
+    store.endpoints.update_batch(batch.marker, remote_id=remote.id, state="sent")
 
 
-async def _submit_halves(store: Repository, client: AsyncOpenAI, target: Target, batch: Batch) -> None:
+async def _submit_halves(store: Store, client: AsyncOpenAI, target: Target, batch: Batch) -> None:
     middle = len(batch.requests) // 2
     halves = [
         Batch(uuid.uuid4().hex, batch.run_id, None, "sending", part)
         for part in (batch.requests[:middle], batch.requests[middle:])
     ]
-    update_batch(store, batch.marker, remote_id=None, state="cancelled")
+    store.endpoints.update_batch(batch.marker, remote_id=None, state="cancelled")
     for half in halves:
-        add_batch(store, half)
+        store.endpoints.add_batch(half)
     for half in halves:
         await _submit(store, client, target, half)
 
 
-def _lines(store: Repository, target: Target, batch: Batch) -> Iterator[bytes]:
+def _lines(store: Store, target: Target, batch: Batch) -> Iterator[bytes]:
     for start in range(0, len(batch.requests), PORTION):
         portion = batch.requests[start : start + PORTION]
-        items = items_by_id(store, {item_id for item_id, _ in portion})
+        items = store.content.find_items({item_id for item_id, _ in portion})
         for j, (item_id, _) in enumerate(portion, start):
             yield write_line(j, make_request(target.spec, items[item_id]), target.settings)
 
@@ -206,23 +196,23 @@ async def _find(client: AsyncOpenAI, marker: str) -> str | None:
     return None
 
 
-async def _collect(store: Repository, target: Target) -> None:
+async def _collect(store: Store, target: Target) -> None:
     async with _client(target.settings) as client:
         for batch in _under_way(store, target):
             try:
                 remote = await client.batches.retrieve(batch.remote_id or "")
                 if remote.status in _ENDED:
                     await _store_answers(store, client, target, batch, remote)
-                    update_batch(store, batch.marker, remote_id=remote.id, state="collected")
+                    store.endpoints.update_batch(batch.marker, remote_id=remote.id, state="collected")
             except Exception as error:
                 raise _translated(error, target.settings) from error
             if remote.status == "failed":
-                update_batch(store, batch.marker, remote_id=remote.id, state="failed")
+                store.endpoints.update_batch(batch.marker, remote_id=remote.id, state="failed")
                 raise FatalModelError(f"{target.spec.name}: the batch was refused: {_reasons(remote)}")
 
 
 async def _store_answers(
-    store: Repository, client: AsyncOpenAI, target: Target, batch: Batch, remote: RemoteBatch
+    store: Store, client: AsyncOpenAI, target: Target, batch: Batch, remote: RemoteBatch
 ) -> None:
     answers: dict[str, Any] = {}
     for file_id in (remote.output_file_id, remote.error_file_id):
@@ -231,7 +221,7 @@ async def _store_answers(
     asked = notation_of(target.spec.template)
     for start in range(0, len(batch.requests), PORTION):
         portion = batch.requests[start : start + PORTION]
-        items = items_by_id(store, {item_id for item_id, _ in portion})
+        items = store.content.find_items({item_id for item_id, _ in portion})
         rows = [
             (
                 batch.run_id,
@@ -241,7 +231,7 @@ async def _store_answers(
             # What was given up has no row, so that it may be asked in another way.
             if name(j) in answers or remote.status != "cancelled"
         ]
-        store_predictions(store, rows)
+        store.runs.store_predictions(rows)
 
 
 def _reasons(remote: RemoteBatch) -> str:

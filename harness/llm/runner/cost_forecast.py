@@ -10,7 +10,7 @@ from harness.llm.answers import make_request
 from harness.llm.limits import PriceTable, TokenGuess
 from harness.llm.runner.features import LOGPROBS, STRUCTURED
 from harness.llm.runner.preparation import Target, price_target
-from harness.store import Repository, find_unasked, items_by_id, read_probe, sum_usage
+from harness.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Forecast:
 
 
 def forecast(
-    store: Repository, ids: Sequence[str], target: Target, prices: PriceTable, *, retry_failed: bool = False
+    store: Store, ids: Sequence[str], target: Target, prices: PriceTable, *, retry_failed: bool = False
 ) -> Forecast:
     """Count what is left to ask of a model and what that will take; sends nothing.
 
@@ -60,17 +60,17 @@ def forecast(
     spec, settings = target.spec, target.settings
     update = {}
     if settings.structured != "never":
-        update["structured"] = read_probe(store, spec.endpoint, spec.model, STRUCTURED) is not False
+        update["structured"] = store.endpoints.read_probe(spec.endpoint, spec.model, STRUCTURED) is not False
     if settings.logprobs:
-        update["logprobs"] = read_probe(store, spec.endpoint, spec.model, LOGPROBS) is not False
+        update["logprobs"] = store.endpoints.read_probe(spec.endpoint, spec.model, LOGPROBS) is not False
     spec = spec.model_copy(update=update)
     calls = sent = 0
     guess = TokenGuess()
-    for portion in find_unasked(store, spec.id, ids, settings.samples, retry_failed=retry_failed):
-        items = items_by_id(store, {item_id for item_id, _ in portion})
+    for portion in store.runs.find_unasked(spec.id, ids, settings.samples, retry_failed=retry_failed):
+        items = store.content.find_items({item_id for item_id, _ in portion})
         calls += len(portion)
         sent += sum(guess.guess(make_request(spec, items[item_id]))[0] for item_id, _ in portion)
-    known = [u for u in sum_usage(store, spec.id) if u.input_tokens]
+    known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens]
     answers = sum(u.predictions for u in known)
     if answers:
         sent = round(calls * sum(u.input_tokens for u in known) / answers)

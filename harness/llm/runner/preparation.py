@@ -12,7 +12,7 @@ from harness.errors import ConfigError
 from harness.llm.limits import FREE, Price, PriceTable, price_of
 from harness.llm.models import RunnableModel, make_model
 from harness.llm.runner.features import LOGPROBS, STRUCTURED, probe_feature
-from harness.store import Repository, add_probe, find_unasked, read_probe
+from harness.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def price_target(target: Target, prices: PriceTable) -> Target:
 
 
 def prepare(
-    store: Repository, targets: Sequence[Target], ids: Sequence[str], *, retry_failed: bool
+    store: Store, targets: Sequence[Target], ids: Sequence[str], *, retry_failed: bool
 ) -> list[Target]:
     """Settle what each model offers; look at every endpoint that is going to be asked.
 
@@ -72,7 +72,7 @@ def prepare(
 
 
 async def _look(
-    store: Repository,
+    store: Store,
     target: Target,
     model: RunnableModel,
     ids: Sequence[str],
@@ -88,11 +88,11 @@ async def _look(
             looked.add(settings.where)
 
     async def offered(feature: str) -> bool:
-        known = read_probe(store, settings.where, settings.model, feature)
+        known = store.endpoints.read_probe(settings.where, settings.model, feature)
         if known is None:
             await check()
             known, detail = await probe_feature(model, feature, settings.tries)
-            add_probe(store, settings.where, settings.model, feature, offered=known, detail=detail)
+            store.endpoints.add_probe(settings.where, settings.model, feature, offered=known, detail=detail)
         return known
 
     update = {}
@@ -106,7 +106,7 @@ async def _look(
     if settings.logprobs:
         update["logprobs"] = await offered(LOGPROBS)
     target = replace(target, spec=target.spec.model_copy(update=update))
-    portions = find_unasked(store, target.spec.id, ids, settings.samples, retry_failed=retry_failed)
+    portions = store.runs.find_unasked(target.spec.id, ids, settings.samples, retry_failed=retry_failed)
     if any(portions):
         await check()
     return target

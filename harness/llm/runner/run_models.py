@@ -18,15 +18,7 @@ from harness.llm.runner.job import Job
 from harness.llm.runner.preparation import Target, prepare, price_target
 from harness.llm.runner.progress_bar import Progress, tell
 from harness.llm.runner.workers import run_jobs
-from harness.store import (
-    UNDER_WAY,
-    Repository,
-    find_unasked,
-    items_by_id,
-    read_batches,
-    store_predictions,
-    sum_usage,
-)
+from harness.store import UNDER_WAY, Store
 from harness.types import Item, Prediction
 
 
@@ -91,8 +83,8 @@ def run(
     else:
         section = ModelSection(model=str(model), **settings)
     spec = make_spec(section.model, section, check_template(template), None, system)
-    with Repository(store if "://" in store else f"sqlite:///{store}") as repository:
-        ids = repository.add_items(items)
+    with Store(store if "://" in store else f"sqlite:///{store}") as repository:
+        ids = repository.content.add_items(items)
         [outcome] = run_targets(
             repository,
             ids,
@@ -101,7 +93,7 @@ def run(
             limits=BudgetCaps(budget_usd, budget_tokens),
         )
         wanted = set(ids)
-        return [p for p in repository.predictions(outcome.target.spec.id) if p.item_id in wanted]
+        return [p for p in repository.runs.read_predictions(outcome.target.spec.id) if p.item_id in wanted]
 
 
 def make_spec(
@@ -131,7 +123,7 @@ class RunResult:
 
 
 def run_targets(
-    store: Repository,
+    store: Store,
     ids: Sequence[str],
     targets: Sequence[Target],
     *,
@@ -158,7 +150,7 @@ def run_targets(
     with Progress(total, total - sum(left), what, by_run) as progress:
 
         def write(rows: Sequence[tuple[str, Prediction]]) -> None:
-            store_predictions(store, rows)
+            store.runs.store_predictions(rows)
             progress.wrote(rows)
 
         with _settled_heap():
@@ -167,7 +159,7 @@ def run_targets(
 
 
 async def _run(
-    store: Repository,
+    store: Store,
     targets: Sequence[Target],
     ids: Sequence[str],
     budget: Budget | None,
@@ -183,7 +175,7 @@ async def _run(
         own = None
         if budget is not None:
             own = budget.at(target.price)
-            own.charge_before(sum_usage(store, target.spec.id))
+            own.charge_before(store.runs.sum_usage(target.spec.id))
         todo = _items(store, _left(store, target, ids, retry_failed=retry_failed))
         accepts = ServedModel(settings.model, settings.answers_as, tell)
         jobs.append(Job(target.spec, model, limiters[settings.where], todo, own, settings.tries, accepts))
@@ -205,14 +197,14 @@ def _settled_heap() -> Iterator[None]:
 
 
 def _left(
-    store: Repository, target: Target, ids: Sequence[str], *, retry_failed: bool
+    store: Store, target: Target, ids: Sequence[str], *, retry_failed: bool
 ) -> Iterator[list[tuple[str, int]]]:
-    return find_unasked(store, target.spec.id, ids, target.settings.samples, retry_failed=retry_failed)
+    return store.runs.find_unasked(target.spec.id, ids, target.settings.samples, retry_failed=retry_failed)
 
 
-def _items(store: Repository, portions: Iterator[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
+def _items(store: Store, portions: Iterator[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
     for portion in portions:
-        items = items_by_id(store, {item_id for item_id, _ in portion})
+        items = store.content.find_items({item_id for item_id, _ in portion})
         for item_id, sample in portion:
             yield items[item_id], sample
 
@@ -240,22 +232,22 @@ def _budget(targets: Sequence[Target], limits: BudgetCaps) -> Budget | None:
     return budgets[0]
 
 
-def announce(store: Repository, target: Target) -> None:
+def announce(store: Store, target: Target) -> None:
     """Note the run, and say what a changed one has otherwise than the one before."""
     spec = target.spec
-    runs = store.runs()
+    runs = store.runs.read_runs()
     if spec.id in {run["id"] for run in runs}:
         return
     before = [run for run in runs if run["name"] == spec.name]
     if before:
         changed = "; ".join(spec.differences(before[-1]["spec"]))
         tell(f"{spec.name}: a new run, since {changed}; the answers of run {before[-1]['id']} are kept")
-    store.add_run(spec)
+    store.runs.add_run(spec)
 
 
-def _refuse_waiting(store: Repository, target: Target) -> None:
+def _refuse_waiting(store: Store, target: Target) -> None:
     """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
-    waiting = read_batches(store, target.spec.id, UNDER_WAY)
+    waiting = store.endpoints.read_batches(target.spec.id, UNDER_WAY)
     if waiting:
         n = sum(len(batch.requests) for batch in waiting)
         raise BadInput(

@@ -11,7 +11,7 @@ from typing import Self
 
 from harness import BadInput, LabelStudioError
 from harness.config import Study
-from harness.store import SOURCE, LabellingStore, Queue, QueuedTask, Repository
+from harness.store import SOURCE, Queue, QueuedTask, Store
 from harness.types import Question
 from protocols.collect.label_studio.names import server_name
 from protocols.collect.label_studio.pull import pull_queue
@@ -56,11 +56,9 @@ class Campaign:
         Seconds to wait for one answer of the server.
     """
 
-    def __init__(
-        self, study: Study, store: Repository, *, patience: float = 20.0, timeout: float = 120.0
-    ) -> None:
+    def __init__(self, study: Study, store: Store, *, patience: float = 20.0, timeout: float = 120.0) -> None:
         self.study, self.store = study, store
-        self.campaign = LabellingStore(store, panel=study.experts.is_panel)
+        self.campaign, self.replies = store.labelling, store.replies(panel=study.experts.is_panel)
         self.roster: Roster = read_roster(study.path(study.experts.roster))
         self.sheet = TaskSheet.of(study)
         self._patience, self._timeout = patience, timeout
@@ -105,14 +103,14 @@ class Campaign:
         """
         with self._alone():
             asked = read_pending(self.study, self.store)
-            items = {item.id: item for item in self.store.items()}
+            items = {item.id: item for item in self.store.content.read_items()}
             if self.study.experts.statement.asks_on:
                 one_class_each(self.roster)
             refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
-            queues = self.campaign.queues()
+            queues = self.campaign.read_queues()
             fresh = new_queues(self.roster, asked, queues)
-            tasks = new_tasks(asked, data, self.campaign.tasks())
+            tasks = new_tasks(asked, data, self.campaign.read_tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
             clients = {a.expert: self.client(a.expert) for a in asked}
             for client in set(clients.values()):
@@ -120,7 +118,7 @@ class Campaign:
             for queue in fresh:
                 self.campaign.save_queue(queue)
             self.campaign.add_tasks(tasks)
-            answered = frozenset(self.campaign.book.replies())
+            answered = frozenset(self.replies.read_replies())
             queued = self._queued()
             return {
                 name: push_queue(
@@ -133,7 +131,7 @@ class Campaign:
                     data,
                     answered,
                 )
-                for name, queue in self.campaign.queues().items()
+                for name, queue in self.campaign.read_queues().items()
                 if not queue.closed
             }
 
@@ -151,7 +149,7 @@ class Campaign:
         """
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
-            queued, known = self._queued(), take_snapshot(self.study, self.store, self.campaign)
+            queued, known = self._queued(), take_snapshot(self.study, self.store)
             projects: dict[tuple[str, int], Project] = {}
             for client in {self.client(q.expert) for q in queues}:
                 ids = [q.project_id for q in queues if q.project_id and self.client(q.expert) is client]
@@ -162,16 +160,9 @@ class Campaign:
                 client = self.client(queue.expert)
                 here = {number: p for (url, number), p in projects.items() if url == client.url}
                 project = find_project(client, queue, here)
-                pull_queue(
-                    client,
-                    self.campaign,
-                    queue,
-                    project,
-                    self.sheet.page,
-                    queued[queue.expert],
-                    known,
-                    full=full,
-                )
+                tasks = queued[queue.expert]
+                looked, pulled = pull_queue(client, queue, project, self.sheet.page, tasks, known, full=full)
+                self.campaign.apply_look(looked, pulled, self.replies)
             return self._difference(before)
 
     def close(self, *, delete: bool = False) -> Difference:
@@ -197,13 +188,13 @@ class Campaign:
             for queue in left:
                 if delete:
                     self.client(queue.expert).delete_project(queue.project_id or 0)
-                self.campaign.save_queue(replace(self.campaign.queues()[queue.expert], closed=True))
+                self.campaign.save_queue(replace(self.campaign.read_queues()[queue.expert], closed=True))
         return found
 
     # --- what is here ------------------------------------------------------------------------
 
     def _pushed(self) -> list[Queue]:
-        queues = list(self.campaign.queues().values())
+        queues = list(self.campaign.read_queues().values())
         if not queues:
             raise BadInput("nothing was pushed yet; send the questions with: oversight label push")
         if unfinished := [q.expert for q in queues if q.project_id is None]:
@@ -214,12 +205,12 @@ class Campaign:
 
     def _queued(self) -> dict[str, list[QueuedTask]]:
         queued: dict[str, list[QueuedTask]] = defaultdict(list)
-        for task in self.campaign.tasks():
+        for task in self.campaign.read_tasks():
             queued[task.expert].append(task)
         return queued
 
     def _pulled(self) -> dict[str, str]:
-        return {i: r.value for i, r in self.campaign.book.replies().items() if r.source == SOURCE}
+        return {i: r.value for i, r in self.replies.read_replies().items() if r.source == SOURCE}
 
     def _difference(self, before: dict[str, str]) -> Difference:
         after = self._pulled()
@@ -229,7 +220,7 @@ class Campaign:
             changed=sum(before[q] != after[q] for q in both),
             withdrawn=len(before.keys() - after.keys()),
             answers=len(after),
-            quarantined=len(self.campaign.quarantine()),
+            quarantined=len(self.campaign.read_quarantine()),
         )
 
     @contextlib.contextmanager

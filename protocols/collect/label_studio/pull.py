@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from harness import LabelStudioError
-from harness.store import SOURCE, LabellingStore, Pulled, Quarantined, Queue, QueuedTask, Response, Revision
+from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision
 from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, adjudicate
 from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.task_payload import TaskSheet, digest
@@ -30,7 +30,6 @@ OVERLAP = timedelta(seconds=10)
 
 def pull_queue(
     client: Client,
-    campaign: LabellingStore,
     queue: Queue,
     project: Project,
     page: str,
@@ -38,8 +37,8 @@ def pull_queue(
     known: Snapshot,
     *,
     full: bool,
-) -> Pulled:
-    """Pull one expert's project and store what is new; return all that was looked at.
+) -> tuple[Queue, Pulled]:
+    """Pull one expert's project; return its queue, moved on to this look, and all that was looked at.
 
     Parameters
     ----------
@@ -69,8 +68,7 @@ def pull_queue(
     since = None if full else datetime.fromisoformat(queue.cursor)
     rows = client.tasks(project.id, since)
     pulled = examine(queue, rows, by_id, known, full=full)
-    campaign.apply(replace(queue, cursor=(started - OVERLAP).isoformat()), pulled)
-    return pulled
+    return replace(queue, cursor=(started - OVERLAP).isoformat()), pulled
 
 
 def examine(

@@ -16,7 +16,7 @@ from protocols.collect.label_studio.names import project_title
 from protocols.collect.label_studio.task_payload import TaskSheet, digest
 
 if TYPE_CHECKING:
-    from harness.store import LabellingStore, Queue, QueuedTask
+    from harness.store import LabellingRepository, Queue, QueuedTask
     from protocols.collect.label_studio.server import Client, Project
 
 CHUNK = 500
@@ -47,7 +47,7 @@ class Pushed:
 
 def push_queue(
     client: Client,
-    campaign: LabellingStore,
+    campaign: LabellingRepository,
     queue: Queue,
     sheet: TaskSheet,
     study: str,
@@ -120,7 +120,7 @@ def finish_project(client: Client, queue: Queue, study: str) -> None:
 
 
 def _project(
-    client: Client, campaign: LabellingStore, queue: Queue, sheet: TaskSheet, study: str
+    client: Client, campaign: LabellingRepository, queue: Queue, sheet: TaskSheet, study: str
 ) -> tuple[Project, bool]:
     if queue.project_id is not None:
         project = find_project(client, queue, client.projects([queue.project_id]))
@@ -138,7 +138,7 @@ def _project(
 
 
 def _reconcile(
-    client: Client, campaign: LabellingStore, queue: Queue, tasks: Sequence[QueuedTask]
+    client: Client, campaign: LabellingRepository, queue: Queue, tasks: Sequence[QueuedTask]
 ) -> tuple[int, int, dict[str, int]]:
     """Compare with what is on the server; return adopted, removed, and question → task there now."""
     there: dict[str, list[dict[str, Any]]] = {}
@@ -167,12 +167,12 @@ def _reconcile(
     return adopted, removed, known
 
 
-def _check_count(client: Client, campaign: LabellingStore, queue: Queue) -> None:
+def _check_count(client: Client, campaign: LabellingRepository, queue: Queue) -> None:
     """Compare the number of tasks with the queue; where ids were not told, read them back."""
-    mine = [task for task in campaign.tasks() if task.expert == queue.expert]
+    mine = [task for task in campaign.read_tasks() if task.expert == queue.expert]
     if any(task.sending for task in mine):
         _reconcile(client, campaign, queue, mine)
-        mine = [task for task in campaign.tasks() if task.expert == queue.expert]
+        mine = [task for task in campaign.read_tasks() if task.expert == queue.expert]
     expected = sum(task.task_id is not None for task in mine)
     found = client.projects([queue.project_id or 0])
     there = find_project(client, queue, found).tasks

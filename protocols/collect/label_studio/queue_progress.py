@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from harness.config import Study
-from harness.store import LabellingStore, Repository
+from harness.store import Store
 from harness.types import Verdict
 from protocols.collect.pending import read_pending
 
@@ -50,7 +50,7 @@ class QueueProgress:
     seconds_left: float | None = None
 
 
-def measure_progress(study: Study, store: Repository) -> dict[str, QueueProgress]:
+def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
     """Expert → progress, in order of their first question.
 
     Raises
@@ -58,18 +58,18 @@ def measure_progress(study: Study, store: Repository) -> dict[str, QueueProgress
     BadInput
         If nothing was drawn yet.
     """
-    campaign, drawn = LabellingStore(store, panel=study.experts.is_panel), read_pending(study, store)
+    campaign, drawn = store.labelling, read_pending(study, store)
     asked, said = Counter(a.expert for a in drawn), Counter[tuple[str, str]]()
-    for reply in campaign.book.replies().values():
+    for reply in store.replies(panel=study.experts.is_panel).read_replies().values():
         # A panel's labels are whatever the classes are called, "yes" and "skip" among them.
         kind = ("rated" if reply.value else "skip") if study.experts.is_panel else reply.value
         said[reply.expert, kind] += 1
-    foreign = Counter(row.expert for row in campaign.quarantine())
-    queued = Counter(task.expert for task in campaign.tasks() if task.task_id is not None)
-    queues = campaign.queues()
+    foreign = Counter(row.expert for row in campaign.read_quarantine())
+    queued = Counter(task.expert for task in campaign.read_tasks() if task.task_id is not None)
+    queues = campaign.read_queues()
     seconds: dict[str, dict[int, float]] = defaultdict(dict)
     states: dict[str, Counter[str]] = defaultdict(Counter)
-    for revision in campaign.revisions():
+    for revision in campaign.read_revisions():
         queue = queues[revision.expert]
         if revision.question_id is None or revision.author != queue.user_id or queue.user_id is None:
             continue

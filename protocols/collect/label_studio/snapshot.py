@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.config import Study
-from harness.store import SOURCE, LabellingStore, Repository, Response, Revision
+from harness.store import SOURCE, Response, Revision, Store
 from harness.types import Item
 from protocols.collect.pending import Pending, read_pending
 
@@ -37,22 +37,23 @@ class Snapshot:
     quarantined: Mapping[str, frozenset[int]]
 
 
-def take_snapshot(study: Study, store: Repository, campaign: LabellingStore) -> Snapshot:
+def take_snapshot(study: Study, store: Store) -> Snapshot:
     """Read all of it from the study's database."""
     last: dict[tuple[str, int], Revision] = {}
-    for revision in campaign.revisions():
+    for revision in store.labelling.read_revisions():
         last[revision.expert, revision.annotation_id] = revision
     live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
     for revision in last.values():
         if not revision.deleted:
             live[revision.expert, revision.task_id][revision.annotation_id] = revision
     quarantined: dict[str, set[int]] = defaultdict(set)
-    for row in campaign.quarantine():
+    for row in store.labelling.read_quarantine():
         quarantined[row.expert].add(row.task_id)
+    replies = store.replies(panel=study.experts.is_panel).read_replies()
     return Snapshot(
         asked={a.id: a for a in read_pending(study, store)},
-        items={item.id: item for item in store.items()},
-        elsewhere={i: r for i, r in campaign.book.replies().items() if r.source != SOURCE},
+        items={item.id: item for item in store.content.read_items()},
+        elsewhere={i: r for i, r in replies.items() if r.source != SOURCE},
         live=live,
         quarantined={expert: frozenset(ids) for expert, ids in quarantined.items()},
     )

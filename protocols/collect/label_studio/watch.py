@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from harness import EstimateError, decode
 from harness.config import Study
 from harness.estimate import accuracy, keep_predicted
-from harness.store import LabellingStore, QueuedTask, Repository
+from harness.store import QueuedTask, Store
 from harness.types import Answer, Estimate
 
 
@@ -50,21 +50,21 @@ class Look:
         return max(e.high - e.low for e in self.estimates.values())
 
 
-def take_look(study: Study, store: Repository, *, models: Sequence[str] | None = None) -> Look:
+def take_look(study: Study, store: Store, *, models: Sequence[str] | None = None) -> Look:
     """Estimate every model (or those named, newest runs) from what is stored by now; of a panel, nothing."""
     if study.experts.is_panel:
         return Look(0.0, "", 0, {}, {})
-    answers = store.answers()
-    used, share, slowest = balance_queues(LabellingStore(store).tasks(), answers)
-    options = {item.id: len(item.options) for item in store.items()}
-    newest = {run["name"]: run["id"] for run in store.runs()}
+    answers = store.content.read_answers()
+    used, share, slowest = balance_queues(store.labelling.read_tasks(), answers)
+    options = {item.id: len(item.options) for item in store.content.read_items()}
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     labels = decode(used)
     estimates, undefined = {}, {}
     for name in models or newest:
         if name not in newest:
             undefined[name] = "was not run yet"
             continue
-        predictions = store.predictions(newest[name])
+        predictions = store.runs.read_predictions(newest[name])
         try:
             estimates[name] = accuracy(
                 predictions,

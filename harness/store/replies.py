@@ -1,4 +1,4 @@
-"""What people said, whichever it was: verdicts on questions, or labels of a panel's assignments.
+"""SQL of what people said, whichever it was: verdicts on questions, or labels of a panel's assignments.
 
 One row for each thing asked. Every write may be repeated; another answer to the same is refused.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import count
 
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.tables import AnswerRow, RatingRow, table_of
-
-if TYPE_CHECKING:
-    from harness.store.repository import Repository
+from harness.store.database import Database, execute_many
+from harness.store.tables import AnswerRow, RatingRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Response:
     Attributes
     ----------
     id
-        Of the question or the assignment.
+        The question or the assignment.
     expert
         Who said it.
     value
@@ -41,31 +39,30 @@ class Response:
     comment: str = ""
 
 
-class Responses:
+class ReplyRepository:
     """One table of replies.
 
     Parameters
     ----------
-    store
+    database
         The study's database.
     panel
-        Whether of a panel's ratings; else of experts' answers.
+        Whether they are a panel's ratings; else experts' answers.
     """
 
-    def __init__(self, store: Repository, *, panel: bool = False) -> None:
-        self._store = store
-        self._table = table_of(RatingRow if panel else AnswerRow)
+    def __init__(self, database: Database, *, panel: bool) -> None:
+        self._database = database
+        self._table = (RatingRow if panel else AnswerRow).__table__
         self._id, self._value = ("assignment_id", "label") if panel else ("question_id", "verdict")
 
-    def replies(self) -> dict[str, Response]:
+    def read_replies(self) -> dict[str, Response]:
         """Id of what was asked → reply, in order of arrival."""
         t = self._table.c
-        columns = (t[self._id], t.expert, t[self._value], t.source, t.comment)
-        with self._store.transaction() as connection:
-            rows = connection.execute(sa.select(*columns).order_by(t.position)).all()
-        return {row[0]: Response(*row) for row in rows}
+        named = (t[self._id].label("id"), t[self._value].label("value"))
+        query = sa.select(*named, t.expert, t.source, t.comment).order_by(t.position)
+        return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
-    def add(self, replies: Sequence[Response]) -> int:
+    def add_replies(self, replies: Sequence[Response]) -> int:
         """Store replies, all or none; return how many were new.
 
         Raises
@@ -73,7 +70,7 @@ class Responses:
         StoreError
             If something has another reply already.
         """
-        known = self.replies()
+        known = self.read_replies()
         fresh: dict[str, Response] = {}
         for reply in replies:
             old = known.get(reply.id) or fresh.setdefault(reply.id, reply)
@@ -82,38 +79,34 @@ class Responses:
                     f"question {reply.id!r} was answered {old.value!r} before and now {reply.value!r}; a "
                     "question has one answer"
                 )
-        with self._store.transaction() as connection:
-            self._append(connection, fresh.values())
+        with self._database.transaction() as connection:
+            self._append(connection, fresh.values(), {})
         return len(fresh)
 
-    def replace(
+    def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> None:
         """Take back what came from a source on these, and store what it says now, places kept."""
         t = self._table.c
         places = dict(connection.execute(sa.select(t[self._id], t.position)).all())
         gone = sa.delete(self._table).where(t[self._id] == sa.bindparam("q"), t.source == source)
-        if keys := [{"q": i} for i in ids]:
-            connection.execute(gone, keys)
+        execute_many(connection, gone, [{"q": i} for i in ids])
         self._append(connection, replies, places)
 
     def _append(
-        self, connection: sa.Connection, replies: Iterable[Response], places: Mapping[str, int] | None = None
+        self, connection: sa.Connection, replies: Iterable[Response], places: Mapping[str, int]
     ) -> None:
         last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
-        fresh, known = 1 + max([-1 if last is None else last, *(places or {}).values()]), places or {}
-        rows: list[dict[str, Any]] = []
-        for reply in replies:
-            rows.append(
-                {
-                    self._id: reply.id,
-                    "position": known.get(reply.id, fresh),
-                    "expert": reply.expert,
-                    self._value: reply.value,
-                    "source": reply.source,
-                    "comment": reply.comment,
-                }
-            )
-            fresh += reply.id not in known
-        if rows:
-            connection.execute(sa.insert(self._table), rows)
+        fresh = count(1 + max([-1 if last is None else last, *places.values()]))
+        rows = [
+            {
+                self._id: reply.id,
+                "position": places[reply.id] if reply.id in places else next(fresh),
+                "expert": reply.expert,
+                self._value: reply.value,
+                "source": reply.source,
+                "comment": reply.comment,
+            }
+            for reply in replies
+        ]
+        execute_many(connection, sa.insert(self._table), rows)

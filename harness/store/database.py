@@ -1,0 +1,160 @@
+"""The connection to a study's database, below all repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
+
+import orjson
+import sqlalchemy as sa
+
+from harness.errors import StoreError
+from harness.store.schema import migrate
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects.sqlite import Insert
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Database:
+    """An open database whose schema is the newest.
+
+    SQLite runs in WAL mode with foreign keys on; closing the last connection folds the log back
+    into the one file, so that a study can be copied as a file when nothing runs.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be opened, is no such database, or was written by a newer version.
+    """
+
+    def __init__(self, url: str) -> None:
+        shown = url.removeprefix("sqlite:///")
+        if not url.startswith("sqlite"):
+            shown = sa.make_url(url).render_as_string(hide_password=True)
+        try:
+            self._engine = sa.create_engine(url, json_deserializer=orjson.loads)
+        except (sa.exc.ArgumentError, ImportError) as error:
+            raise StoreError(f"{shown}: the database cannot be used: {error}") from error
+        if self._engine.dialect.name == "sqlite":
+            sa.event.listen(self._engine, "connect", _set_up_sqlite)
+        try:
+            with _raising_store_errors(shown), self._engine.connect() as connection:
+                migrate(connection, shown)
+        except StoreError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """All or nothing; database errors become `StoreError`."""
+        with _raising_store_errors(repr(self._engine.url)), self._engine.begin() as connection:
+            yield connection
+
+    def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
+        """All rows of a query."""
+        with self.transaction() as connection:
+            return connection.execute(query).all()
+
+    def read_values(self, kind: type[T], query: sa.Select[Any]) -> list[T]:
+        """All rows of a query, each made a value whose fields are its columns."""
+        with self.transaction() as connection:
+            return [kind(**row) for row in connection.execute(query).mappings()]
+
+    def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
+        """Run a statement for many rows; all or none."""
+        with self.transaction() as connection:
+            execute_many(connection, statement, rows)
+
+
+def select_values(kind: type[Any], table: sa.Table) -> sa.Select[Any]:
+    """Select the columns of a table that are the fields of a value."""
+    return sa.select(*(table.c[field.name] for field in fields(kind)))
+
+
+def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+    """Number of rows of a table that meet all conditions."""
+    query = sa.select(sa.func.count()).select_from(table).where(*conditions)
+    return int(connection.execute(query).scalar_one())
+
+
+def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
+    """Run a statement for many rows; without rows, not at all."""
+    if rows:
+        connection.execute(statement, rows)
+
+
+def upsert(
+    connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Store rows with a value for each of the named columns; a later row replaces one of its key."""
+    # Compiled once: SQLAlchemy takes longer to look a statement up than SQLite to run it.
+    sql, places = _compile_upsert(table, names, connection.dialect)
+    if places is not None:
+        connection.exec_driver_sql(sql, [tuple(map(row.__getitem__, places)) for row in rows])
+    else:
+        connection.exec_driver_sql(sql, [dict(zip(names, row, strict=True)) for row in rows])
+
+
+def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
+    """Begin an insertion that may say what to do about a conflict, in the dialect's own words."""
+    # Imported here, and only the one: a dialect takes as long to import as a small study to open.
+    if dialect.name == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert
+    else:
+        from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]  # of the same methods
+    return insert(table)
+
+
+@lru_cache(maxsize=16)
+def _compile_upsert(
+    table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
+) -> tuple[str, tuple[int, ...] | None]:
+    """SQL, and the named columns its parameters stand for in order; None where it names them."""
+    insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
+    key = [column.name for column in table.primary_key]
+    new = {name: insert.excluded[name] for name in names if name not in key}
+    compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=dialect)
+    order = compiled.positiontup
+    return str(compiled), None if order is None else tuple(map(names.index, order))
+
+
+@contextmanager
+def _raising_store_errors(shown: str) -> Iterator[None]:
+    try:
+        yield
+    except sa.exc.IntegrityError as error:
+        raise StoreError(
+            f"another process wrote the same rows at the same time ({error.orig}); nothing was "
+            "written; run the command again"
+        ) from error
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise StoreError(f"{shown}: the database cannot be used: {reason}") from error
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    for setting in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.close()

@@ -1,0 +1,68 @@
+"""SQL of what endpoints can do, and of the batches that were handed to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
+
+import sqlalchemy as sa
+
+from harness.store.database import Database, insert_into
+from harness.store.tables import BatchRow, ProbeRow
+
+UNDER_WAY = ("sending", "sent")
+"""States of a batch that may still bring answers; afterwards it is "collected", "failed" or "cancelled"."""
+
+_BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of requests at an endpoint; `remote_id` is None until the endpoint has told it."""
+
+    marker: str
+    run_id: str
+    remote_id: str | None
+    state: str
+    requests: tuple[tuple[str, int], ...]
+
+
+class EndpointRepository:
+    """Probes and batches.
+
+    Parameters
+    ----------
+    database
+        The study's database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read_probe(self, endpoint: str, model: str, feature: str) -> bool | None:
+        """Whether a model offers something; None if that was not tried yet."""
+        same = (_PROBE.c.endpoint == endpoint, _PROBE.c.model == model, _PROBE.c.feature == feature)
+        rows = self._database.read_rows(sa.select(_PROBE.c.offered).where(*same))
+        return bool(rows[0].offered) if rows else None
+
+    def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
+        """Note what a model offers; the first finding stays."""
+        finding = {"endpoint": endpoint, "model": model, "feature": feature}
+        with self._database.transaction() as connection:
+            insert = insert_into(_PROBE, connection.dialect).values(**finding, offered=offered, detail=detail)
+            connection.execute(insert.on_conflict_do_nothing())
+
+    def add_batch(self, batch: Batch) -> None:
+        """Note a batch that is about to be handed over."""
+        self._database.write_rows(sa.insert(_BATCH), [asdict(batch)])
+
+    def update_batch(self, marker: str, *, remote_id: str | None, state: str) -> None:
+        """Note what became of a batch."""
+        statement = sa.update(_BATCH).where(_BATCH.c.marker == marker)
+        self._database.write_rows(statement, [{"remote_id": remote_id, "state": state}])
+
+    def read_batches(self, run_id: str, states: Collection[str]) -> list[Batch]:
+        """Batches of a run that are in one of these states."""
+        query = sa.select(_BATCH).where(_BATCH.c.run_id == run_id, _BATCH.c.state.in_(states))
+        batches = self._database.read_values(Batch, query.order_by(_BATCH.c.marker))
+        return [replace(batch, requests=tuple((i, s) for i, s in batch.requests)) for batch in batches]

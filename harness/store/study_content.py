@@ -1,0 +1,132 @@
+"""SQL of what a study asks and what experts answered: items, questions, answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from harness.errors import DataError
+from harness.store.database import Database, count_rows, execute_many, select_values
+from harness.store.replies import ReplyRepository, Response
+from harness.store.tables import ItemRow, QuestionRow
+from harness.types import Answer, Item, Question, Verdict
+
+PORTION = 500
+"""Rows read or written at once, so that memory does not grow with the number of items."""
+
+_ITEM, _QUESTION = ItemRow.__table__, QuestionRow.__table__
+
+T = TypeVar("T")
+
+
+class ContentRepository:
+    """Items, questions and answers.
+
+    Parameters
+    ----------
+    database
+        The study's database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database, self.replies = database, ReplyRepository(database, panel=False)
+
+    def add_items(self, items: Iterable[Item]) -> list[str]:
+        """Store items that are not there yet, all or none; return the ids of all of them.
+
+        Items are drawn and written in portions, so that a file of any length takes little memory.
+
+        Raises
+        ------
+        DataError
+            If an item is there with another text or other options: questions about it were asked
+            as it was, so it may not change. If an id is given twice.
+        """
+        ids = list[str]()
+        with self._database.transaction() as connection:
+            count = count_rows(connection, _ITEM)
+            for portion in split_into_batches(items, PORTION):
+                names = [item.id for item in portion]
+                query = sa.select(_ITEM.c.id, _ITEM.c.text, _ITEM.c.options).where(_ITEM.c.id.in_(names))
+                known = {row.id: (row.text, row.options) for row in connection.execute(query)}
+                fresh = [item for item in portion if item.id not in known]
+                for item in portion:
+                    if known.get(item.id, (item.text, item.options)) != (item.text, item.options):
+                        raise DataError(
+                            f"the item {item.id!r} is stored with another text or other options; give the "
+                            "changed item a new id"
+                        )
+                rows = [
+                    {
+                        "id": item.id,
+                        "position": position,
+                        "text": item.text,
+                        "options": item.options,
+                        "permutation": item.permutation,
+                        "meta": dict(item.meta),
+                    }
+                    for position, item in enumerate(fresh, count)
+                ]
+                execute_many(connection, sa.insert(_ITEM), rows)
+                count += len(fresh)
+                ids += names
+            if len(set(ids)) < len(ids):
+                twice = next(name for name, n in Counter(ids).items() if n > 1)
+                raise DataError(f"the item id {twice!r} is there twice; ids must be unique")
+        return ids
+
+    def read_items(self) -> list[Item]:
+        """All items, in source order."""
+        return self._database.read_values(Item, select_values(Item, _ITEM).order_by(_ITEM.c.position))
+
+    def find_items(self, ids: Collection[str]) -> dict[str, Item]:
+        """Stored items of these ids; fewer if some are not stored."""
+        query = select_values(Item, _ITEM).where(_ITEM.c.id.in_(ids))
+        return {item.id: item for item in self._database.read_values(Item, query)}
+
+    def add_questions(self, questions: Sequence[Question]) -> int:
+        """Store questions that are not there yet; return how many were new.
+
+        A question keeps the expert it was first put to, even if routed again.
+        """
+        known = {row.id for row in self._database.read_rows(sa.select(_QUESTION.c.id))}
+        fresh = [asdict(q) for q in questions if q.id not in known]
+        self._database.write_rows(sa.insert(_QUESTION), fresh)
+        return len(fresh)
+
+    def read_questions(self) -> list[Question]:
+        """All questions, in the order of their items."""
+        query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
+        return self._database.read_values(Question, query)
+
+    def add_answers(self, answers: Sequence[Answer]) -> int:
+        """Store answers to stored questions, all or none; return how many were new.
+
+        Raises
+        ------
+        StoreError
+            If a question has another verdict already.
+        """
+        return self.replies.add_replies(
+            [Response(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in answers]
+        )
+
+    def read_answers(self) -> list[Answer]:
+        """All answers with their questions, in order of arrival."""
+        asked = {q.id: q for q in self.read_questions()}
+        return [
+            Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
+            for r in self.replies.read_replies().values()
+        ]
+
+
+def split_into_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Cut a stream into lists of `size`; the last one may be shorter."""
+    source = iter(values)
+    while portion := list(islice(source, size)):
+        yield portion
