@@ -1,0 +1,28 @@
+"""An interval and how it was made: a frozen value, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Ends of an interval, its confidence level, how it was made, and what a reader must know.
+
+    Attributes
+    ----------
+    low, high
+        Its ends, on the scale of the value it belongs to.
+    level
+        Confidence level, in (0, 1).
+    method
+        Name of the method that made it.
+    flags
+        Reasons for caution, each a name with or without a remark.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: str
+    flags: tuple[str, ...] = ()
