@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from harness import EstimateError
-from harness.estimate import adjust, mcnemar, rank_models
+from harness.estimate import adjust, holm, mcnemar, rank_models
 from harness.estimate.comparison.paired import TIED
-from harness.estimate.comparison.ranking import bonferroni, holm
+from harness.estimate.core.p_values import bonferroni
 
 
 def test_holm_and_bonferroni_by_hand() -> None:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from harness.arrays import FloatArray
 
-HELP = "how well annotators agree: alpha, kappas, per class and per person"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight agree``."""

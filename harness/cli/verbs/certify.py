@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from harness.arrays import IntArray
 
-HELP = "certify that a model beats the average annotator, without a truth"
-
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
 _CEILINGS = {

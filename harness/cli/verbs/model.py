@@ -8,8 +8,6 @@ from dataclasses import asdict
 from harness.cli.output import emit
 from harness.llm import find_local_model, start_local_model, stop_local_model
 
-HELP = "start, find or stop the small local language model"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``oversight model`` takes."""

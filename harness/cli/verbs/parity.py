@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from harness.arrays import IntArray
 
-HELP = "human and model against a vote, by how certain the vote is"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight parity``."""

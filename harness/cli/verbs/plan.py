@@ -17,8 +17,6 @@ from harness.estimate import SamplePlan, accuracy_variances, difference_variance
 if TYPE_CHECKING:
     from rich.console import Group
 
-HELP = "how many questions an interval costs, and the reverse"
-
 _SIGN_TEST = "uniform, sign test"
 _NOTE = (
     "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"

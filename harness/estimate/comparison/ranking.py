@@ -1,4 +1,4 @@
-"""Many models at once: adjusted p-values, simultaneous intervals, ranks that admit ties."""
+"""Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
 from harness.estimate.comparison.paired import TIED, Comparison
-from harness.estimate.core import check_level
+from harness.estimate.core import bonferroni, check_level, holm
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 
@@ -48,26 +47,6 @@ class Ranking:
         width = max(len(s) for s in spans)
         rows = zip(spans, self.names, self.values, strict=True)
         return "\n".join(f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows)
-
-
-def bonferroni(p_values: ArrayLike) -> FloatArray:
-    """min(1, m·p): the probability of any false finding among m is at most the level."""
-    p = _p_values(p_values)
-    adjusted: FloatArray = np.minimum(1.0, p * len(p))
-    return adjusted
-
-
-def holm(p_values: ArrayLike) -> FloatArray:
-    """Step-down p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)) (Holm 1979, Scand. J. Stat. 6).
-
-    Never larger than Bonferroni's, and as safe. Order of the input is kept.
-    """
-    p = _p_values(p_values)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order])
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, stepped)
-    return adjusted
 
 
 def adjust(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
@@ -167,10 +146,3 @@ def _max_z(
     for (a, b), scale in zip(pairs, safe, strict=True):
         np.maximum(largest, np.abs(drawn[:, a] - drawn[:, b]) / scale, out=largest)
     return largest
-
-
-def _p_values(p_values: ArrayLike) -> FloatArray:
-    p = np.asarray(p_values, dtype=np.float64)
-    for row in np.flatnonzero(~((p >= 0) & (p <= 1))):
-        raise EstimateError(f"p_values[{row}] must lie in [0, 1], is {p[row]}")
-    return p

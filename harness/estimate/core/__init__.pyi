@@ -5,7 +5,10 @@ from .binomial_sample import (
     BinomialSample as BinomialSample, effective_options as effective_options, information as information,
     pool_samples as pool_samples, success_probability as success_probability,
 )
-from .p_values import chi2_tail as chi2_tail, two_sided as two_sided, z_of_sum as z_of_sum
+from .p_values import (
+    bonferroni as bonferroni, chi2_tail as chi2_tail, holm as holm, two_sided as two_sided,
+    z_of_sum as z_of_sum,
+)
 from .tails import (
     binomial_at_least as binomial_at_least, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
 )

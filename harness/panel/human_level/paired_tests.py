@@ -1,8 +1,6 @@
-"""Is one rater better than another on the same categories or items? One-sided tests, and Holm's step."""
+"""Is one rater better than another on the same categories or items? One-sided tests."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,14 +38,3 @@ def sign(first: ArrayLike, second: ArrayLike) -> float:
     d = np.asarray(first, dtype=np.int64) - np.asarray(second, dtype=np.int64)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
     return binomial_at_least(wins, wins + losses, 0.5) if wins + losses else 1.0
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given: any dependence, family-wise error kept."""
-    order = sorted(range(len(p_values)), key=lambda j: p_values[j])
-    adjusted = [0.0] * len(p_values)
-    running = 0.0
-    for place, j in enumerate(order):
-        running = max(running, min(1.0, (len(p_values) - place) * p_values[j]))
-        adjusted[j] = running
-    return adjusted

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
-from harness.panel.human_level.paired_tests import holm
+from harness.estimate import holm
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5
@@ -146,7 +146,7 @@ def rank(
     for name, x in systems.items():
         p = [test(x, y) for y in people.values()] + [test(y, x) for y in people.values()]
         if correction == "holm":
-            p = holm(p)
+            p = holm(p).tolist()
         ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
         b, w = (sum(q <= significance for q in side.values()) for side in (ahead, behind))
         score = float(np.nanmean(x))
