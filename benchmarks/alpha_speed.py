@@ -15,6 +15,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,13 +56,14 @@ def simulated(ratings: int) -> Panel:
     truth = rng.integers(CATEGORIES, size=n)
     label = np.where(rng.random(n * EACH) < 0.6, truth[item], rng.integers(CATEGORIES, size=n * EACH))
     names = [tuple(map(str, range(k))) for k in (n, ANNOTATORS, CATEGORIES)]
-    return Panel(names[0], names[1], names[2], item, annotator, label)
+    return Panel(
+        items=names[0], annotators=names[1], classes=names[2], item=item, annotator=annotator, label=label
+    )
 
 
 def votes(panel: Panel) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """Make the panel anew, checks and all, and count."""
-    again = Panel(panel.items, panel.annotators, panel.classes, panel.item, panel.annotator, panel.label)
-    return again.votes()
+    return replace(panel).votes()
 
 
 def pairs(panel: Panel) -> float:

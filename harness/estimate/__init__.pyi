@@ -6,8 +6,9 @@ from .comparison import (
 )
 from .core import (
     BinomialSample as BinomialSample, binomial_at_least as binomial_at_least, check_level as check_level,
-    chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
-    holm as holm, success_probability as success_probability, z_value as z_value,
+    check_unit as check_unit, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
+    clopper_pearson as clopper_pearson, holm as holm, success_probability as success_probability,
+    z_value as z_value,
 )
 from .counts import estimate_counts as estimate_counts
 from .data import Tallies as Tallies, Tally as Tally, tally as tally, tally_arrays as tally_arrays

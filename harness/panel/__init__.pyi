@@ -14,13 +14,14 @@ from .parity import (
     measure_parity_by_label as measure_parity_by_label,
 )
 from .ratings import (
-    EDGES as EDGES, Panel as Panel, describe_strata as describe_strata, fit_dawid_skene as fit_dawid_skene,
-    make_panel as make_panel, make_panel_from_grid as make_panel_from_grid,
-    neyman_allocation as neyman_allocation, stratify_by_certainty as stratify_by_certainty,
+    AGGREGATES as AGGREGATES, EDGES as EDGES, Panel as Panel, describe_strata as describe_strata,
+    fit_dawid_skene as fit_dawid_skene, make_panel as make_panel,
+    make_panel_from_grid as make_panel_from_grid, neyman_allocation as neyman_allocation,
+    stratify_by_certainty as stratify_by_certainty,
 )
 from .superhuman import (
-    AGGREGATES as AGGREGATES, DirectResult as DirectResult, Evidence as Evidence,
-    SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, Superhuman as Superhuman, assess_superhuman as assess_superhuman,
+    DirectResult as DirectResult, Evidence as Evidence, SUPERHUMAN_TESTS as SUPERHUMAN_TESTS,
+    Superhuman as Superhuman, assess_superhuman as assess_superhuman,
     assess_superhuman_from_counts as assess_superhuman_from_counts, betting_confidence as betting_confidence,
     certify as certify, compute_bounds_by_size as compute_bounds_by_size, differing as differing,
     direct_plan as direct_plan, direct_result as direct_result, draw_annotators as draw_annotators,

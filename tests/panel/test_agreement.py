@@ -179,7 +179,14 @@ def test_bluebirds_on_real_data(datasets: Path) -> None:
     rows = np.genfromtxt(datasets / "crowd_bluebirds.csv.gz", delimiter=",", names=True, dtype=None)
     items, item = np.unique(rows["item"], return_inverse=True)
     workers, worker = np.unique(rows["worker"], return_inverse=True)
-    crowd = Panel(tuple(map(str, items)), tuple(map(str, workers)), ("0", "1"), item, worker, rows["label"])
+    crowd = Panel(
+        items=tuple(map(str, items)),
+        annotators=tuple(map(str, workers)),
+        classes=("0", "1"),
+        item=item,
+        annotator=worker,
+        label=rows["label"],
+    )
     report = measure_agreement(crowd, bootstrap=200)
     assert (report.items, report.annotators, report.ratings) == (108, 39, 4212)
     assert report.alpha is not None

@@ -16,7 +16,7 @@ from harness.panel import (
     measure_parity_by_label,
 )
 from harness.panel.parity.by_certainty import one_vs_rest
-from harness.panel.parity.clusters import difference, share
+from harness.panel.parity.clusters import estimate_difference, estimate_share
 from harness.panel.parity.expected import expected_scores, probability_at_least
 from harness.panel.ratings.certainty import assign_bins, bin_names, compute_certainty, leave_rater_out
 
@@ -160,18 +160,18 @@ def test_coverage_of_detection() -> None:
 
 def test_intervals_of_clusters() -> None:
     ones = np.ones(40)
-    alone = share(np.array([1.0] * 30 + [0.0] * 10), ones)
+    alone = estimate_share(np.array([1.0] * 30 + [0.0] * 10), ones)
     from harness.estimate.core.binomial import wilson
 
     # Independent rows: Wilson's interval, but for n − 1 in the variance.
     assert (alone.low, alone.high) == pytest.approx(wilson(30, 40), abs=0.003)
     # The same rows five times each are no more evidence.
-    repeated = share(np.array([5.0] * 30 + [0.0] * 10), ones * 5)
+    repeated = estimate_share(np.array([5.0] * 30 + [0.0] * 10), ones * 5)
     assert (repeated.low, repeated.high) == pytest.approx((alone.low, alone.high))
-    sure = share(ones, ones)
+    sure = estimate_share(ones, ones)
     assert (sure.value, sure.high) == (1.0, 1.0)
     assert sure.low == pytest.approx(wilson(40, 40)[0])
-    flat, p = difference(np.zeros(10), np.ones(10))
+    flat, p = estimate_difference(np.zeros(10), np.ones(10))
     assert flat.low < 0 < flat.high
     assert p == 1.0
 
@@ -291,12 +291,12 @@ def test_chaosnli_on_real_data(datasets: Path) -> None:
     item = np.repeat(np.arange(len(votes)), votes.sum(axis=1))
     place = np.concatenate([np.arange(n) for n in votes.sum(axis=1)])
     crowd = Panel(
-        tuple(map(str, keep)),
-        tuple(f"w{j}" for j in range(int(place.max()) + 1)),
-        ("e", "n", "c"),
-        item,
-        place,
-        label,
+        items=tuple(map(str, keep)),
+        annotators=tuple(f"w{j}" for j in range(int(place.max()) + 1)),
+        classes=("e", "n", "c"),
+        item=item,
+        annotator=place,
+        label=label,
     )
     predicted = np.array(["enc".index(columns["roberta-base_s0"][j]) for j in keep])
     found = measure_parity(crowd, predicted)

@@ -38,7 +38,7 @@ SEMBERT = (0.919, 0.879, 10000, 5, 3)
 
 
 def evidence(L: float, U: float, N: int, m: int, C: int) -> Evidence:
-    return Evidence(L, U * U, N, m, C)
+    return Evidence(L=L, x=U * U, N=N, m=m, C=C)
 
 
 def test_table_2_theoretical_from_empirical_bound() -> None:

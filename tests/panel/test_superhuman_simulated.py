@@ -42,7 +42,7 @@ def test_type_one_error_of_the_certificate() -> None:
     split = 1.5 * (1 - U * U)
     for _ in range(runs):
         hits, splits = rng.binomial(N, U), rng.binomial(N, split)
-        found = certify(Evidence(hits / N, 1 - splits / N * 2 / 3, N, 3, 2), ["U_e"])
+        found = certify(Evidence(L=hits / N, x=1 - splits / N * 2 / 3, N=N, m=3, C=2), ["U_e"])
         false_alarms += found["U_e"].confidence >= 0.95
     assert false_alarms / runs <= 0.05
 
@@ -54,7 +54,7 @@ def test_power_against_the_published_score() -> None:
     split, rigorous, published = 1.5 * (1 - U * U), 0, 0
     for _ in range(runs):
         l_hat, x = rng.binomial(N, L) / N, 1 - rng.binomial(N, split) / N * 2 / 3
-        rigorous += certify(Evidence(l_hat, x, N, 3, 2), ["U_e"])["U_e"].confidence >= 0.95
+        rigorous += certify(Evidence(L=l_hat, x=x, N=N, m=3, C=2), ["U_e"])["U_e"].confidence >= 0.95
         published += (optimal_score(l_hat, math.sqrt(x), N) or 0) >= 0.95
     assert rigorous / runs > 0.9
     assert published / runs < 0.1
@@ -86,7 +86,7 @@ def test_type_one_error_against_the_panels_own_ceiling() -> None:
     for _ in range(runs):
         share = rng.choice([0.6, 0.8, 1.0], p=[0.2, 0.2, 0.6], size=N)
         hits = rng.random(N) < 0.88
-        e = Evidence(float(hits.mean()), 0.7, N, 5, 2, largest=float(share.mean()))
+        e = Evidence(L=float(hits.mean()), x=0.7, N=N, m=5, C=2, largest=float(share.mean()))
         alarms += certify(e, ["U_panel"])["U_panel"].confidence >= 0.95
     assert alarms / runs <= 0.05
 
@@ -130,7 +130,7 @@ def test_power_of_the_paired_test() -> None:
         hits = ((votes >= 2) == model).astype(np.float64)
         x = np.where(votes % 3 == 0, 1.0, 1 / 3)
         paired += betting_confidence(hits, x, root) >= 0.95
-        e = Evidence(float(hits.mean()), float(x.mean()), N, 3, 2)
+        e = Evidence(L=float(hits.mean()), x=float(x.mean()), N=N, m=3, C=2)
         split += certify(e, ["U_e"])["U_e"].confidence >= 0.95
     assert paired / runs > 0.5
     assert split / runs < 0.4
@@ -167,7 +167,7 @@ def test_coverage_of_both_bounds(m: int, C: int) -> None:
         grid = np.where(rng.random((N, m)) < skill, 0, rng.integers(1, C, size=(N, m)))
         votes = np.stack([(grid == c).sum(axis=1) for c in range(C)], axis=1)
         x = float((votes * (votes - 1)).sum(axis=1).mean() / (m * (m - 1)))
-        e = Evidence(rng.binomial(N, 0.9) / N, x, N, m, C)
+        e = Evidence(L=rng.binomial(N, 0.9) / N, x=x, N=N, m=m, C=C)
         found = certify(e, ["U_e", "U_star"])
         held += (
             lower_bound(e) <= 0.9,

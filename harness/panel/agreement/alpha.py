@@ -24,7 +24,7 @@ from harness.panel.agreement.coincidence import coincidences, distances
 from harness.panel.ratings import check_votes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """One coefficient with its bootstrap interval.
 
@@ -122,7 +122,15 @@ def krippendorff_alpha(
         tail = (1 - confidence) / 2
         low, high = (float(q) for q in np.quantile(draws, [tail, 1 - tail]))
         flags = (f"degenerate_resamples: {lost}",) if lost else ()
-    return Agreement(value, low, high, confidence, int(kept.sum()), len(kept), flags)
+    return Agreement(
+        value=value,
+        low=low,
+        high=high,
+        level=confidence,
+        pairable=int(kept.sum()),
+        items=len(kept),
+        flags=flags,
+    )
 
 
 def resampled(

@@ -103,7 +103,7 @@ def beyond_chance(observed: float, chance: float, name: str) -> float:
     return (observed - chance) / (1 - chance)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pairwise:
     """Every two annotators on the items both rated; arrays of shape (annotators, annotators).
 
@@ -144,4 +144,4 @@ def pairwise(panel: Panel) -> Pairwise:
     p_e = np.divide(chance, common**2, out=nan.copy(), where=common > 0)
     defined = (common > 0) & (p_e < 1 - 1e-12)
     kappa = np.divide(share - p_e, 1 - p_e, out=nan, where=defined)
-    return Pairwise(panel.annotators, common.astype(np.int64), share, kappa)
+    return Pairwise(annotators=panel.annotators, common=common.astype(np.int64), agreement=share, kappa=kappa)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
-from harness.panel.agreement.kappa import fleiss_kappa, gwet_ac1, pair_agreement, pairwise
+from harness.panel.agreement.kappa import Pairwise, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
 from harness.panel.ratings import Panel
 
 T = TypeVar("T")
@@ -21,7 +20,7 @@ RELIABLE = 0.8
 """Rule of thumb of content analysis (Krippendorff 2004): below it a category is not well defined."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorAgreement:
     """One annotator against the others: mean over their common items of the share that agrees."""
 
@@ -31,9 +30,9 @@ class AnnotatorAgreement:
     median_kappa: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementReport:
-    """All of it.
+    """Every coefficient of a panel.
 
     Attributes
     ----------
@@ -101,10 +100,12 @@ def measure_agreement(
             undefined[name] = str(error)
             return None
 
-    with_interval = partial(
-        krippendorff_alpha, values=values, bootstrap=bootstrap, seed=seed, confidence=confidence
+    alpha = attempt(
+        "alpha",
+        lambda: krippendorff_alpha(
+            votes, level, values=values, bootstrap=bootstrap, seed=seed, confidence=confidence
+        ),
     )
-    alpha = attempt("alpha", lambda: with_interval(votes, level))
     pairs = pairwise(panel)
     off = ~np.eye(len(panel.annotators), dtype=bool)
     kappas = pairs.kappa[off & ~np.isnan(pairs.kappa)]
@@ -120,23 +121,20 @@ def measure_agreement(
         ac1=attempt("ac1", lambda: gwet_ac1(votes)),
         mean_cohen=float(kappas.mean()) if len(kappas) else None,
         categories=categories,
-        people=_people(panel, pairs.common, pairs.agreement, pairs.kappa),
+        people=tuple(_person(panel, pairs, a) for a in range(len(panel.annotators))),
         undefined=undefined,
         unreliable=tuple(c for c, a in categories.items() if a is not None and a < RELIABLE),
     )
 
 
-def _people(
-    panel: Panel, common: IntArray, share: FloatArray, kappa: FloatArray
-) -> tuple[AnnotatorAgreement, ...]:
-    ratings = np.bincount(panel.annotator, minlength=len(panel.annotators))
-    people = []
-    for a, name in enumerate(panel.annotators):
-        others = np.arange(len(panel.annotators)) != a
-        weight = np.where(others, common[a], 0)
-        agree = float(np.nansum(weight * share[a]) / weight.sum()) if weight.sum() else None
-        own = kappa[a][others & ~np.isnan(kappa[a])]
-        people.append(
-            AnnotatorAgreement(name, int(ratings[a]), agree, float(np.median(own)) if len(own) else None)
-        )
-    return tuple(people)
+def _person(panel: Panel, pairs: Pairwise, a: int) -> AnnotatorAgreement:
+    others = np.arange(len(panel.annotators)) != a
+    weight = np.where(others, pairs.common[a], 0)
+    kappas = pairs.kappa[a][others & ~np.isnan(pairs.kappa[a])]
+    agreed = float(np.nansum(weight * pairs.agreement[a]))
+    return AnnotatorAgreement(
+        name=panel.annotators[a],
+        ratings=int(pairs.common[a, a]),
+        agreement=agreed / float(weight.sum()) if weight.any() else None,
+        median_kappa=float(np.median(kappas)) if len(kappas) else None,
+    )

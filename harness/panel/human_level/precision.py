@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from harness.arrays import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AveragePrecision:
-    """AP under three orders of ties, equal without ties; `chance` is that of a random ranking."""
+    """AP under three orders of ties, equal without ties.
+
+    `chance` is that of a random ranking: near the share of relevant ones, above it for few documents.
+    """
 
     best: float
     worst: float
@@ -68,12 +71,12 @@ def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecisio
         raise EstimateError(f"scores[{row}] must be finite, is {s[row]}")
     if not y.any():
         raise NotIdentified("nothing is relevant: average precision is 0/0")
-    return AveragePrecision(_ordered(y, s, y), _ordered(y, s, -y), _expected(y, s), chance_precision(y))
-
-
-def chance_precision(relevant: FloatArray) -> float:
-    """Expected AP of a random order: near the share of relevant ones, above it for few documents."""
-    return _expected(relevant, np.zeros(len(relevant)))
+    return AveragePrecision(
+        best=_ordered(y, s, y),
+        worst=_ordered(y, s, -y),
+        expected=_expected(y, s),
+        chance=_expected(y, np.zeros(len(y))),
+    )
 
 
 def _ordered(y: FloatArray, s: FloatArray, tie: FloatArray) -> float:

@@ -54,7 +54,7 @@ def hlpri(better_than: int, worse_than: int) -> float:
     return (better_than + 1) / (worse_than + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HumanLevelStanding:
     """One system among the people.
 
@@ -63,7 +63,7 @@ class HumanLevelStanding:
     score
         Its agreement with the reference.
     hlpi
-        Of this system alone; None where undefined.
+        HLPI with this system alone; None where undefined.
     better_than, on_par, worse_than
         How many people, by a significant difference.
     p_better, p_worse
@@ -86,7 +86,7 @@ class HumanLevelStanding:
         return 1 - self.worse_than / (self.better_than + self.on_par + self.worse_than)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HumanLevel:
     """Ranking and indices.
 
@@ -118,8 +118,9 @@ def rank(
     people: Mapping[str, FloatArray],
     systems: Mapping[str, FloatArray],
     test: Callable[[FloatArray, FloatArray], float],
-    measure: str,
+    *,
     test_name: str,
+    measure: str,
     correction: str,
     significance: float,
     alphas: Mapping[str, float | None],
@@ -150,21 +151,30 @@ def rank(
         ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
         b, w = (sum(q <= significance for q in side.values()) for side in (ahead, behind))
         score = float(np.nanmean(x))
-        own = _ratio([score], list(scores.values()))
         standings.append(
-            HumanLevelStanding(name, score, own, hlpri(b, w), b, len(people) - b - w, w, ahead, behind)
+            HumanLevelStanding(
+                name=name,
+                score=score,
+                hlpi=_ratio([score], list(scores.values())),
+                hlpri=hlpri(b, w),
+                better_than=b,
+                on_par=len(people) - b - w,
+                worse_than=w,
+                p_better=ahead,
+                p_worse=behind,
+            )
         )
     rows = [(n, "person", s) for n, s in scores.items()] + [(s.name, "system", s.score) for s in standings]
     return HumanLevel(
-        tuple(sorted(rows, key=lambda row: -row[2])),
-        tuple(standings),
-        _ratio([s.score for s in standings], list(scores.values())),
-        measure,
-        test_name,
-        correction,
-        significance,
-        alphas,
-        (f"few_people: {len(people)}, at least {FEWEST} are advised",) if len(people) < FEWEST else (),
+        ranking=tuple(sorted(rows, key=lambda row: -row[2])),
+        standings=tuple(standings),
+        hlpi=_ratio([s.score for s in standings], list(scores.values())),
+        measure=measure,
+        test=test_name,
+        correction=correction,
+        significance=significance,
+        alphas=alphas,
+        flags=(f"few_people: {len(people)}, at least {FEWEST} are advised",) if len(people) < FEWEST else (),
     )
 
 

@@ -13,16 +13,16 @@ both (`certainty`); the published way is an option.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from harness.errors import EstimateError
 from harness.estimate import check_level
-from harness.panel.parity.clusters import Share, difference, share, sum_by_cluster
-from harness.panel.parity.detection import Detection, detection
+from harness.panel.parity.clusters import Share, estimate_difference, estimate_share, sum_by_cluster
+from harness.panel.parity.detection import Detection, measure_detection
 from harness.panel.parity.expected import probability_at_least
 from harness.panel.ratings import EDGES, Judgements, Panel, assign_bins, bin_names, leave_rater_out
 
@@ -34,7 +34,7 @@ FEW = 30
 RULE = 0.8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParityBin:
     """One bin of certainty.
 
@@ -51,7 +51,7 @@ class ParityBin:
     delta, p_value
         Human − model, paired by item.
     detection
-        Of the positive class, if one was named.
+        Precision, recall and F1 of the positive class, if one was named.
     flags
         ``"few_items"`` below 30.
     """
@@ -69,7 +69,7 @@ class ParityBin:
     flags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parity:
     """All bins, and the aggregate that they take apart.
 
@@ -116,9 +116,9 @@ def measure_parity(
         Shape (N,): the model's class, negative if unreadable (wrong).
     humans, voters
         Annotators that are judged, and those whose votes make the reference; all by default. Who is
-        in both is left out of the votes that judge him.
+        in both is left out of the votes that judge them.
     circular
-        Leave him in, as published.
+        Leave them in, as published.
     edges
         Bins are (…, edges[0]], (edges[0], edges[1]], …
     positive
@@ -147,14 +147,14 @@ def measure_parity(
     overall = made("all", within=place >= 0)
     separate = not set(judged) & set(voting)
     return Parity(
-        overall,
-        tuple(found),
-        min(overall.human.value, overall.model.value) < RULE,
-        "circular" if circular else "separate voters" if separate else "leave-one-out",
-        level,
-        1 / panel.K,
-        judged,
-        voting,
+        overall=overall,
+        bins=tuple(found),
+        stratify=min(overall.human.value, overall.model.value) < RULE,
+        method="circular" if circular else "separate voters" if separate else "leave-one-out",
+        level=level,
+        guessing=1 / panel.K,
+        humans=judged,
+        voters=voting,
     )
 
 
@@ -180,26 +180,32 @@ def _bin(
     human, model = rows.right(rows.human)[within], rows.right(rows.model)[within]
     _, item = np.unique(rows.item[within], return_inverse=True)
     counts = np.bincount(item).astype(np.float64)
-    delta, p = difference(sum_by_cluster(item, human - model), counts, level)
+    delta, p_value = estimate_difference(sum_by_cluster(item, human - model), counts, level)
     p_d = float(rows.p_d[within].mean())
     detected = None
     if target is not None:
-        reference, said = rows.reference[within, target], (rows.human[within], rows.model[within])
-        detected = detection(
-            reference, said[0] == target, said[1] == target, item, level, bootstrap, seed, p_d
+        detected = measure_detection(
+            rows.reference[within, target],
+            rows.human[within] == target,
+            rows.model[within] == target,
+            item,
+            level=level,
+            bootstrap=bootstrap,
+            seed=seed,
+            p_d=p_d,
         )
     return ParityBin(
-        name,
-        len(counts),
-        len(item),
-        p_d,
-        probability_at_least(p_d, len(counts)),
-        share(sum_by_cluster(item, human), counts, level),
-        share(sum_by_cluster(item, model), counts, level),
-        delta,
-        p,
-        detected,
-        ("few_items",) if len(counts) < FEW else (),
+        name=name,
+        items=len(counts),
+        judgements=len(item),
+        p_d=p_d,
+        at_least_80=probability_at_least(p_d, len(counts)),
+        human=estimate_share(sum_by_cluster(item, human), counts, level),
+        model=estimate_share(sum_by_cluster(item, model), counts, level),
+        delta=delta,
+        p_value=p_value,
+        detection=detected,
+        flags=("few_items",) if len(counts) < FEW else (),
     )
 
 
@@ -208,24 +214,24 @@ def one_vs_rest(panel: Panel, name: str) -> Panel:
     if name not in panel.classes:
         raise EstimateError(f"the class must be one of {', '.join(panel.classes)}, is {name!r}")
     hit = (panel.label == panel.classes.index(name)).astype(np.int64)
-    return type(panel)(panel.items, panel.annotators, ("other", name), panel.item, panel.annotator, hit)
+    return replace(panel, classes=("other", name), label=hit)
 
 
-def measure_parity_by_class(panel: Panel, predicted: IntArray, **options: object) -> dict[str, Parity]:
+def measure_parity_by_class(panel: Panel, predicted: IntArray, **options: Any) -> dict[str, Parity]:
     """Every class against the rest, with its detection; options as in `measure_parity`."""
     return {
         name: measure_parity(
             one_vs_rest(panel, name),
             np.where(predicted < 0, -1, predicted == c).astype(np.int64),
             positive=name,
-            **options,  # type: ignore[arg-type]
+            **options,
         )
         for c, name in enumerate(panel.classes)
     }
 
 
 def measure_parity_by_label(
-    panels: Mapping[str, Panel], predicted: Mapping[str, IntArray], **options: object
+    panels: Mapping[str, Panel], predicted: Mapping[str, IntArray], **options: Any
 ) -> dict[str, Parity]:
     """Multi-label items: one binary panel a label, each compared by itself; options as in `measure_parity`.
 
@@ -237,4 +243,4 @@ def measure_parity_by_label(
     for name in panels:
         if name not in predicted:
             raise EstimateError(f"predictions: there are none for the label {name!r}")
-    return {name: measure_parity(p, predicted[name], **options) for name, p in panels.items()}  # type: ignore[arg-type]
+    return {name: measure_parity(p, predicted[name], **options) for name, p in panels.items()}

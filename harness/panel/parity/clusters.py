@@ -13,7 +13,7 @@ from harness.errors import EstimateError
 from harness.estimate import z_value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
     """A share or a difference with its interval."""
 
@@ -22,7 +22,7 @@ class Share:
     high: float
 
 
-def share(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> Share:
+def estimate_share(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> Share:
     """p̂ = Σ sums/Σ counts over clusters, Wilson's interval at the effective number of rows.
 
     The variance of a ratio over clusters, s² = k/(k − 1) Σ (sums − p̂ counts)²/(Σ counts)², gives
@@ -48,10 +48,11 @@ def share(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> Share:
     z2 = z_value(level) ** 2
     centre = (p * n + z2 / 2) / (n + z2)
     half = math.sqrt(z2 * (p * (1 - p) * n + z2 / 4)) / (n + z2)
-    return Share(p, max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half)))
+    low, high = max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
+    return Share(value=p, low=low, high=high)
 
 
-def difference(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> tuple[Share, float]:
+def estimate_difference(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> tuple[Share, float]:
     """Δ = Σ sums/Σ counts of paired differences in [−counts, counts], with a two-sided p of Δ = 0.
 
     Student's t over clusters after one pseudo-cluster of +1 and one of −1 (Bonett & Price 2012, for
@@ -68,8 +69,8 @@ def difference(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> tup
     se = math.sqrt((k + 2) / (k + 1) * float(((d - centre * c) ** 2).sum())) / float(c.sum())
     half = float(stats.t.ppf(0.5 + level / 2, k + 1)) * se
     p = float(2 * stats.t.sf(abs(centre) / se, k + 1))
-    low, high = min(value, centre - half), max(value, centre + half)
-    return Share(value, max(-1.0, low), min(1.0, high)), p
+    low, high = max(-1.0, min(value, centre - half)), min(1.0, max(value, centre + half))
+    return Share(value=value, low=low, high=high), p
 
 
 def sum_by_cluster(cluster: IntArray, values: FloatArray) -> FloatArray:

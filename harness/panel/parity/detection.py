@@ -11,7 +11,7 @@ from harness.panel.parity.clusters import Share
 from harness.panel.parity.expected import Expected, expected_scores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """None where undefined: precision without a claim, recall without a positive, F1 without either."""
 
@@ -20,16 +20,16 @@ class Scores:
     f1: Share | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """Of human and model on the same rows.
+    """Scores of human and model on the same rows.
 
     Attributes
     ----------
     positive
         Share of positive references.
     expected
-        Of an expert who draws from the votes: mean certainty and this share of positives.
+        Scores of an expert who draws from the votes: mean certainty and this share of positives.
     delta_f1
         Human − model; None where either is undefined.
     """
@@ -41,11 +41,12 @@ class Detection:
     delta_f1: Share | None
 
 
-def detection(
+def measure_detection(
     reference: FloatArray,
     human: BoolArray,
     model: BoolArray,
     item: IntArray,
+    *,
     level: float,
     bootstrap: int,
     seed: int,
@@ -75,33 +76,36 @@ def detection(
     rng = np.random.default_rng(seed)
     k = len(sums)
     resampled = np.stack([rng.multinomial(k, np.full(k, 1 / k)) @ sums for _ in range(bootstrap)])
-    point, draws = _scores(sums.sum(axis=0)[None]), _scores(resampled)
+    (point,), draws = _scores(sums.sum(axis=0)), _scores(resampled)
     tail = (1 - level) / 2
 
-    def made(values: FloatArray, drawn: FloatArray) -> Share | None:
-        if np.isnan(values[0]) or np.isnan(drawn).mean() > 0.5:
+    def make_share(value: float, drawn: FloatArray) -> Share | None:
+        if np.isnan(value) or np.isnan(drawn).mean() > 0.5:
             return None
         low, high = np.nanquantile(drawn, [tail, 1 - tail])
-        return Share(float(values[0]), float(low), float(high))
+        return Share(value=float(value), low=float(low), high=float(high))
 
-    people, machine = (
-        Scores(*(made(p, d) for p, d in zip(point[who], draws[who], strict=True))) for who in (0, 1)
-    )
+    def make_scores(who: int) -> Scores:
+        precision, recall, f1 = (make_share(point[who, s], draws[:, who, s]) for s in range(3))
+        return Scores(precision=precision, recall=recall, f1=f1)
+
     positive = float(reference.mean())
-    delta = made(point[0][2] - point[1][2], draws[0][2] - draws[1][2])
-    return Detection(positive, expected_scores(p_d, positive), people, machine, delta)
+    return Detection(
+        positive=positive,
+        expected=expected_scores(p_d, positive),
+        human=make_scores(0),
+        model=make_scores(1),
+        delta_f1=make_share(point[0, 2] - point[1, 2], draws[:, 0, 2] - draws[:, 1, 2]),
+    )
 
 
-def _scores(sums: FloatArray) -> tuple[tuple[FloatArray, FloatArray, FloatArray], ...]:
-    """(precision, recall, F1) of human and model from columns (TP, FP, FN) × 2; nan where 0/0."""
-    found = []
-    for first in (0, 3):
-        tp, fp, fn = sums[:, first], sums[:, first + 1], sums[:, first + 2]
-        found.append((_ratio(tp, tp + fp), _ratio(tp, tp + fn), _ratio(2 * tp, 2 * tp + fp + fn)))
-    return tuple(found)
+def _scores(sums: FloatArray) -> FloatArray:
+    """(precision, recall, F1) of human and model, shape (rows, 2, 3); nan where 0/0.
 
-
-def _ratio(over: FloatArray, under: FloatArray) -> FloatArray:
-    ratio: FloatArray = np.full(over.shape, np.nan)
-    np.divide(over, under, out=ratio, where=under > 0)
-    return ratio
+    From the columns TP, FP and FN of either, shape (rows, 6).
+    """
+    tp, fp, fn = np.moveaxis(sums.reshape(-1, 2, 3), -1, 0)
+    over = np.stack([tp, tp, 2 * tp], axis=-1)
+    under = np.stack([tp + fp, tp + fn, 2 * tp + fp + fn], axis=-1)
+    scores: FloatArray = np.divide(over, under, out=np.full(over.shape, np.nan), where=under > 0)
+    return scores

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from harness.errors import EstimateError
-from harness.estimate import binomial_at_least
+from harness.estimate import binomial_at_least, check_unit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
     """Scores of one who gives the majority label with probability p_d, whatever the class."""
 
@@ -42,14 +42,13 @@ def expected_scores(p_d: float, positive: float) -> Expected:
     >>> round(expected_scores(0.9, 0.01).f1, 4)
     0.1525
     """
-    for name, value in (("p_d", p_d), ("positive", positive)):
-        if not 0 <= value <= 1:
-            raise EstimateError(f"{name} must lie in [0, 1], is {value}")
+    check_unit("p_d", p_d)
+    check_unit("positive", positive)
     found = positive * p_d
     claimed = found + (1 - positive) * (1 - p_d)
     precision = found / claimed if claimed > 0 else 0.0
     f1 = 2 * precision * p_d / (precision + p_d) if precision + p_d > 0 else 0.0
-    return Expected(p_d, precision, p_d, f1)
+    return Expected(accuracy=p_d, precision=precision, recall=p_d, f1=f1)
 
 
 def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
@@ -62,7 +61,6 @@ def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
     """
     if n < 1:
         raise EstimateError(f"n must be at least 1, is {n}")
-    for name, value in (("p_d", p_d), ("threshold", threshold)):
-        if not 0 <= value <= 1:
-            raise EstimateError(f"{name} must lie in [0, 1], is {value}")
+    check_unit("p_d", p_d)
+    check_unit("threshold", threshold)
     return binomial_at_least(ceil(threshold * n - 1e-9), n, p_d)

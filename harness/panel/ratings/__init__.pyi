@@ -1,5 +1,6 @@
 from .aggregate import (
-    agreement_with as agreement_with, plurality as plurality, weighted_votes as weighted_votes,
+    AGGREGATES as AGGREGATES, aggregate_votes as aggregate_votes, agreement_with as agreement_with,
+    plurality as plurality,
 )
 from .certainty import (
     EDGES as EDGES, Judgements as Judgements, assign_bins as assign_bins, bin_names as bin_names,

@@ -8,8 +8,10 @@ import numpy as np
 
 from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
+from harness.panel.ratings.dawid_skene import fit_dawid_skene
 from harness.panel.ratings.panel import Panel
 
+AGGREGATES = ("plurality", "weighted", "dawid-skene")
 TIE = 1e-9
 """Scores this close tie: weights are floats, and thirds do not add up to one."""
 
@@ -54,3 +56,22 @@ def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
     total = np.zeros((len(panel.items), panel.K))
     np.add.at(total, (panel.item, panel.label), by_row)
     return total
+
+
+def aggregate_votes(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
+    """Winning classes of every item, shape (N, K).
+
+    Raises
+    ------
+    ConfigError
+        If the library of a learned aggregate is not installed.
+    EstimateError
+        If `how` is unknown, or weights are missing.
+    """
+    if how == "plurality":
+        return plurality(panel.votes())
+    if how == "weighted":
+        return plurality(weighted_votes(panel, weights or {}))
+    if how == "dawid-skene":
+        return plurality(fit_dawid_skene(panel.item, panel.annotator, panel.label, panel.K))
+    raise EstimateError(f"aggregate must be one of {', '.join(AGGREGATES)}, is {how!r}")

@@ -1,8 +1,8 @@
 """How certain an item's label is: p_d, the share of the largest vote, and bins of it.
 
-An item's own label counts in its vote. Whoever scores a rater by a majority that holds his vote, in bins
-of a certainty that holds it too, gives him a head start over a model: at p_d → 1 every rater is
-right by construction. `leave_rater_out` removes the rater from both, for his own score and for the model's.
+An item's own label counts in its vote. Scored by a majority that holds their own vote, in bins of a
+certainty that holds it too, raters have a head start over a model: at p_d → 1 each of them is right by
+construction. `leave_rater_out` removes the rater from both, for their own score and for the model's.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
 leave-one-out form is ours.
@@ -54,7 +54,7 @@ def bin_names(edges: tuple[float, ...] = EDGES) -> tuple[str, ...]:
     return (f"p ≤ {edges[0]:g}", *middle, f"p > {edges[-1]:g}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
     """One row per (item, rater judged): shape (rows,) unless said otherwise.
 
@@ -121,5 +121,10 @@ def leave_rater_out(
     if not kept.any():
         raise EstimateError("no item has a voter besides the annotator that is judged")
     winners = plurality(by[kept])
-    weight: FloatArray = winners / winners.sum(axis=1, keepdims=True)
-    return Judgements(item[kept], compute_certainty(by[kept]), weight, label[kept], predicted[item[kept]])
+    return Judgements(
+        item=item[kept],
+        p_d=compute_certainty(by[kept]),
+        reference=winners / winners.sum(axis=1, keepdims=True),
+        human=label[kept],
+        model=predicted[item[kept]],
+    )

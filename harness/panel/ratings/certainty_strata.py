@@ -25,7 +25,7 @@ from harness.panel.ratings.panel import Panel
 RESOLVABLE = 0.7
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
     """One stratum of certainty.
 
@@ -69,8 +69,16 @@ def describe_strata(
         n = int((place == b).sum())
         if n:
             mean = float(p_d[place == b].mean())
-            noise = noise_factor(mean, accuracy) if mean > 0.5 else math.inf
-            found.append(Stratum(name, n, n / len(place), mean, noise, mean > RESOLVABLE))
+            found.append(
+                Stratum(
+                    name=name,
+                    items=n,
+                    share=n / len(place),
+                    p_d=mean,
+                    noise=noise_factor(mean, accuracy) if mean > 0.5 else math.inf,
+                    resolvable=mean > RESOLVABLE,
+                )
+            )
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ takes a `Panel`, or the (N, K) votes it makes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from harness.errors import EstimateError
 from harness.types import Rating
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """Labels of several annotators.
 
@@ -81,8 +81,12 @@ class Panel:
         kept = tuple(a for a in self.annotators if a not in gone)
         place = np.array([kept.index(a) if a in kept else NO_LABEL for a in self.annotators], dtype=np.int64)
         row = place[self.annotator] >= 0
-        return Panel(
-            self.items, kept, self.classes, self.item[row], place[self.annotator[row]], self.label[row]
+        return replace(
+            self,
+            annotators=kept,
+            item=self.item[row],
+            annotator=place[self.annotator[row]],
+            label=self.label[row],
         )
 
     def positions(self, annotators: Iterable[str]) -> list[int]:
@@ -122,8 +126,7 @@ class Panel:
             labels = [labels[i] for i in self.items]
         if len(labels) != len(self.items):
             raise EstimateError(f"{name} must have length {len(self.items)}, has {len(labels)}")
-        place: dict[str | None, int] = {c: j for j, c in enumerate(self.classes)}
-        place[None] = NO_LABEL
+        place = {None: NO_LABEL} | {c: j for j, c in enumerate(self.classes)}
         for item, label in zip(self.items, labels, strict=True):
             if label not in place:
                 raise EstimateError(
@@ -163,21 +166,26 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
                 f"classes are {_some(known)}"
             )
     return Panel(
-        tuple(items),
-        tuple(people),
-        known,
-        np.array([items[r.item] for r in rows], dtype=np.int64),
-        np.array([people[r.annotator] for r in rows], dtype=np.int64),
-        np.array([place[r.label] for r in rows], dtype=np.int64),
+        items=tuple(items),
+        annotators=tuple(people),
+        classes=known,
+        item=np.array([items[r.item] for r in rows], dtype=np.int64),
+        annotator=np.array([people[r.annotator] for r in rows], dtype=np.int64),
+        label=np.array([place[r.label] for r in rows], dtype=np.int64),
     )
 
 
 def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Sequence[str] = ()) -> Panel:
     """Panel from a dense (N, annotators) array of class positions, `NO_LABEL` where there is none."""
     item, annotator = np.nonzero(grid != NO_LABEL)
-    people = tuple(annotators) or tuple(f"a{j}" for j in range(grid.shape[1]))
-    names = tuple(f"i{n}" for n in range(len(grid)))
-    return Panel(names, people, tuple(classes), item, annotator, grid[item, annotator].astype(np.int64))
+    return Panel(
+        items=tuple(f"i{n}" for n in range(len(grid))),
+        annotators=tuple(annotators) or tuple(f"a{j}" for j in range(grid.shape[1])),
+        classes=tuple(classes),
+        item=item,
+        annotator=annotator,
+        label=grid[item, annotator].astype(np.int64),
+    )
 
 
 def check_votes(votes: IntArray | FloatArray, least: int = 2) -> None:

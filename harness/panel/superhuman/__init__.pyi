@@ -2,7 +2,7 @@ from .betting_test import betting_confidence as betting_confidence
 from .bounds_by_panel_size import compute_bounds_by_size as compute_bounds_by_size
 from .certificate import Evidence as Evidence, certify as certify
 from .decision import (
-    AGGREGATES as AGGREGATES, SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, assess_superhuman as assess_superhuman,
+    SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, assess_superhuman as assess_superhuman,
     assess_superhuman_from_counts as assess_superhuman_from_counts,
 )
 from .direct_comparison import (

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import BoolArray, IntArray
 from harness.errors import EstimateError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AssumptionCheck:
     """Both assumptions on the items with an oracle label.
 
@@ -90,21 +90,19 @@ def check_assumptions(
         n, k = m[several], r[several]
         both = float((k * (k - 1) / (n * (n - 1))).mean() / (k / n).mean())
     weight = w / w.sum(axis=1, keepdims=True)
-    wrong = 1 - weight[row, o]
-    return AssumptionCheck(
-        len(o), both, right, *_where_wrong(weight, wrong, p, o), right, float((p == o).mean()),
-        float(1 - wrong.mean()),
-    )  # fmt: skip
-
-
-def _where_wrong(
-    weight: FloatArray, wrong: FloatArray, predicted: IntArray, oracle: IntArray
-) -> tuple[float | None, float | None, float | None, float]:
+    wrong, hit = 1 - weight[row, o], p == o
     total = float(wrong.sum())
-    if total == 0:
-        return None, None, None, 0.0
-    hit = predicted == oracle
-    named = np.maximum(predicted, 0)
-    repeats = np.where((predicted >= 0) & ~hit, weight[np.arange(len(named)), named], 0.0)
-    model_right = float((wrong * hit).sum()) / total
-    return model_right, float(repeats.sum()) / total, 1 - model_right, total
+    repeats = np.where((p >= 0) & ~hit, weight[row, np.maximum(p, 0)], 0.0)
+    model_right = float((wrong * hit).sum()) / total if total else None
+    return AssumptionCheck(
+        oracle_items=len(o),
+        right_given_right=both,
+        right=right,
+        model_right=model_right,
+        model_repeats=float(repeats.sum()) / total if total else None,
+        model_wrong=None if model_right is None else 1 - model_right,
+        wrong_items=total,
+        human_accuracy=right,
+        model_accuracy=float(hit.mean()),
+        aggregate_accuracy=float(1 - wrong.mean()),
+    )

@@ -15,7 +15,7 @@ from harness.panel.ratings import Panel, agreement_with, plurality
 from harness.panel.superhuman.ceiling import ceilings, shuffled
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthPoint:
     """Mean bounds with k annotators an item, over the shuffles; ceilings are None at k = 1."""
 
@@ -55,11 +55,12 @@ def compute_bounds_by_size(
         slots = shuffled(grid, seed + j)
         for i, k in enumerate(ks):
             sums[i] += _bounds(slots[:, :k], panel.K, own)
-    means = sums / shuffles
-    return tuple(
-        GrowthPoint(k, float(row[0]), *(float(u) if k > 1 else None for u in row[1:]))
-        for k, row in zip(ks, means, strict=True)
-    )
+    return tuple(_point(k, *row) for k, row in zip(ks, (sums / shuffles).tolist(), strict=True))
+
+
+def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
+    U_e, U_t, U_star, U_panel = bounds if k > 1 else (None,) * 4
+    return GrowthPoint(annotators=k, L=L, U_e=U_e, U_t=U_t, U_star=U_star, U_panel=U_panel)
 
 
 def _bounds(slots: IntArray, K: int, predicted: IntArray) -> tuple[float, float, float, float, float]:

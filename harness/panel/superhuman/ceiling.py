@@ -27,11 +27,12 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
+from harness.estimate import check_unit
 from harness.panel.agreement import pair_agreement
 from harness.panel.ratings import check_votes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     """Bounds from one panel.
 
@@ -42,7 +43,7 @@ class Ceiling:
     pairs
         X_n of items with two votes or more, shape (n,).
     pairs_t
-        1/m_n + (m_n − 1)/m_n · X_n of them: all pairs, an annotator with himself included.
+        1/m_n + (m_n − 1)/m_n · X_n of them: all pairs, an annotator paired with itself included.
     largest
         max_c v_nc/m_n of them.
     """
@@ -58,7 +59,8 @@ class Ceiling:
 
 def empirical(x: float) -> float:
     """U(e) = √x for x in [0, 1]."""
-    return math.sqrt(_unit("x", x))
+    check_unit("x", x)
+    return math.sqrt(x)
 
 
 def theoretical(x: float, annotators: float) -> float:
@@ -69,7 +71,7 @@ def theoretical(x: float, annotators: float) -> float:
     EstimateError
         If x leaves [0, 1] or m < 2.
     """
-    _unit("x", x)
+    check_unit("x", x)
     if annotators < 2:
         raise EstimateError(f"annotators must be at least 2, is {annotators}")
     return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
@@ -83,7 +85,7 @@ def pool_ceiling(x: float, C: int) -> float:
     EstimateError
         If x leaves [0, 1] or C < 2.
     """
-    _unit("x", x)
+    check_unit("x", x)
     if C < 2:
         raise EstimateError(f"classes must be at least 2, is {C}")
     return (1 + math.sqrt((C - 1) * max(0.0, C * x - 1))) / C
@@ -133,9 +135,3 @@ def shuffled(grid: IntArray, seed: int) -> IntArray:
     key = np.where(grid >= 0, rng.random(grid.shape), 2.0)
     out: IntArray = np.take_along_axis(grid, np.argsort(key, axis=1), axis=1)
     return out
-
-
-def _unit(name: str, value: float) -> float:
-    if not 0 <= value <= 1:
-        raise EstimateError(f"{name} must lie in [0, 1], is {value}")
-    return value

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from scipy import optimize
 
 from harness.errors import EstimateError
-from harness.estimate import binomial_at_least, chernoff_high, chernoff_low
+from harness.estimate import binomial_at_least, check_unit, chernoff_high, chernoff_low
 from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
 
 WHOLE = 1e-9
@@ -39,7 +39,7 @@ CEILINGS = ("U_e", "U_t", "U_star", "U_panel")
 PValue = Callable[[float], float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What was counted on N items.
 
@@ -71,7 +71,7 @@ class Evidence:
     N_x: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certainty:
     """Confidence that the model beats one ceiling.
 
@@ -111,9 +111,15 @@ def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0
     found = {}
     for name in ceilings:
         bound, p_U, tail_U = makers[name](e)
-        high = _where(p_U, 1 - level, bound, 1.0)
         confidence, split = _against(p_L, p_U)
-        found[name] = Certainty(name, bound, high, confidence, split, (tail_L, tail_U))
+        found[name] = Certainty(
+            ceiling=name,
+            bound=bound,
+            high=_where(p_U, 1 - level, bound, 1.0),
+            confidence=confidence,
+            split=split,
+            tails=(tail_L, tail_U),
+        )
     return found
 
 
@@ -226,9 +232,8 @@ def _sign(value: float) -> float:
 
 
 def _check(e: Evidence) -> None:
-    for name, value in (("L", e.L), ("x", e.x)):
-        if not 0 <= value <= 1:
-            raise EstimateError(f"{name} must lie in [0, 1], is {value}")
+    check_unit("L", e.L)
+    check_unit("x", e.x)
     if e.N < 1:
         raise EstimateError(f"N must be at least 1, is {e.N}")
     if e.C < 2:

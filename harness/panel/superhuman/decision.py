@@ -12,9 +12,10 @@ from itertools import takewhile
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.panel.ratings import Panel, agreement_with, fit_dawid_skene, plurality, weighted_votes
+from harness.estimate import check_level, check_unit
+from harness.panel.ratings import Panel, aggregate_votes, agreement_with
 from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.superhuman.betting_test import Tangent, betting_confidence, itself, pool_tangent, root
 from harness.panel.superhuman.ceiling import Ceiling, ceilings, empirical
@@ -30,7 +31,6 @@ from harness.panel.superhuman.direct_comparison import DirectPlan, direct_plan, 
 from harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
 from harness.panel.superhuman.verdict import Superhuman, list_valid_ceilings
 
-AGGREGATES = ("plurality", "weighted", "dawid-skene")
 SUPERHUMAN_TESTS = ("split", "paired")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
 MOST_ITEMS = 10**7
@@ -62,14 +62,13 @@ def assess_superhuman_from_counts(
     EstimateError
         Naming the argument that is out of range.
     """
-    if not 0 <= U_e <= 1:
-        raise EstimateError(f"U_e must lie in [0, 1], is {U_e}")
+    check_unit("U_e", U_e)
     if annotators < 2:
         raise EstimateError(
             f"annotators must be at least 2, is {annotators}: one annotator agrees with nobody"
         )
-    e = Evidence(L, U_e * U_e, N, annotators, classes)
-    _check_level(level)
+    e = Evidence(L=L, x=U_e * U_e, N=N, m=annotators, C=classes)
+    check_level(level)
     return _decide(e, certify(e, level=level), level, disagreement, None, (), fixed=False)
 
 
@@ -102,7 +101,7 @@ def assess_superhuman(
         Whether an item's annotators were drawn from a pool (then U_e and U_star hold, of the pool's
         average). By default only if no annotator set is the same for every item.
     test
-        ``"split"`` (`certificate`) or ``"paired"`` (`one_mean`; on items of two labels or more, taken in
+        ``"split"`` (`certificate`) or ``"paired"`` (`betting_test`; on items of two labels or more, taken in
         an order drawn with `seed`). Choose before looking: whichever is better errs more often.
 
     Raises
@@ -119,7 +118,7 @@ def assess_superhuman(
     m = votes.sum(axis=1)
     if test not in SUPERHUMAN_TESTS:
         raise EstimateError(f"test must be one of {', '.join(SUPERHUMAN_TESTS)}, is {test!r}")
-    _check_level(level)
+    check_level(level)
     evidence = _evidence(hits, bounds, m, panel.K)
     against = certify(evidence, level=level)
     if test == "paired":
@@ -132,18 +131,16 @@ def assess_superhuman(
 
 
 def _evidence(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
-    same = int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0
-    whole = bool((np.abs(hits - np.round(hits)) < WHOLE).all())
     return Evidence(
-        float(hits.mean()),
-        float(bounds.pairs.mean()),
-        len(hits),
-        same,
-        C,
-        whole,
-        float(bounds.pairs_t.mean()),
-        bounds.U_panel,
-        len(bounds.pairs),
+        L=float(hits.mean()),
+        x=float(bounds.pairs.mean()),
+        N=len(hits),
+        m=int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0,
+        C=C,
+        whole=bool((np.abs(hits - np.round(hits)) < WHOLE).all()),
+        x_t=float(bounds.pairs_t.mean()),
+        largest=bounds.U_panel,
+        N_x=len(bounds.pairs),
     )
 
 
@@ -164,25 +161,6 @@ def _paired(
     return found
 
 
-def aggregate_votes(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
-    """Winning classes of every item, shape (N, K).
-
-    Raises
-    ------
-    ConfigError
-        If the library of a learned aggregate is not installed.
-    EstimateError
-        If `how` is unknown, or weights are missing.
-    """
-    if how == "plurality":
-        return plurality(panel.votes())
-    if how == "weighted":
-        return plurality(weighted_votes(panel, weights or {}))
-    if how == "dawid-skene":
-        return plurality(fit_dawid_skene(panel.item, panel.annotator, panel.label, panel.K))
-    raise EstimateError(f"aggregate must be one of {', '.join(AGGREGATES)}, is {how!r}")
-
-
 def _flags(votes: IntArray, aggregate: str) -> tuple[str, ...]:
     m = votes.sum(axis=1)
     flags = []
@@ -191,11 +169,6 @@ def _flags(votes: IntArray, aggregate: str) -> tuple[str, ...]:
     if aggregate == "dawid-skene":
         flags.append("learned_aggregate: items share error rates, the tail of L is approximate")
     return tuple(flags)
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise EstimateError(f"level must lie in (0, 1), is {level}")
 
 
 def _decide(
@@ -235,17 +208,13 @@ def _decide(
         fixed=fixed,
         certified=certified,
         holds=holds,
-        items_needed=_needed(e, level, holds[0], certified) if holds else None,
+        items_needed=e.N if certified else items_needed(e, level, holds[0]) if holds else None,
         disagreement=disagreement,
         direct=plans,
         check=check,
         assumptions=CEILING_ASSUMPTIONS,
         flags=flags,
     )
-
-
-def _needed(e: Evidence, level: float, ceiling: str, certified: tuple[str, ...]) -> int | None:
-    return e.N if ceiling in certified else items_needed(e, level, ceiling)
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:

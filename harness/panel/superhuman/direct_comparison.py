@@ -26,7 +26,7 @@ from harness.panel.ratings import Panel
 MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectPlan:
     """What the sign test costs.
 
@@ -48,7 +48,7 @@ class DirectPlan:
     screened: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectResult:
     """What the answers say.
 
@@ -145,7 +145,8 @@ def direct_plan(
         critical = critical_wins(n, level)
         if critical <= n and binomial_at_least(critical, n, win_share) >= power:
             questions = ceil(n / (1 - neither))
-            return DirectPlan(win_share, questions, n, ceil(questions / disagreement))
+            screened = ceil(questions / disagreement)
+            return DirectPlan(win_share=win_share, questions=questions, decisive=n, screened=screened)
     raise EstimateError(f"win_share {win_share} is too near 1/2: more than {MOST} decisive items are needed")
 
 
@@ -190,4 +191,15 @@ def direct_result(
     p = binomial_at_least(wins, decisive, 0.5) if decisive else 1.0
     low, _ = adjusted_difference(wins, losses + unsettled, screened, level)
     _, high = adjusted_difference(wins + unsettled, losses, screened, level)
-    return DirectResult((wins - losses) / screened, low, high, p, level, *counts, screened)
+    return DirectResult(
+        difference=(wins - losses) / screened,
+        low=low,
+        high=high,
+        p_value=p,
+        level=level,
+        wins=wins,
+        losses=losses,
+        neither=neither,
+        unsettled=unsettled,
+        screened=screened,
+    )

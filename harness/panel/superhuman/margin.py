@@ -18,6 +18,7 @@ import math
 from scipy import optimize
 
 from harness.errors import EstimateError
+from harness.estimate import check_unit
 
 
 def sample_upper(U: float, N: int, delta: float) -> float:
@@ -76,18 +77,18 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
         return None
     most = L * L - U * U
     grid = [most * j / 200 for j in range(201)]
-    start = max(range(len(grid)), key=lambda j: margin_score(grid[j], L, U, N))
-    low = grid[max(0, start - 1)]
-    high = grid[min(len(grid) - 1, start + 1)]
+    start = max(range(201), key=lambda j: margin_score(grid[j], L, U, N))
     found = optimize.minimize_scalar(
-        lambda t: -margin_score(t, L, U, N), bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+        lambda t: -margin_score(t, L, U, N),
+        bounds=(grid[max(0, start - 1)], grid[min(200, start + 1)]),
+        method="bounded",
+        options={"xatol": 1e-12},
     )
     return max(-float(found.fun), margin_score(grid[start], L, U, N))
 
 
 def _check(L: float, U: float, N: int) -> None:
-    for name, value in (("L", L), ("U", U)):
-        if not 0 <= value <= 1:
-            raise EstimateError(f"{name} must lie in [0, 1], is {value}")
+    check_unit("L", L)
+    check_unit("U", U)
     if N < 1:
         raise EstimateError(f"N must be at least 1, is {N}")

@@ -10,7 +10,7 @@ from harness.panel.superhuman.certificate import Certainty
 from harness.panel.superhuman.direct_comparison import DirectPlan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Superhuman:
     """Bounds, scores and the decision.
 
