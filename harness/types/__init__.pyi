@@ -1,5 +1,5 @@
 from .foreign import ForeignAnswer as ForeignAnswer
-from .interval import Interval as Interval
+from .labels import LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement
 from .panel import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .records import (
     Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,

@@ -11,22 +11,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis import class_values
 from harness.cli.output import emit
-from harness.cli.panel_arguments import (
-    add_panel,
-    format_interval,
-    format_number,
-    panel_from,
-    save_picture,
-    to_json,
-)
+from harness.cli.panel_arguments import add_panel, format_number, panel_study, save_picture, to_json
 from harness.errors import BadInput
-from harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
+from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-    from harness.arrays import FloatArray
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,11 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute, print, draw."""
-    panel = panel_from(args)
+    panel = panel_study(args).read_panel()
+    try:
+        values = class_values(panel) if args.level in ("interval", "ratio") else None
+    except ValueError as error:
+        raise BadInput(f"--level {args.level}: labels must be numbers; {error}") from None
     report = measure_agreement(
         panel,
         args.level,
-        values=_values(args, panel),
+        values=values,
         bootstrap=args.bootstrap,
         seed=args.seed,
         confidence=args.confidence,
@@ -62,17 +58,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _values(args: argparse.Namespace, panel: Panel) -> FloatArray | None:
-    if args.level not in ("interval", "ratio"):
-        return None
-    import numpy as np
-
-    try:
-        return np.array([float(c) for c in panel.classes], dtype=np.float64)
-    except ValueError as error:
-        raise BadInput(f"--level {args.level}: labels must be numbers; {error}") from None
-
-
 def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
     from rich.console import Group
     from rich.table import Table
@@ -80,7 +65,7 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
     head = f"{report.items} items, {report.annotators} annotators, {report.ratings} ratings"
     table = Table("coefficient", "value", "interval")
     a = report.alpha
-    ends = "" if a is None else format_interval(a.low, a.high)
+    ends = "" if a is None or a.low is None or a.high is None else f"[{a.low:.3f}, {a.high:.3f}]"
     table.add_row(f"Krippendorff's α, {report.level}", format_number(a.value if a else None), ends)
     for name, value in (
         ("Fleiss' κ", report.fleiss),

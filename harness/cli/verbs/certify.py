@@ -13,20 +13,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
-from harness.cli.panel_arguments import (
-    add_panel,
-    format_number,
-    model_choices,
-    panel_from,
-    read_model_choices,
-    save_picture,
-    to_json,
-)
+from harness.cli.panel_arguments import add_panel, format_number, panel_study, save_picture, to_json
 from harness.errors import BadInput
 from harness.panel import (
     AGGREGATES,
     SUPERHUMAN_TESTS,
-    Panel,
     Superhuman,
     assess_superhuman,
     assess_superhuman_from_counts,
@@ -35,8 +26,6 @@ from harness.panel import (
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-    from harness.arrays import IntArray
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
@@ -110,9 +99,10 @@ def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, A
 def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
     if not args.model:
         raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
-    panel = panel_from(args)
-    predicted = model_choices(args, panel)
-    oracle = read_model_choices(args, panel, args.oracle, "oracle", partial=True) if args.oracle else None
+    study = panel_study(args)
+    panel = study.read_panel()
+    predicted = study.read_model(panel, args.model)
+    oracle = study.read_labels(panel, args.oracle, "oracle", partial=True) if args.oracle else None
     found = assess_superhuman(
         panel,
         predicted,
@@ -124,15 +114,8 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, An
         seed=args.seed,
         level=args.confidence,
     )
-    return found, _growth(args, panel, predicted)
-
-
-def _growth(args: argparse.Namespace, panel: Panel, predicted: IntArray) -> list[dict[str, Any]]:
-    return (
-        [to_json(point) for point in compute_bounds_by_size(panel, predicted, seed=args.seed)]
-        if args.svg
-        else []
-    )
+    points = compute_bounds_by_size(panel, predicted, seed=args.seed) if args.svg else ()
+    return found, [to_json(point) for point in points]
 
 
 def _weights(args: argparse.Namespace) -> dict[str, float] | None:

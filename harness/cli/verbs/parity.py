@@ -11,33 +11,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis import compare_with_reference
 from harness.cli.output import emit
 from harness.cli.panel_arguments import (
     add_panel,
     format_number,
-    model_choices,
-    panel_from,
-    read_model_choices,
+    panel_study,
     save_picture,
+    split_names,
     to_json,
 )
 from harness.errors import BadInput
-from harness.panel import (
-    EDGES,
-    HumanLevel,
-    Panel,
-    Parity,
-    ParityBin,
-    Scores,
-    Share,
-    human_level_choices,
-    measure_parity,
-)
+from harness.panel import EDGES, HumanLevel, Parity, ParityBin, Scores, Share, measure_parity
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-    from harness.arrays import IntArray
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", required=True, help="a file with item, label, or the name of a model that the study ran"
     )
-    parser.add_argument("--humans", help="annotators that are judged, by commas (default: all)")
-    parser.add_argument("--voters", help="annotators whose votes are the truth, by commas (default: all)")
+    parser.add_argument(
+        "--humans", type=split_names, help="annotators that are judged, by commas (default: all)"
+    )
+    parser.add_argument(
+        "--voters", type=split_names, help="annotators whose votes are the truth, by commas (default: all)"
+    )
     parser.add_argument("--circular", action="store_true", help="leave a rater's vote in, as published")
     parser.add_argument("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
     parser.add_argument("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
@@ -57,13 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print, draw."""
-    panel = panel_from(args)
-    predicted = model_choices(args, panel)
+    study = panel_study(args)
+    panel = study.read_panel()
+    predicted = study.read_model(panel, args.model)
     found = measure_parity(
         panel,
         predicted,
-        humans=_names(args.humans),
-        voters=_names(args.voters),
+        humans=args.humans,
+        voters=args.voters,
         circular=args.circular,
         edges=_edges(args.edges),
         positive=args.positive,
@@ -71,7 +64,10 @@ def run(args: argparse.Namespace) -> int:
         bootstrap=args.bootstrap,
         seed=args.seed,
     )
-    level = _human_level(args, panel, predicted, found) if args.reference else None
+    level = None
+    if args.reference:
+        reference = study.read_labels(panel, args.reference, "reference", partial=True)
+        level = compare_with_reference(panel, predicted, reference, found.humans)
 
     def draw() -> str:
         from harness.report import parity_svg
@@ -84,22 +80,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _edges(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(edge) for edge in text.split(",") if edge.strip())
     except ValueError as error:
         raise BadInput(f"--edges: numbers by commas; {error}") from None
-
-
-def _human_level(args: argparse.Namespace, panel: Panel, predicted: IntArray, found: Parity) -> HumanLevel:
-    reference = read_model_choices(args, panel, args.reference, "reference", partial=True)
-    grid = panel.grid()
-    people = {n: grid[:, j] for n, j in zip(found.humans, panel.positions(found.humans), strict=True)}
-    return human_level_choices(people, reference, {"model": predicted})
 
 
 def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> Group:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.report.pages import page_template, write_whole
 from harness.report.search.lineage import HEIGHT, WIDTH, lay_out
-from harness.report.study import page_template, write_whole
 
 if TYPE_CHECKING:
     from harness.report.search.findings import SearchedCandidate, SearchReport

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.report.study import percent
+from harness.report.pages import percent
 
 if TYPE_CHECKING:
     from harness.report.search.findings import SearchedCandidate, SearchedWinner, SearchReport

@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""The report of a study as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.analysis import ESTIMATOR_NAMES, ModelReport, StudyReport
+from harness.report.pages import percent
 from harness.types import Estimate
 
 
@@ -87,8 +88,3 @@ def cost(model: ModelReport) -> str:
 def method(estimate: Estimate) -> str:
     """``exact 95 %``, with the name of the interval as a person writes it."""
     return f"{estimate.interval.replace('_', '-').replace('+', ' + ')} {estimate.level:.0%}"
-
-
-def percent(share: float) -> str:
-    """``71.2 %``."""
-    return f"{100 * share:.1f} %"

@@ -1,0 +1,151 @@
+"""A panel and the labels beside it, a model's or an oracle's: from files or a study's database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.analysis.study_report import find_newest_runs
+from harness.arrays import FloatArray, IntArray
+from harness.datasets import read_choices, read_ratings
+from harness.errors import BadInput
+from harness.panel import HumanLevel, Panel, human_level_choices, make_panel
+from harness.store import Store
+from harness.types import PredictionStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelStudy:
+    """Where a panel's ratings are, and what the columns of files beside them are called.
+
+    Attributes
+    ----------
+    ratings
+        File of ratings; None takes those of the study.
+    database
+        URL of the study's database, where there is no file of ratings.
+    item, annotator, label
+        Columns of every file.
+    classes
+        All classes in their order; None takes those seen, of a study the options of its items.
+    """
+
+    ratings: str | Path | None = None
+    database: str = ""
+    item: str = "item"
+    annotator: str = "annotator"
+    label: str = "label"
+    classes: Sequence[str] | None = None
+
+    def read_panel(self) -> Panel:
+        """Read the ratings.
+
+        Raises
+        ------
+        DataError
+            If a file is wrong, named by line and field.
+        BadInput
+            If the study has no ratings.
+        """
+        if self.ratings is not None:
+            found = read_ratings(
+                self.ratings,
+                item=self.item,
+                annotator=self.annotator,
+                label=self.label,
+                classes=self.classes,
+            )
+            return make_panel(found, self.classes)
+        with Store(self.database) as store:
+            ratings, items = store.panel.read_ratings(), store.content.read_items()
+        if not ratings:
+            raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
+        return make_panel(ratings, self.classes or list(dict.fromkeys(o for i in items for o in i.options)))
+
+    def read_model(self, panel: Panel, model: str) -> IntArray:
+        """Class that a model gives every item of the panel, −1 where unreadable.
+
+        Parameters
+        ----------
+        model
+            A file with a label per item, or the name of a model that the study ran.
+
+        Raises
+        ------
+        DataError
+            Naming file, line and field.
+        BadInput
+            If there is neither such a file nor such a run.
+        EstimateError
+            Naming the item that has no prediction.
+        """
+        if self.ratings is not None or Path(model).exists():
+            return self.read_labels(panel, model, "predictions")
+        with Store(self.database) as store:
+            (run,) = find_newest_runs(store.runs.read_runs(), [model])
+            options = {item.id: item.options for item in store.content.read_items()}
+            predicted = {
+                p.item_id: None if p.option is None else options[p.item_id][p.option]
+                for p in store.runs.read_predictions(run["id"])
+                if p.status is not PredictionStatus.FAILED
+            }
+        return panel.codes(f"predictions of {model}", predicted)
+
+    def read_labels(self, panel: Panel, path: str | Path, name: str, *, partial: bool = False) -> IntArray:
+        """Class that a file gives every item of the panel, −1 where it is empty.
+
+        Parameters
+        ----------
+        name
+            What the labels are, for messages: ``"predictions"``, ``"oracle"``.
+        partial
+            Whether the file may leave items out (an oracle on some), −1 for them, and name others.
+
+        Raises
+        ------
+        DataError
+            Naming file, line and field.
+        BadInput
+            Naming the item that nobody rated.
+        EstimateError
+            Naming the item that is left out.
+        """
+        found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
+        if partial:
+            found = {item: found.get(item) for item in panel.items}
+        rated = set(panel.items)
+        for item in found:
+            if item not in rated:
+                raise BadInput(f"{path}: the item {item!r} has no rating in {self.ratings or 'the study'}")
+        return panel.codes(f"{name} in {path}", found)
+
+
+def compare_with_reference(
+    panel: Panel, predicted: IntArray, reference: IntArray, humans: Sequence[str]
+) -> HumanLevel:
+    """Human-level indices of one model among some annotators, all held against a reference.
+
+    Parameters
+    ----------
+    predicted, reference
+        Shape (N,): class of every item, negative where unreadable or unknown.
+    humans
+        Annotators the model is ranked among; none of them made the reference.
+    """
+    grid = panel.grid()
+    people = {n: grid[:, j] for n, j in zip(humans, panel.positions(humans), strict=True)}
+    return human_level_choices(people, reference, {"model": predicted})
+
+
+def class_values(panel: Panel) -> FloatArray:
+    """Numbers that the classes are, for agreement at the interval or ratio level.
+
+    Raises
+    ------
+    ValueError
+        If a class is no number.
+    """
+    return np.array([float(c) for c in panel.classes], dtype=np.float64)

@@ -1,0 +1,35 @@
+"""The report of a study as one HTML page that needs no network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.analysis import ESTIMATOR_NAMES, StudyReport
+from harness.report.pages import page_template, write_whole
+from harness.report.study.table import cost, method
+
+
+def write_html(study: StudyReport, path: str | Path) -> Path:
+    """Write the page, whole or not at all, and return its path.
+
+    Raises
+    ------
+    ConfigError
+        If the ``report`` extra is missing.
+    """
+    return write_whole(render_html(study), path)
+
+
+def render_html(study: StudyReport) -> str:
+    """Render the page as text."""
+    template = page_template("report.html")
+    from harness.report.study.plots import curve_svg, intervals_svg
+
+    return template.render(
+        study=study,
+        estimators=ESTIMATOR_NAMES,
+        cost=cost,
+        method=method,
+        intervals_svg=intervals_svg(study),
+        curve_svg=curve_svg(study),
+    )
