@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.estimate import Estimates, Tallies, all_estimators, tally_arrays
+from harness.estimate import Estimates, LabelledArrays, Tallies, all_estimators, tally_arrays
 
 K = 10
 T = TypeVar("T")
@@ -41,7 +41,9 @@ def make(n_items: int, n_models: int, seed: int) -> Data:
 
 def ours(data: Data) -> tuple[tuple[Tallies, ...], list[Estimates]]:
     y_hat, option, kind, n_options, item = data
-    tallies = tally_arrays(y_hat, option, kind, n_options, item)
+    tallies = tally_arrays(
+        LabelledArrays(y_hat=y_hat, option=option, kind=kind, n_options=n_options, item=item)
+    )
     return tallies, [all_estimators(t, interval="score") for t in tallies]
 
 

@@ -41,7 +41,7 @@ def predictions_from_arrays(
 
     Examples
     --------
-    >>> from harness.types.records import Item
+    >>> from harness.types import Item
     >>> items = [Item("a", "…", ("x", "y"), (0, 1))]
     >>> predictions_from_arrays(items, probabilities=[[0.2, 0.8]])[0].confidence
     0.8

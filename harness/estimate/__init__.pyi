@@ -5,13 +5,13 @@ from .comparison import (
     rank_models as rank_models, sign_test as sign_test,
 )
 from .core import (
-    BinomialSample as BinomialSample, binomial_at_least as binomial_at_least, check_level as check_level,
-    check_unit as check_unit, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
-    clopper_pearson as clopper_pearson, holm as holm, success_probability as success_probability,
-    z_value as z_value,
+    BinomialSample as BinomialSample, Tallies as Tallies, Tally as Tally,
+    binomial_at_least as binomial_at_least, check_level as check_level, check_unit as check_unit,
+    chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
+    holm as holm, success_probability as success_probability, z_value as z_value,
 )
 from .counts import estimate_counts as estimate_counts
-from .data import Tallies as Tallies, Tally as Tally, tally as tally, tally_arrays as tally_arrays
+from .data import LabelledArrays as LabelledArrays, tally as tally, tally_arrays as tally_arrays
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
     complementary_accuracy as complementary_accuracy, cross_fitted as cross_fitted,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from harness.estimate.core import BinomialSample, check_counts
-from harness.estimate.data import Tallies, Tally
+from harness.estimate.core import BinomialSample, Tallies, Tally, check_counts
 from harness.estimate.strata import Estimates, all_estimators
 
 
@@ -55,14 +54,9 @@ def estimate_counts(
     check_counts(K, S_o, n_o, S_c, n_c)
     one = Tally(
         K=K,
-        stratum="",
-        split="answers",
         hits=BinomialSample(2, n_o, S_o),
         misses=(BinomialSample(K, n_c, S_c),) if n_c else (),
         n_yes=n_o,
         n_no=n_c,
-        n_unreadable=0,
-        n_failed=0,
-        n_abstained=0,
     )
-    return all_estimators(Tallies((one,), 0), interval=interval, level=level, published=published)
+    return all_estimators(Tallies(strata=(one,)), interval=interval, level=level, published=published)

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.data import Conditioning, stratify_by_confidence, tally
+from harness.estimate.core import Conditioning
+from harness.estimate.data import stratify_by_confidence, tally
 from harness.estimate.routed import (
     GoldCounts,
     corrected_accuracy,

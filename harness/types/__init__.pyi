@@ -1,8 +1,9 @@
+from .estimates import Counts as Counts, Estimate as Estimate
 from .foreign import ForeignAnswer as ForeignAnswer
+from .interval import Interval as Interval
 from .labels import LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement
 from .panel import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .records import (
-    Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,
-    LabelKind as LabelKind, Prediction as Prediction, PredictionStatus as PredictionStatus,
-    Question as Question, Source as Source, Verdict as Verdict,
+    Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind, Prediction as Prediction,
+    PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )

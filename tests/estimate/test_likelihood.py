@@ -18,7 +18,7 @@ from harness.estimate import (
     maximum_likelihood,
     one_step_newton,
 )
-from harness.estimate.core.binomial_sample import effective_options, information
+from harness.estimate.core.samples import effective_options, information
 from harness.estimate.estimators.likelihood import expected_se, log_likelihood, published_se
 
 Counts = tuple[int, int, int, int, int]

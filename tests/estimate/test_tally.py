@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harness import EstimateError
 from harness.errors import NotIdentified
-from harness.estimate import BinomialSample, tally, tally_arrays
+from harness.estimate import BinomialSample, LabelledArrays, tally, tally_arrays
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 Ints = NDArray[np.int64]
@@ -157,8 +157,11 @@ def test_many_models_at_once_equal_one_by_one() -> None:
     y_hat = np.where(
         rng.random((models, n)) < 0.1, rng.integers(-2, 0, (models, n)), rng.integers(0, K, (models, n))
     )
-    together = tally_arrays(y_hat, option, kind, K, item)
-    assert together == tuple(tally_arrays(y, option, kind, K, item)[0] for y in y_hat)
+    together = tally_arrays(LabelledArrays(y_hat=y_hat, option=option, kind=kind, n_options=K, item=item))
+    assert together == tuple(
+        tally_arrays(LabelledArrays(y_hat=y, option=option, kind=kind, n_options=K, item=item))[0]
+        for y in y_hat
+    )
     for y, found in zip(y_hat, together, strict=True):
         for t in found.strata:
             expected = count_slowly(y, option, kind, K, item, t.K)
@@ -244,9 +247,11 @@ def test_a_missing_stratum_is_named() -> None:
 
 def test_shapes_are_checked() -> None:
     one = np.zeros(1, int)
+    wide = LabelledArrays(y_hat=np.zeros((2, 3), int), option=one, kind=one, n_options=one + 4, item=one)
     with pytest.raises(EstimateError, match=r"y_hat must have 1 columns"):
-        tally_arrays(np.zeros((2, 3), int), one, one, np.array([4]), one)
+        tally_arrays(wide)
+    two = replace(wide, y_hat=np.zeros((2, 1), int))
     with pytest.raises(EstimateError, match="item must lie in"):
-        tally_arrays(np.zeros((2, 1), int), one, one, np.array([4]), one + 5)
+        tally_arrays(replace(two, item=one + 5))
     with pytest.raises(EstimateError, match="kind must be 1"):
-        tally_arrays(np.zeros((2, 1), int), one, one + 2, np.array([4]), one)
+        tally_arrays(replace(two, kind=one + 2))

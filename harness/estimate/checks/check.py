@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """Outcome of one check.
 
@@ -16,7 +16,7 @@ class Check:
     passed
         False if the data speak against an assumption of the estimates; a skipped check passes.
     statistic, p_value
-        Of the test; None where there is none.
+        Those of the test; None where there is none.
     message
         What was seen and what it means, in a line.
     """
@@ -30,4 +30,4 @@ class Check:
     @classmethod
     def skipped(cls, name: str, why: str) -> Check:
         """Report a check that has nothing to look at."""
-        return cls(name, passed=True, statistic=None, p_value=None, message=f"not checked: {why}")
+        return cls(name=name, passed=True, statistic=None, p_value=None, message=f"not checked: {why}")

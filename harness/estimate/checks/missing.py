@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.data import ABSTAINED, NO, YES, Arrays, Tallies, tally_arrays
+from harness.estimate.data import ABSTAINED, NO, YES, LabelledArrays, tally_arrays
 from harness.estimate.strata import estimate_tallies
-from harness.types import Label, Prediction, PredictionStatus
+from harness.types import Estimate, Label, Prediction, PredictionStatus
 
 if TYPE_CHECKING:
     from harness.arrays import AnyIntArray
 
 
-def abstention(a: Arrays) -> Check:
+def abstention(a: LabelledArrays) -> Check:
     """Bounds of A_ML over all answers the unanswered questions might have had.
 
     The estimates suppose that a missing answer is unrelated to the truth; nothing in the data can
@@ -26,18 +27,20 @@ def abstention(a: Arrays) -> Check:
     name = "abstention"
     missing = int(np.count_nonzero(a.kind == ABSTAINED))
     if missing == 0:
-        return Check(name, passed=True, statistic=0.0, p_value=None, message="every question was answered")
-    low, high = (_refit(a, _filled(a, favourable=f)) for f in (False, True))
+        return Check(
+            name=name, passed=True, statistic=0.0, p_value=None, message="every question was answered"
+        )
+    low, high = (_refit(a, _filled(a, favourable=f), "score").value for f in (False, True))
     share = missing / a.kind.size
     text = f"{missing} of {a.kind.size} questions unanswered: ml anywhere from {low:.3f} to {high:.3f}"
     if (a.kind == ABSTAINED).all():
-        return Check(name, passed=False, statistic=share, p_value=None, message=text)
-    now = estimate_tallies(_tallies(a, a.kind))
+        return Check(name=name, passed=False, statistic=share, p_value=None, message=text)
+    now = _refit(a, a.kind, "exact")
     inside = now.low <= low and high <= now.high
-    return Check(name, inside, share, None, text)
+    return Check(name=name, passed=inside, statistic=share, p_value=None, message=text)
 
 
-def _filled(a: Arrays, *, favourable: bool) -> AnyIntArray:
+def _filled(a: LabelledArrays, *, favourable: bool) -> AnyIntArray:
     """Answers put in for the missing ones, all for or all against the model.
 
     For it: yes on its prediction, no elsewhere. Against it: no on its prediction, and one yes
@@ -59,23 +62,9 @@ def _filled(a: Arrays, *, favourable: bool) -> AnyIntArray:
     return kind
 
 
-def _tallies(a: Arrays, kind: AnyIntArray) -> Tallies:
-    (tallies,) = tally_arrays(
-        a.y_hat,
-        a.option,
-        kind,
-        a.n_options,
-        a.item,
-        propensity=a.propensity,
-        stratum=a.stratum,
-        stratum_names=a.stratum_names,
-        names=a.names,
-    )
-    return tallies
-
-
-def _refit(a: Arrays, kind: AnyIntArray) -> float:
-    return estimate_tallies(_tallies(a, kind), interval="score").value
+def _refit(a: LabelledArrays, kind: AnyIntArray, interval: str) -> Estimate:
+    (tallies,) = tally_arrays(replace(a, kind=kind))
+    return estimate_tallies(tallies, interval=interval)
 
 
 def readability(predictions: Sequence[Prediction], labels: Sequence[Label], alpha: float) -> Check:
@@ -99,4 +88,4 @@ def readability(predictions: Sequence[Prediction], labels: Sequence[Label], alph
     z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
     p_value = two_sided(z)
     text = f"unreadable: {bad[1]} of {n[1]} predictions with labels, {bad[0]} of {n[0]} without"
-    return Check(name, p_value >= alpha, z, p_value, text)
+    return Check(name=name, passed=p_value >= alpha, statistic=z, p_value=p_value, message=text)

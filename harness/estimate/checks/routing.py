@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.estimate.checks.check import Check
 from harness.estimate.core import chi2_tail, two_sided, z_of_sum
-from harness.estimate.data import ABSTAINED, YES, Arrays
+from harness.estimate.data import ABSTAINED, YES, LabelledArrays
 
 if TYPE_CHECKING:
     from harness.arrays import BoolArray
@@ -21,14 +21,14 @@ _CHI2_ALPHA = 1e-3
 """The χ² checks also fire on harmless class skew: only gross deviations count as failed."""
 
 
-def uniform_single(a: Arrays) -> BoolArray:
+def uniform_single(a: LabelledArrays) -> BoolArray:
     """Labels that are the only question of their item, asked with propensity 1/K."""
     alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
-    chosen: BoolArray = alone & (np.abs(a.propensity * a.n_options[a.item] - 1) < _NEAR)
+    chosen: BoolArray = alone & (np.abs(a.asked_with * a.n_options[a.item] - 1) < _NEAR)
     return chosen
 
 
-def asked_predicted(a: Arrays, alpha: float) -> Check:
+def asked_predicted(a: LabelledArrays, alpha: float) -> Check:
     """P(k = ŷ) = 1/K under uniform routing; fails if somebody asked what the model had said.
 
     Counts every question put, answered or not. z-test on the sum; power .98 for a rate 10 points
@@ -43,10 +43,10 @@ def asked_predicted(a: Arrays, alpha: float) -> Check:
     z = z_of_sum(hits, float(share.sum()), float((share * (1 - share)).sum()))
     p = two_sided(z)
     text = f"the predicted option was asked about {hits} times, expected {share.sum():.1f}"
-    return Check(name, p >= alpha, z, p, text)
+    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
 
 
-def yes_rate(a: Arrays, alpha: float) -> Check:
+def yes_rate(a: LabelledArrays, alpha: float) -> Check:
     """P(yes) = 1/K under uniform routing; fails if yes is missed or given falsely on balance."""
     name = "yes_rate"
     mine = uniform_single(a) & (a.kind != ABSTAINED)
@@ -59,10 +59,10 @@ def yes_rate(a: Arrays, alpha: float) -> Check:
     text = f"{yes} yes among {share.size} answers, expected {share.sum():.1f}"
     if p < alpha:
         text += "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
-    return Check(name, p >= alpha, z, p, text)
+    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
 
 
-def asked_options(a: Arrays) -> Check:
+def asked_options(a: LabelledArrays) -> Check:
     """Each option (so each expert) asked equally often under uniform routing: χ² with Σ(K − 1) df.
 
     Blind to questions chosen by difficulty; `asked_predicted` sees those.
@@ -79,12 +79,11 @@ def asked_options(a: Arrays) -> Check:
     if df == 0:
         return Check.skipped(name, "fewer than 5 uniformly drawn questions per option")
     p = chi2_tail(statistic, df)
-    return Check(
-        name, p >= _CHI2_ALPHA, statistic, p, f"options asked about: χ² = {statistic:.1f} on {df} df"
-    )
+    text = f"options asked about: χ² = {statistic:.1f} on {df} df"
+    return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
 
 
-def yes_rate_by_expert(a: Arrays, experts: Sequence[str]) -> Check:
+def yes_rate_by_expert(a: LabelledArrays, experts: Sequence[str]) -> Check:
     """Experts say yes equally often, after allowing for K: χ² with (experts − 1) df.
 
     `experts` has one name per label; where it is empty the option stands for the expert. Classes
@@ -114,10 +113,10 @@ def yes_rate_by_expert(a: Arrays, experts: Sequence[str]) -> Check:
     p = chi2_tail(statistic, df)
     far = max(known, key=lambda e: abs(yes[e] - rate * expected[e]) / expected[e])
     text = f"yes by expert: χ² = {statistic:.1f} on {df} df; furthest off: {far}, {yes[far]:.0f} yes"
-    return Check(name, p >= _CHI2_ALPHA, statistic, p, text)
+    return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
 
 
-def propensities(a: Arrays, alpha: float) -> Check:
+def propensities(a: LabelledArrays, alpha: float) -> Check:
     """Recorded propensities against what was asked: E[1/(K π_k)] = 1 if every option can be asked.
 
     For routing that is not uniform. Fails if the propensities are not those of the draw, or if
@@ -126,8 +125,8 @@ def propensities(a: Arrays, alpha: float) -> Check:
     name = "propensities"
     alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
     K = a.n_options[a.item]
-    mine = alone & (np.abs(a.propensity * K - 1) >= _NEAR)
-    pi: NDArray[np.float64] = a.propensity[mine]
+    mine = alone & (np.abs(a.asked_with * K - 1) >= _NEAR)
+    pi: NDArray[np.float64] = a.asked_with[mine]
     if pi.size < 2 or (pi >= 1 - _NEAR).all():
         return Check.skipped(name, "no item with one question drawn non-uniformly")
     weight = 1 / (K[mine] * pi)
@@ -136,4 +135,4 @@ def propensities(a: Arrays, alpha: float) -> Check:
     text = f"mean of 1/(K π) over what was asked is {weight.mean():.3f}, expected 1"
     if p < alpha:
         text += "; the recorded propensities are not those of the draw, or some options had none"
-    return Check(name, p >= alpha, z, p, text)
+    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)

@@ -20,8 +20,8 @@ from harness.estimate.checks.routing import (
     yes_rate,
     yes_rate_by_expert,
 )
-from harness.estimate.core import chi2_tail, information, pool_samples
-from harness.estimate.data import Arrays, Tallies, Tally, tally, to_arrays
+from harness.estimate.core import Tallies, chi2_tail, information, pool_samples
+from harness.estimate.data import LabelledArrays, tally, to_arrays
 from harness.estimate.estimators import (
     complementary_accuracy,
     inside,
@@ -29,7 +29,6 @@ from harness.estimate.estimators import (
     moment_weights,
     ordinary_accuracy,
 )
-from harness.estimate.strata import where
 from harness.types import Label, Labels, Prediction
 
 FAMILY_ALPHA = 0.05 / 3
@@ -68,7 +67,7 @@ class _Data(NamedTuple):
     predictions: Sequence[Prediction]
     labels: Sequence[Label]
     tallies: Tallies
-    arrays: Arrays
+    arrays: LabelledArrays
 
 
 def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
@@ -92,22 +91,22 @@ def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
         )
         statistic += (A_ord - A_comp) ** 2 / v
         df += 1
-        text.append(f"{where(t)}: ord {A_ord:.3f}, comp {A_comp:.3f}")
+        text.append(f"{t}: ord {A_ord:.3f}, comp {A_comp:.3f}")
     if df == 0:
         return Check.skipped("hausman", "no stratum with both kinds of labels")
     p = chi2_tail(statistic, df)
-    return Check("hausman", p >= alpha, statistic, p, "; ".join(text))
+    return Check(name="hausman", passed=p >= alpha, statistic=statistic, p_value=p, message="; ".join(text))
 
 
 def small_strata(tallies: Tallies, least: int = LEAST_IN_STRATUM) -> Check:
     """Every stratum has at least `least` labelled items; below, combined intervals get unreliable."""
-    small: list[Tally] = [t for t in tallies.strata if t.n_labelled < least]
+    small = [t for t in tallies.strata if t.n_labelled < least]
     smallest = min((t.n_labelled for t in tallies.strata), default=0)
     if not small:
         text = f"the smallest stratum has {smallest} labelled items"
-        return Check("small_strata", passed=True, statistic=smallest, p_value=None, message=text)
-    text = f"fewer than {least} labelled items in " + "; ".join(f"{where(t)} ({t.n_labelled})" for t in small)
-    return Check("small_strata", passed=False, statistic=smallest, p_value=None, message=text)
+        return Check(name="small_strata", passed=True, statistic=smallest, p_value=None, message=text)
+    text = f"fewer than {least} labelled items in " + "; ".join(f"{t} ({t.n_labelled})" for t in small)
+    return Check(name="small_strata", passed=False, statistic=smallest, p_value=None, message=text)
 
 
 CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(

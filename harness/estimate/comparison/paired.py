@@ -30,7 +30,7 @@ from harness.estimate.routed import (
 TIED = "tie"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The difference in accuracy of two models on the same items.
 
@@ -128,7 +128,18 @@ def paired_difference(
     low, high = max(-1.0, value - half), min(1.0, value + half)
     flags = () if se > 0 else ("zero_variance",)
     return Comparison(
-        *names, value, low, high, p_value, level, "paired", len(g), len(data.answer), "none", ROUTED, flags
+        first=names[0],
+        second=names[1],
+        difference=value,
+        low=low,
+        high=high,
+        p_value=p_value,
+        level=level,
+        method="paired",
+        items=len(g),
+        questions=len(data.answer),
+        assumptions=ROUTED,
+        flags=flags,
     )
 
 
@@ -168,7 +179,20 @@ def sign_test(
     value = (K - 1) * (only_b - only_a) / len(k)
     p_value = sign_p_value(only_b, only_a)
     flags = () if -1 <= value <= 1 else ("out_of_range",)
-    return Comparison(*names, value, low, high, p_value, level, "sign", len(k), len(k), "none", ROUTED, flags)
+    return Comparison(
+        first=names[0],
+        second=names[1],
+        difference=value,
+        low=low,
+        high=high,
+        p_value=p_value,
+        level=level,
+        method="sign",
+        items=len(k),
+        questions=len(k),
+        assumptions=ROUTED,
+        flags=flags,
+    )
 
 
 def mcnemar(
@@ -213,7 +237,18 @@ def mcnemar(
     more, less = max(n_10, n_01), min(n_10, n_01) + against
     value, p_value = lead / n, 1.0 if less >= more else sign_p_value(more, less)
     return Comparison(
-        *names, value, low, high, p_value, level, "mcnemar", n, questions, "none", RESOLVED, flags
+        first=names[0],
+        second=names[1],
+        difference=value,
+        low=low,
+        high=high,
+        p_value=p_value,
+        level=level,
+        method="mcnemar",
+        items=n,
+        questions=questions,
+        assumptions=RESOLVED,
+        flags=flags,
     )
 
 

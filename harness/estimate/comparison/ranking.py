@@ -112,10 +112,23 @@ def rank_models(
     p = (1 + (largest >= z[:, None]).sum(axis=1)) / (draws + 1)
     comparisons = []
     for j, (a, b) in enumerate(pairs):
-        low, high = (float(difference[j] + sign * critical * se[j]) for sign in (-1, 1))
-        ends = max(-1.0, low), min(1.0, high)
-        found = (names[a], names[b], float(difference[j]), *ends, float(p[j]), level, "max-z", n, questions)
-        comparisons.append(Comparison(*found, adjusted="max-z", assumptions=RANKING_ASSUMPTIONS))
+        half = critical * se[j]
+        comparisons.append(
+            Comparison(
+                first=names[a],
+                second=names[b],
+                difference=float(difference[j]),
+                low=max(-1.0, float(difference[j] - half)),
+                high=min(1.0, float(difference[j] + half)),
+                p_value=float(p[j]),
+                level=level,
+                method="max-z",
+                items=n,
+                questions=questions,
+                adjusted="max-z",
+                assumptions=RANKING_ASSUMPTIONS,
+            )
+        )
     ordered = tuple(names[j] for j in order)
     values = tuple(float(mean[j]) for j in order)
     return Ranking(ordered, values, rank_ranges(ordered, comparisons), tuple(comparisons), critical, level)

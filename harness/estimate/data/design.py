@@ -1,43 +1,45 @@
-"""Labels as validated arrays: what is known about every item before any model is looked at."""
+"""What is known about every item before any model is looked at, and by which numbers to condition."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.arrays import AnyIntArray, BoolArray
+from harness.arrays import AnyIntArray, BoolArray, FloatArray
 from harness.errors import EstimateError
-from harness.estimate.data.conditioning import ABSTAINED, NEAR, YES, Conditioning, choose_conditioning
+from harness.estimate.core import Conditioning
+from harness.estimate.data.labelled_arrays import ABSTAINED, YES, LabelledArrays
+
+_NEAR = 1e-6
+"""Propensities that differ by less are equal."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
     """The labels of a study, by item.
 
     Attributes
     ----------
+    arrays
+        The labels as they came.
     item, option
-        Of every answered label (abstentions removed), shape (L,).
+        Place and option of every answered label (abstentions removed), shape (L,).
     yes
         Whether that label is a yes, shape (L,).
     group
         Stratum of every item, 0..G−1, shape (n_items,); K is constant in a group.
-    K
-        Options in every group, shape (G,).
+    K, strata
+        Options in every group, shape (G,), and the name of its stratum.
     n_no, has_yes
         Refusals of and whether there is a yes on every item, shape (n_items,).
     certain
         Items all of whose asked options were certain to be asked (propensity 1), shape (n_items,).
     split
-        By which numbers every group's samples are conditioned on, see `tally`.
+        By which numbers every group's samples are conditioned on, see `tallies`.
     mute
         Item and option of every question without an answer.
-    names
-        What items are called in messages.
     labelled
         Items with a yes or a no, shape (n_items,).
     width
@@ -51,17 +53,18 @@ class Design:
         Yes and no labels by group.
     """
 
+    arrays: LabelledArrays
     item: AnyIntArray
     option: AnyIntArray
     yes: BoolArray
     group: AnyIntArray
     K: AnyIntArray
+    strata: tuple[str, ...]
     n_no: AnyIntArray
     has_yes: BoolArray
     certain: BoolArray
     split: tuple[Conditioning, ...]
     mute: tuple[AnyIntArray, AnyIntArray]
-    names: Sequence[object]
     labelled: BoolArray
     width: int
     cell: AnyIntArray
@@ -70,58 +73,51 @@ class Design:
     n_labels: tuple[AnyIntArray, AnyIntArray]
 
 
-def make_design(
-    option: AnyIntArray,
-    kind: AnyIntArray,
-    item: AnyIntArray,
-    n_options: AnyIntArray,
-    *,
-    propensity: NDArray[np.float64] | None,
-    stratum: AnyIntArray | None,
-    split: Conditioning | Literal["auto"],
-    names: Sequence[object] | None,
-) -> Design:
-    """Check the labels and gather them by item; parameters as in `tally_arrays`.
+def make_design(a: LabelledArrays, split: Conditioning | Literal["auto"]) -> Design:
+    """Check the labels and gather them by item; `split` as in `tallies`.
 
     Raises
     ------
     EstimateError
         If a label is impossible or contradicts another; the message names row and value.
     """
-    names = range(n_options.size) if names is None else names
-    _check_labels(option, kind, item, n_options, propensity, names)
-    group, K = _groups(n_options, stratum)
-    rows = np.flatnonzero(kind != ABSTAINED)
-    keep = slice(None) if rows.size == kind.size else rows  # a slice copies nothing
-    lab_item, lab_option, yes = item[keep], option[keep], kind[keep] == YES
-    n_yes = np.bincount(lab_item[yes], minlength=n_options.size)
-    n_no = np.bincount(lab_item[~yes], minlength=n_options.size)
-    _check_consistent(lab_item, lab_option, yes, n_yes, n_no, n_options, rows, names)
-    certain = np.zeros(n_options.size, np.bool_)
-    if propensity is not None:
-        certain[lab_item] = True
-        certain[item[propensity < 1 - NEAR]] = False
+    a.check()
+    group, K, strata = _groups(a)
+    n_items = a.n_options.size
+    rows = np.flatnonzero(a.kind != ABSTAINED)
+    keep = slice(None) if rows.size == a.kind.size else rows  # a slice copies nothing
+    item, option, yes = a.item[keep], a.option[keep], a.kind[keep] == YES
+    n_yes = np.bincount(item[yes], minlength=n_items)
+    n_no = np.bincount(item[~yes], minlength=n_items)
+    _check_one_answer(a, rows, item, option, yes)
+    _check_one_truth(a, n_yes, n_no)
+    certain = np.zeros(n_items, np.bool_)
+    if a.propensity is not None:
+        certain[item] = True
+        certain[a.item[a.propensity < 1 - _NEAR]] = False
     has_yes = n_yes > 0
     labelled = has_yes | (n_no > 0)
     width = int((n_no + n_yes).max()) + 1
     cell = group.astype(np.int64) * width + np.where(has_yes, 0, n_no)
+    mute = a.kind == ABSTAINED
     return Design(
-        item=lab_item,
-        option=lab_option,
+        arrays=a,
+        item=item,
+        option=option,
         yes=yes,
         group=group,
         K=K,
+        strata=strata,
         n_no=n_no,
         has_yes=has_yes,
         certain=certain,
-        split=choose_conditioning(split, item, kind, group, K, propensity),
-        mute=(item[kind == ABSTAINED], option[kind == ABSTAINED]),
-        names=names,
+        split=_choose_conditioning(split, a, group, K),
+        mute=(a.item[mute], a.option[mute]),
         labelled=labelled,
         width=width,
         cell=cell,
         total=np.bincount(cell[labelled], minlength=K.size * width),
-        decisive=yes | ~has_yes[lab_item],
+        decisive=yes | ~has_yes[item],
         n_labels=(
             np.bincount(group, weights=n_yes, minlength=K.size).astype(np.int64),
             np.bincount(group, weights=n_no, minlength=K.size).astype(np.int64),
@@ -129,98 +125,72 @@ def make_design(
     )
 
 
-def _groups(n_options: AnyIntArray, stratum: AnyIntArray | None) -> tuple[AnyIntArray, AnyIntArray]:
-    """Number the groups of equal stratum and K: (group of every item, K of every group)."""
-    span = int(n_options.max()) + 1
-    key = n_options if stratum is None else stratum.astype(np.int64) * span + n_options
-    if key.min() == key.max():
-        return np.zeros(n_options.size, np.int8), n_options[:1]
-    keys, group = np.unique(key, return_inverse=True)
-    return group, keys % span
+def _groups(a: LabelledArrays) -> tuple[AnyIntArray, AnyIntArray, tuple[str, ...]]:
+    """Number the groups of equal stratum and K: group of every item, K and stratum of every group."""
+    span = int(a.n_options.max()) + 1
+    key = a.n_options if a.stratum is None else a.stratum.astype(np.int64) * span + a.n_options
+    keys: AnyIntArray = key[:1]
+    group: AnyIntArray = np.zeros(key.size, np.int8)
+    if key.min() != key.max():
+        keys, group = np.unique(key, return_inverse=True)
+    if a.stratum is None:
+        return group, keys, ("",) * keys.size
+    codes = (keys // span).tolist()
+    names = codes if a.stratum_names is None else [a.stratum_names[code] for code in codes]
+    return group, keys % span, tuple(map(str, names))
 
 
-def _check_labels(
-    option: AnyIntArray,
-    kind: AnyIntArray,
-    item: AnyIntArray,
-    n_options: AnyIntArray,
-    propensity: NDArray[np.float64] | None,
-    names: Sequence[object],
+def _choose_conditioning(
+    split: Conditioning | Literal["auto"], a: LabelledArrays, group: AnyIntArray, K: AnyIntArray
+) -> tuple[Conditioning, ...]:
+    """Choose for every group; see `tallies` for what the names mean."""
+    if split != "auto" or a.propensity is None:
+        fixed: Conditioning = "answers" if split == "auto" else split
+        return (fixed,) * K.size
+    asked = np.bincount(a.item, minlength=group.size)[a.item]
+    which = group[a.item]
+    chosen: list[Conditioning] = []
+    for g, k in enumerate(K.tolist()):
+        mine = slice(None) if K.size == 1 else which == g
+        uniform = _uniform(a.propensity[mine], a.kind[mine], asked[mine], k)
+        chosen.append("answers" if uniform else "questions")
+    return tuple(chosen)
+
+
+def _uniform(p: FloatArray, kind: AnyIntArray, asked: AnyIntArray, K: int) -> bool:
+    """Whether the propensities are those of options drawn uniformly.
+
+    m of K drawn: all m/K. A wrong option drawn given the truth: 1/(K−1). The truth given: 1. One
+    option asked about for certain (targeted): not uniform, unless all K were asked.
+    """
+    refused = kind != YES
+    no, yes = p[refused], p[~refused]
+    near = _NEAR * K
+    if not ((np.abs(yes * K - np.rint(yes * K)) < near) | (np.abs(yes * (K - 1) - 1) < near)).all():
+        return False
+    if no.size == 0 or (np.abs(no * K - asked[refused]) < near).all():
+        return True
+    first = float(no[0])
+    m = round(first * K)
+    is_share = abs(first * (K - 1) - 1) < near or (abs(first * K - m) < near and 1 <= m < K)
+    return is_share and bool(np.ptp(no) < _NEAR)
+
+
+def _check_one_answer(
+    a: LabelledArrays, rows: AnyIntArray, item: AnyIntArray, option: AnyIntArray, yes: BoolArray
 ) -> None:
-    if option.size == 0:
-        raise EstimateError("labels must not be empty: without a label nothing can be estimated")
-    if n_options.size == 0:
-        raise EstimateError("predictions must not be empty")
-    if not option.shape == kind.shape == item.shape:
-        raise EstimateError(
-            f"option, kind and item must have one shape, have {option.shape}, {kind.shape}, {item.shape}"
-        )
-    _refuse((item < 0) | (item >= n_options.size), "item", item, f"lie in 0..{n_options.size - 1}")
-    few = np.flatnonzero(n_options < 2)
-    if few.size:
-        i = int(few[0])
-        raise EstimateError(f"n_options must be at least 2, is {n_options[i]} for item {names[i]!r}")
-    _refuse((kind < -1) | (kind > 1), "kind", kind, "be 1 (yes), 0 (no) or -1 (abstained)")
-    bad = np.flatnonzero((option < 0) | (option >= n_options[item]))
-    if bad.size:
-        r = int(bad[0])
-        raise EstimateError(
-            f"labels[{r}]: option must lie in 0..{n_options[item[r]] - 1} for item "
-            f"{names[int(item[r])]!r}, is {option[r]}"
-        )
-    if propensity is not None:
-        if propensity.shape != option.shape:
-            raise EstimateError(f"propensity must have shape {option.shape}, has {propensity.shape}")
-        _refuse(~((propensity > 0) & (propensity <= 1)), "propensity", propensity, "lie in (0, 1]")
-
-
-def _refuse(wrong: BoolArray, name: str, values: NDArray[Any], bound: str) -> None:
-    if wrong.any():
-        r = int(np.flatnonzero(wrong)[0])
-        raise EstimateError(f"labels[{r}]: {name} must {bound}, is {values[r]}")
-
-
-def _check_consistent(
-    item: AnyIntArray,
-    option: AnyIntArray,
-    yes: BoolArray,
-    n_yes: AnyIntArray,
-    n_no: AnyIntArray,
-    n_options: AnyIntArray,
-    rows: AnyIntArray,
-    names: Sequence[object],
-) -> None:
-    """Refuse two answers to one question, two true options, and items without a possible truth."""
-    span = int(n_options.max())
+    """Refuse two answers to one question; `rows` says where the answered labels stand in `a`."""
+    span = int(a.n_options.max())
     key = item.astype(np.int64) * span + option
-    seen = np.zeros(n_options.size * span, np.bool_)
+    seen = np.zeros(a.n_options.size * span, np.bool_)
     seen[key] = True
-    if np.count_nonzero(seen) < key.size:
-        _report_duplicate(key, yes, item, option, rows, names)
-    two = np.flatnonzero(n_yes > 1)
-    if two.size:
-        i = int(two[0])
-        options = option[(item == i) & yes].tolist()
-        raise EstimateError(f"labels: item {names[i]!r} must have one true option, has yes for {options}")
-    none = np.flatnonzero(n_no >= n_options)
-    if none.size:
-        i = int(none[0])
-        raise EstimateError(f"labels: item {names[i]!r} has all its {n_options[i]} options refused")
-
-
-def _report_duplicate(
-    key: AnyIntArray,
-    yes: BoolArray,
-    item: AnyIntArray,
-    option: AnyIntArray,
-    rows: AnyIntArray,
-    names: Sequence[object],
-) -> None:
+    if np.count_nonzero(seen) == key.size:
+        return
     order = np.argsort(key, kind="stable")
-    again = np.flatnonzero(np.diff(key[order]) == 0)
-    first, second = int(order[again[0]]), int(order[again[0] + 1])
+    again = int(np.flatnonzero(np.diff(key[order]) == 0)[0])
+    first, second = order[again : again + 2].tolist()
     what = (
-        f"labels[{rows[first]}] and labels[{rows[second]}]: item {names[int(item[first])]!r}, "
+        f"labels[{rows[first]}] and labels[{rows[second]}]: item {a.name(item[first])}, "
         f"option {option[first]}"
     )
     if yes[first] != yes[second]:
@@ -228,3 +198,12 @@ def _report_duplicate(
     raise EstimateError(
         f"{what} must have one answer, has two; several experts per question need a noise model"
     )
+
+
+def _check_one_truth(a: LabelledArrays, n_yes: AnyIntArray, n_no: AnyIntArray) -> None:
+    """Refuse two true options, and items without a possible truth."""
+    for i in np.flatnonzero(n_yes > 1):
+        options = a.option[(a.item == i) & (a.kind == YES)].tolist()
+        raise EstimateError(f"labels: item {a.name(i)} must have one true option, has yes for {options}")
+    for i in np.flatnonzero(n_no >= a.n_options):
+        raise EstimateError(f"labels: item {a.name(i)} has all its {a.n_options[i]} options refused")

@@ -1,6 +1,6 @@
 """From predictions and labels to the counts that hold everything the estimators use.
 
-Two ways to condition, both giving independent binomials of the form `component.Component`:
+Two ways to condition, both giving independent binomial samples (`harness.estimate.core.samples`):
 
 ``answers``
     Items with a yes (the truth is known: K = 2), and items with refusals only (K' by their number).
@@ -19,206 +19,16 @@ Several questions about one item are one trial: counts are of items, variances b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.arrays import FAILED, AnyIntArray
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample
-from harness.estimate.data.conditioning import Conditioning
-from harness.estimate.data.counting import count_groups
+from harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.core import BinomialSample, Conditioning, Tallies, Tally, effective_options
 from harness.estimate.data.design import Design, make_design
-from harness.estimate.data.labelled_arrays import to_arrays
+from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
 from harness.types import Label, Prediction
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Sufficient counts of one model on the items of one stratum with K options.
-
-    Attributes
-    ----------
-    K
-        Options of every item.
-    stratum
-        Name of the stratum; empty if there are none.
-    split
-        What the samples are conditioned on.
-    hits
-        n_o and S_o: items where a label settles whether the (readable) prediction is right.
-    misses
-        n_c and S_c by effective K': items where options were refused; success: not the prediction.
-    n_yes, n_no
-        Labels on items that have a prediction, readable or not.
-    n_unreadable
-        Labelled items whose prediction names no option: wrong.
-    n_failed
-        Labelled items whose prediction failed: excluded.
-    n_abstained
-        Questions without an answer: missing.
-    """
-
-    K: int
-    stratum: str
-    split: Conditioning
-    hits: BinomialSample
-    misses: tuple[BinomialSample, ...]
-    n_yes: int
-    n_no: int
-    n_unreadable: int
-    n_failed: int
-    n_abstained: int
-
-    @property
-    def n_o(self) -> int:
-        """Items whose label settles the prediction."""
-        return self.hits.n
-
-    @property
-    def S_o(self) -> int:  # noqa: N802  the source's name
-        """Right predictions among them."""
-        return self.hits.S
-
-    @property
-    def n_c(self) -> int:
-        """Items with refused options only."""
-        return sum(m.n for m in self.misses)
-
-    @property
-    def S_c(self) -> int:  # noqa: N802  the source's name
-        """Items among them none of whose refused options is the predicted one."""
-        return sum(m.S for m in self.misses)
-
-    @property
-    def n_readable(self) -> int:
-        """Labelled items with a readable prediction."""
-        return self.n_o + self.n_c
-
-    @property
-    def n_labelled(self) -> int:
-        """Labelled items whose prediction did not fail."""
-        return self.n_readable + self.n_unreadable
-
-
-@dataclass(frozen=True, slots=True)
-class Tallies:
-    """The tallies of a model, and how many of its predictions have no label at all."""
-
-    strata: tuple[Tally, ...]
-    n_unlabelled: int
-
-
-def tally_arrays(
-    y_hat: AnyIntArray,
-    option: AnyIntArray,
-    kind: AnyIntArray,
-    n_options: AnyIntArray,
-    item: AnyIntArray,
-    *,
-    propensity: NDArray[np.float64] | None = None,
-    stratum: AnyIntArray | None = None,
-    stratum_names: Sequence[str] | None = None,
-    split: Conditioning | Literal["auto"] = "auto",
-    names: Sequence[object] | None = None,
-) -> tuple[Tallies, ...]:
-    """Tally any number of models on the same labels, one `Tallies` each.
-
-    Parameters
-    ----------
-    y_hat
-        Predicted options, shape (n_models, n_items) or (n_items,); −1 unreadable, −2 failed.
-    option, kind, item
-        One entry per label, shape (n_labels,): the option asked about (from 0); 1 yes, 0 no,
-        −1 abstained; the index of the item.
-    n_options
-        K of every item, shape (n_items,).
-    propensity
-        With which the option was asked, in (0, 1], shape (n_labels,); None: drawn uniformly.
-    stratum
-        Code ≥ 0 of every item's stratum, shape (n_items,), named by `stratum_names`.
-    split
-        See the module.
-    names
-        What items are called in messages; their index by default.
-
-    Raises
-    ------
-    EstimateError
-        If labels are impossible, contradictory or empty, or a prediction is not one of the item's
-        options; names row and value.
-    NotIdentified
-        If an item's questions were certain not to settle its prediction (see `_counting`).
-    """
-    rows = _rows(y_hat, n_options.size)
-    design = make_design(
-        option,
-        kind,
-        item,
-        n_options,
-        propensity=propensity,
-        stratum=stratum,
-        split=split,
-        names=names,
-    )
-    group_names = _group_names(design, stratum, stratum_names)
-    touched = np.zeros(n_options.size, np.bool_)
-    touched[item] = True
-    return tuple(_tally_model(design, row, n_options, touched, group_names) for row in rows)
-
-
-def _rows(y_hat: AnyIntArray, n_items: int) -> AnyIntArray:
-    rows = np.atleast_2d(y_hat)
-    if rows.ndim != 2 or rows.shape[1] != n_items:
-        raise EstimateError(f"y_hat must have {n_items} columns, one per item, has shape {y_hat.shape}")
-    return rows
-
-
-def _tally_model(
-    design: Design,
-    y: AnyIntArray,
-    n_options: AnyIntArray,
-    touched: NDArray[np.bool_],
-    group_names: Sequence[str],
-) -> Tallies:
-    wrong = np.flatnonzero((y < FAILED) | (y >= n_options))
-    if wrong.size:
-        i = int(wrong[0])
-        raise EstimateError(
-            f"predictions: option must lie in 0..{n_options[i] - 1} (or -1 unreadable, -2 failed) "
-            f"for item {design.names[i]!r}, is {y[i]}"
-        )
-    counted = count_groups(design, y)
-    strata = tuple(
-        Tally(
-            int(design.K[g]),
-            group_names[g],
-            design.split[g],
-            c.hits,
-            c.misses,
-            c.n_yes,
-            c.n_no,
-            c.n_unreadable,
-            c.n_failed,
-            c.n_abstained,
-        )
-        for g, c in enumerate(counted)
-    )
-    return Tallies(strata, int(np.count_nonzero(~touched)))
-
-
-def _group_names(
-    design: Design, stratum: AnyIntArray | None, stratum_names: Sequence[str] | None
-) -> tuple[str, ...]:
-    if stratum is None:
-        return ("",) * design.K.size
-    codes = [0] * design.K.size
-    _, first = np.unique(design.group, return_index=True)
-    for g, i in enumerate(first.tolist()):
-        codes[g] = int(stratum[i])
-    return tuple(str(c) if stratum_names is None else stratum_names[c] for c in codes)
 
 
 def tally(
@@ -248,17 +58,146 @@ def tally(
     NotIdentified
         If an item's questions were certain not to settle its prediction.
     """
-    a = to_arrays(predictions, labels, strata)
-    (tallies,) = tally_arrays(
-        a.y_hat,
-        a.option,
-        a.kind,
-        a.n_options,
-        a.item,
-        propensity=a.propensity,
-        stratum=a.stratum,
-        stratum_names=a.stratum_names,
-        split=split,
-        names=a.names,
+    (tallies,) = tally_arrays(to_arrays(predictions, labels, strata), split)
+    return tallies
+
+
+def tally_arrays(
+    arrays: LabelledArrays, split: Conditioning | Literal["auto"] = "auto"
+) -> tuple[Tallies, ...]:
+    """Tally any number of models on the same labels, one `Tallies` each; `split` as in the module.
+
+    Raises
+    ------
+    EstimateError
+        If labels are impossible, contradictory or empty, or a prediction is not one of the item's
+        options; names row and value.
+    NotIdentified
+        If an item's questions were certain not to settle its prediction (see `_by_questions`).
+    """
+    n_items = arrays.n_options.size
+    rows = np.atleast_2d(arrays.y_hat)
+    if rows.ndim != 2 or rows.shape[1] != n_items:
+        raise EstimateError(
+            f"y_hat must have {n_items} columns, one per item, has shape {arrays.y_hat.shape}"
+        )
+    design = make_design(arrays, split)
+    touched = np.zeros(n_items, np.bool_)
+    touched[arrays.item] = True
+    unlabelled = arrays.n_unlabelled + int(np.count_nonzero(~touched))
+    return tuple(Tallies(strata=_tally_groups(design, y), n_unlabelled=unlabelled) for y in rows)
+
+
+def _tally_groups(design: Design, y: AnyIntArray) -> tuple[Tally, ...]:
+    """Count one model's hits and misses in every group; its predictions `y` as in `LabelledArrays`."""
+    n_options = design.arrays.n_options
+    for i in np.flatnonzero((y < FAILED) | (y >= n_options)):
+        raise EstimateError(
+            f"predictions: option must lie in 0..{n_options[i] - 1} (or -1 unreadable, -2 failed) "
+            f"for item {design.arrays.name(i)}, is {y[i]}"
+        )
+    trials = _by_answers(design, y)
+    if "questions" in design.split:
+        asked = np.array([split == "questions" for split in design.split])
+        trials[asked] = _by_questions(design, y, asked[design.group])[asked]
+    lost = np.flatnonzero((y < 0) & design.labelled)
+    yes, no = _used_labels(design, y)
+    unreadable, failed = (_by_group(design, lost[y[lost] == code]) for code in (UNREADABLE, FAILED))
+    abstained = _by_group(design, design.mute[0])
+    return tuple(
+        Tally(
+            K=K,
+            stratum=design.strata[g],
+            split=design.split[g],
+            hits=_sample(2, trials[g, 0]),
+            misses=tuple(
+                _sample(effective_options(K, m), trials[g, m])
+                for m in range(1, design.width)
+                if trials[g, m].any()
+            ),
+            n_yes=yes[g],
+            n_no=no[g],
+            n_unreadable=unreadable[g],
+            n_failed=failed[g],
+            n_abstained=abstained[g],
+        )
+        for g, K in enumerate(design.K.tolist())
     )
-    return Tallies(tallies.strata, a.n_unlabelled)
+
+
+def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
+    """Failures and successes by group and options refused (0: a yes), shape (G, width, 2).
+
+    A yes settles a prediction, a success if it is the option. A refused prediction is a failure
+    among the refusals. Totals are known beforehand; only hits and unusable predictions are looked
+    up, which is what makes many models cheap.
+    """
+    shape = (design.K.size, design.width)
+    cells = design.K.size * design.width
+    lost = np.flatnonzero((y < 0) & design.labelled)
+    total = design.total - np.bincount(design.cell[lost], minlength=cells)
+    rows = np.flatnonzero((y[design.item] == design.option) & design.decisive)
+    hits = np.bincount(design.cell[design.item[rows]], minlength=cells).reshape(shape)
+    rest = total.reshape(shape) - hits
+    trials = np.stack([hits, rest], axis=-1)
+    trials[:, 0] = trials[:, 0, ::-1]
+    return trials
+
+
+def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray:
+    """Like `_by_answers` for the items `mine`, by options asked about other than the prediction.
+
+    An asked prediction is settled (row 0), and so is any by a yes to a question that was certain;
+    a yes for another option is a failure among the misses. An item whose questions were certain and
+    the one about the prediction unanswered is missing; that is not harmless if it was asked only
+    after others were refused, and the abstention check bounds what it can do.
+
+    Raises
+    ------
+    NotIdentified
+        If an option other than the prediction was certain to be asked about and was refused: the
+        answer then says nothing about the prediction, and no weighting can make it.
+    """
+    hit = y[design.item] == design.option
+    hit_yes, hit_no, missing = np.zeros((3, y.size), np.bool_)
+    hit_yes[design.item[hit & design.yes]] = True
+    hit_no[design.item[hit & ~design.yes]] = True
+    settled = hit_yes | hit_no | (design.certain & design.has_yes)
+    mute_item, mute_option = design.mute
+    missing[mute_item[y[mute_item] == mute_option]] = True
+    missing &= design.certain & ~settled
+    use = mine & design.labelled & (y >= 0) & ~missing
+    known = design.n_no >= design.arrays.n_options - 1
+    stuck = np.flatnonzero(use & ~settled & design.certain & ~known & (design.n_no > 0))
+    if stuck.size:
+        raise NotIdentified(
+            f"labels: item {design.arrays.name(stuck[0])} and {stuck.size - 1} more were certain to be "
+            "asked about options other than this model's prediction (propensity 1), and those were refused: "
+            "nothing follows for this model; ask about its predictions, too"
+        )
+    success = np.where(settled, hit_yes, ~design.has_yes)
+    width = design.width
+    cell = design.group.astype(np.int64) * width + np.where(settled, 0, design.n_no + design.has_yes)
+    counts = np.bincount(cell[use] * 2 + success[use], minlength=design.K.size * width * 2)
+    return counts.reshape(design.K.size, width, 2)
+
+
+def _used_labels(design: Design, y: AnyIntArray) -> tuple[list[int], list[int]]:
+    """Yes and no labels by group, without those on failed predictions."""
+    yes, no = design.n_labels
+    failed = y == FAILED
+    if failed.any():
+        rows = np.flatnonzero(failed[design.item])
+        items, said = design.item[rows], design.yes[rows]
+        yes, no = yes - _by_group(design, items[said]), no - _by_group(design, items[~said])
+    return yes.tolist(), no.tolist()
+
+
+def _by_group(design: Design, items: AnyIntArray) -> list[int]:
+    counts: list[int] = np.bincount(design.group[items], minlength=design.K.size).tolist()
+    return counts
+
+
+def _sample(K: float, counts: IntArray) -> BinomialSample:
+    failures, successes = counts.tolist()
+    return BinomialSample(K, failures + successes, successes)

@@ -16,4 +16,6 @@ from .likelihood import (
     maximum_likelihood as maximum_likelihood, one_step_newton as one_step_newton,
 )
 from .ordinary import ordinary_accuracy as ordinary_accuracy
-from .point import POINTS as POINTS, Point as Point, make_point as make_point
+from .point import (
+    POINTS as POINTS, Point as Point, check_estimator as check_estimator, make_point as make_point,
+)

@@ -136,5 +136,14 @@ def hui_walter_accuracy(
     counts = Counts(ordinary=hits[0] + misses[0], complementary=hits[2] + misses[2])
     flags = (f"sensitivity: {s:.3f}", f"specificity: {t:.3f}", f"split: {hits[1] + misses[1]}")
     return Estimate(
-        A, low, high, se, level, "hui-walter", "wald-logit", counts, HUI_WALTER_ASSUMPTIONS, flags
+        value=A,
+        low=low,
+        high=high,
+        se=se,
+        level=level,
+        estimator="hui-walter",
+        interval="wald-logit",
+        n=counts,
+        assumptions=HUI_WALTER_ASSUMPTIONS,
+        flags=flags,
     )

@@ -157,6 +157,18 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
 )
 
 
+def check_estimator(name: str) -> None:
+    """Refuse a name that is not in `POINTS`.
+
+    Raises
+    ------
+    EstimateError
+        If there is no such estimator.
+    """
+    if name not in POINTS:
+        raise EstimateError(f"estimator must be one of {', '.join(POINTS)}, is {name!r}")
+
+
 def make_point(
     name: str, hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool = False
 ) -> Point:
@@ -178,6 +190,5 @@ def make_point(
     EstimateError
         If the name is unknown or the estimator is undefined for these counts.
     """
-    if name not in POINTS:
-        raise EstimateError(f"estimator must be one of {', '.join(POINTS)}, is {name!r}")
+    check_estimator(name)
     return POINTS[name](hits, misses, published=published)

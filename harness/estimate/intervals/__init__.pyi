@@ -8,8 +8,5 @@ from .deviation import (
     grid_radius as grid_radius, hoeffding as hoeffding, mixture_radius as mixture_radius,
     plugin_weight_radius as plugin_weight_radius,
 )
-from .methods import (
-    INTERVALS as INTERVALS, Interval as Interval, LATTICE_LIMIT as LATTICE_LIMIT,
-    make_interval as make_interval,
-)
+from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
 from .mover import mover_product as mover_product, mover_sum as mover_sum

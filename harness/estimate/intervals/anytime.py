@@ -114,7 +114,17 @@ def likelihood_sequence(
     low, high = (_crossing(log_likelihood, bound, best, end) for end in (0.0, 1.0))
     counts = Counts(ordinary=yes_hits, complementary=n - yes_hits)
     assumed = ("options were asked about without a look at the truth", "experts answer without error")
-    return Estimate(best, low, high, None, level, "ml", "likelihood sequence", counts, assumed)
+    return Estimate(
+        value=best,
+        low=low,
+        high=high,
+        se=None,
+        level=level,
+        estimator="ml",
+        interval="likelihood sequence",
+        n=counts,
+        assumptions=assumed,
+    )
 
 
 def betting_sequence(

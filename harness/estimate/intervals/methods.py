@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from harness.errors import EstimateError
 from harness.estimate.core import (
@@ -21,31 +21,27 @@ from harness.estimate.estimators import Point
 from harness.estimate.intervals.deviation import union_radius
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
+from harness.types import Interval
 
 LATTICE_LIMIT = 10_000_000
 """Outcomes up to which ``exact`` is exact: below 0.1 s for two samples, 0.7 s for three."""
 
-INTERVALS = (
-    "exact",
-    "score",
-    "likelihood_ratio",
-    "wald",
-    "wilson",
-    "jeffreys",
-    "clopper_pearson",
-    "hoeffding",
-    "bernstein",
+_BINOMIAL: Mapping[str, Callable[[int, int, float], tuple[float, float]]] = MappingProxyType(
+    {"wilson": wilson, "jeffreys": jeffreys, "clopper_pearson": clopper_pearson}
 )
+INTERVALS = ("exact", "score", "likelihood_ratio", "wald", *_BINOMIAL, "hoeffding", "bernstein")
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Ends within [0, 1], how they were made, and what a reader must know."""
+def check_method(method: str) -> None:
+    """Refuse a name that is not in `INTERVALS`.
 
-    low: float
-    high: float
-    method: str
-    flags: tuple[str, ...] = ()
+    Raises
+    ------
+    EstimateError
+        If there is no such interval.
+    """
+    if method not in INTERVALS:
+        raise EstimateError(f"interval must be one of {', '.join(INTERVALS)}, is {method!r}")
 
 
 def make_interval(
@@ -81,78 +77,56 @@ def make_interval(
         If the method is unknown or not defined for these samples.
     """
     check_level(level)
-    if method not in INTERVALS:
-        raise EstimateError(f"interval must be one of {', '.join(INTERVALS)}, is {method!r}")
-    made = _make(point, method, level, lattice_limit)
-    low, high = _unit(made.low), _unit(made.high)
+    check_method(method)
+    parts = pool_samples(point.components)
+    flags: tuple[str, ...] = ()
+    made = method
+    if method == "exact" and len(parts) == 1 and parts[0].K == 2:
+        made = "clopper_pearson"
+    elif method == "exact" and lattice_size(parts) > lattice_limit:
+        made, flags = "score", ("lattice_too_large",)
+    low, high = (min(1.0, max(0.0, end)) for end in _ends(point, parts, made, level))
     # an interval that misses [0, 1] is cut to its nearer end: the data contradict every A
-    flags = made.flags + (("contradicts_model",) if low == high and method != "wald" else ())
-    if not low <= _unit(point.value) <= high:
+    if low == high and method != "wald":
+        flags += ("contradicts_model",)
+    if not low <= min(1.0, max(0.0, point.value)) <= high:
         flags += ("value_outside_interval",)
-    return Interval(low, high, made.method, flags)
+    return Interval(low=low, high=high, level=level, method=made, flags=flags)
 
 
-def _make(point: Point, method: str, level: float, lattice_limit: int) -> Interval:
+def _ends(point: Point, parts: tuple[BinomialSample, ...], method: str, level: float) -> tuple[float, float]:
+    """Ends that may lie outside [0, 1]; `parts` are the point's samples, pooled."""
     if method == "exact":
-        return _exact(point.components, level, lattice_limit)
+        return _cached_exact(parts, level)
     if method == "score":
-        return Interval(*score_interval(point.components, level), method)
+        return score_interval(parts, level)
     if method == "likelihood_ratio":
-        return Interval(*likelihood_ratio_interval(point.components, level), method)
-    if method == "wald":
-        return _wald(point, level)
-    if method in ("hoeffding", "bernstein"):
-        return _bound(point, level, empirical=method == "bernstein")
-    binomial = {"wilson": wilson, "jeffreys": jeffreys, "clopper_pearson": clopper_pearson}[method]
-    return _binomial(point.components, binomial, method, level)
-
-
-def _exact(components: tuple[BinomialSample, ...], level: float, lattice_limit: int) -> Interval:
-    parts = pool_samples(components)
-    if len(parts) == 1 and parts[0].K == 2:
-        return _binomial(parts, clopper_pearson, "clopper_pearson", level)
-    if lattice_size(parts) > lattice_limit:
-        return Interval(*score_interval(parts, level), "score", ("lattice_too_large",))
-    return Interval(*_cached_exact(parts, level), "exact")
+        return likelihood_ratio_interval(parts, level)
+    if method in _BINOMIAL:
+        if len(parts) != 1:
+            kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)
+            raise EstimateError(
+                f"{method} is for one binomial sample, here are {len(parts)}: {kinds}; use exact"
+            )
+        (c,) = parts
+        low, high = _BINOMIAL[method](c.S, c.n, level)
+        return (c.K - 1) * low - (c.K - 2), (c.K - 1) * high - (c.K - 2)
+    half = _half_width(point, method, level)
+    return point.value - half, point.value + half
 
 
 # ivw, ivw_half and ml share one interval, and so do models with equal counts
 _cached_exact = lru_cache(maxsize=4096)(exact_interval)
 
 
-def _wald(point: Point, level: float) -> Interval:
-    if point.se is None:
-        raise EstimateError("wald needs a standard error, which a sample of n = 1 does not have")
-    half = z_value(level) * point.se
-    return Interval(point.value - half, point.value + half, "wald")
-
-
-def _binomial(
-    components: tuple[BinomialSample, ...],
-    method: Callable[[int, int, float], tuple[float, float]],
-    name: str,
-    level: float,
-) -> Interval:
-    parts = pool_samples(components)
-    if len(parts) != 1:
-        kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)
-        raise EstimateError(f"{name} is for one binomial sample, here are {len(parts)}: {kinds}; use exact")
-    (c,) = parts
-    low, high = method(c.S, c.n, level)
-    return Interval((c.K - 1) * low - (c.K - 2), (c.K - 1) * high - (c.K - 2), name)
-
-
-def _bound(point: Point, level: float, *, empirical: bool) -> Interval:
+def _half_width(point: Point, method: str, level: float) -> float:
+    if method == "wald":
+        if point.se is None:
+            raise EstimateError("wald needs a standard error, which a sample of n = 1 does not have")
+        return z_value(level) * point.se
     used = [(c, w) for c, w in zip(point.components, point.weights, strict=True) if w > 0]
-    parts, weights = [c for c, _ in used], [w for _, w in used]
-    # rounding must not push a sole weight over 1
+    parts, weights = zip(*used, strict=True)
     total = math.fsum(weights)
-    shares = [w / total for w in weights]
+    shares = [w / total for w in weights]  # rounding must not push a sole weight over 1
     deltas = [(1 - level) / len(used)] * len(used)
-    half = union_radius(parts, shares, deltas, empirical=empirical)
-    name = "bernstein" if empirical else "hoeffding"
-    return Interval(point.value - half, point.value + half, name)
-
-
-def _unit(x: float) -> float:
-    return min(1.0, max(0.0, x))
+    return union_radius(parts, shares, deltas, empirical=method == "bernstein")

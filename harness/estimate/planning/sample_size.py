@@ -40,7 +40,7 @@ from harness.registry import name_protocol
 _POPULATION = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePlan:
     """One protocol's price.
 
@@ -217,7 +217,7 @@ def make_plan(
             n, h = questions, factor * half_width_for(v, questions, level)
         else:
             raise EstimateError("give half_width or questions; neither is given")
-        plans.append(SamplePlan(protocol, v, n, h, base / v))
+        plans.append(SamplePlan(protocol=protocol, variance=v, questions=n, half_width=h, saving=base / v))
     return tuple(plans)
 
 

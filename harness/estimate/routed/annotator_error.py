@@ -153,7 +153,18 @@ def corrected_mean(
     counts = n or Counts(ordinary=yes, complementary=len(data.answer) - yes)
     flags = () if floor <= value <= ceiling else ("out_of_range",)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
-    return Estimate(value, low, high, se, level, "corrected", "delta", counts, GOLD_ASSUMPTIONS, flags)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        se=se,
+        level=level,
+        estimator="corrected",
+        interval="delta",
+        n=counts,
+        assumptions=GOLD_ASSUMPTIONS,
+        flags=flags,
+    )
 
 
 def corrected_accuracy(
@@ -212,7 +223,18 @@ def immune_accuracy(
     known = ("experts never say yes to a false option" if missed else "experts never miss the true option",)
     flags = () if value >= 0 else ("out_of_range",)
     counts = Counts(ordinary=yes, complementary=no)
-    return Estimate(value, low, high, se, level, name, "clopper-pearson", counts, known, flags)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        se=se,
+        level=level,
+        estimator=name,
+        interval="clopper-pearson",
+        n=counts,
+        assumptions=known,
+        flags=flags,
+    )
 
 
 def _corrected(

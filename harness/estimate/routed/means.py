@@ -62,7 +62,18 @@ def routed_mean(
         flags += ("zero_variance",) if se == 0 else ()
     yes = int(data.answer.sum())
     counts = n or Counts(ordinary=yes, complementary=len(data.answer) - yes)
-    return Estimate(value, low, high, se, level, "routed", interval, counts, ROUTED_ASSUMPTIONS, flags)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        se=se,
+        level=level,
+        estimator="routed",
+        interval=interval,
+        n=counts,
+        assumptions=ROUTED_ASSUMPTIONS,
+        flags=flags,
+    )
 
 
 def routed_accuracy(predicted: ArrayLike, data: RoutedSample, *, level: float = 0.95) -> Estimate:
@@ -116,4 +127,15 @@ def sampled_mean(
     right = int(value[drawn].sum())
     counts = Counts(ordinary=right, complementary=int(drawn.sum()) - right, unlabelled=int((~drawn).sum()))
     flags = () if 0 <= mean <= 1 else ("out_of_range",)
-    return Estimate(mean, low, high, se, level, "aipw", "wald", counts, ROUTED_ASSUMPTIONS, flags)
+    return Estimate(
+        value=mean,
+        low=low,
+        high=high,
+        se=se,
+        level=level,
+        estimator="aipw",
+        interval="wald",
+        n=counts,
+        assumptions=ROUTED_ASSUMPTIONS,
+        flags=flags,
+    )

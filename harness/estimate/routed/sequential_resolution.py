@@ -168,4 +168,15 @@ def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: in
         )
     counts = Counts(ordinary=right, complementary=n - right, abstained=unknown, unreadable=unreadable)
     se = float(np.sqrt(value * (1 - value) / n))
-    return Estimate(value, low, high, se, level, "resolved", interval, counts, RESOLUTION_ASSUMPTIONS, flags)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        se=se,
+        level=level,
+        estimator="resolved",
+        interval=interval,
+        n=counts,
+        assumptions=RESOLUTION_ASSUMPTIONS,
+        flags=flags,
+    )

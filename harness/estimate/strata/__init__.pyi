@@ -1,6 +1,3 @@
 from .anytime_accuracy import estimate_anytime as estimate_anytime
-from .stratified import (
-    Estimates as Estimates, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators,
-    estimate_tallies as estimate_tallies,
-)
-from .stratum import where as where
+from .every_estimator import Estimates as Estimates, all_estimators as all_estimators
+from .stratified import UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, estimate_tallies as estimate_tallies

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from harness.errors import EstimateError
-from harness.estimate.core import check_level
-from harness.estimate.data import Tally, tally
+from harness.estimate.core import Tally, check_level
+from harness.estimate.data import tally
 from harness.estimate.intervals import likelihood_sequence
-from harness.types import Counts, Estimate, Label, Prediction, PredictionStatus
+from harness.types import Estimate, Label, Prediction, PredictionStatus
 
 ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
@@ -62,18 +62,20 @@ def estimate_anytime(
     parts = [
         (share, _sequence(groups[K], 1 - (1 - level) / len(groups))) for K, share in shares.items() if share
     ]
-    counts = Counts(
-        ordinary=sum(t.n_yes for t in tallies.strata),
-        complementary=sum(t.n_no for t in tallies.strata),
-        abstained=sum(t.n_abstained for t in tallies.strata),
-        unreadable=sum(t.n_unreadable for t in tallies.strata),
-        failed=sum(t.n_failed for t in tallies.strata),
-        unlabelled=tallies.n_unlabelled,
-    )
     value, low, high = (
         sum(share * getattr(part, end) for share, part in parts) for end in ("value", "low", "high")
     )
-    return Estimate(value, low, high, None, level, "ml", "anytime", counts, ANYTIME_ASSUMPTIONS)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        se=None,
+        level=level,
+        estimator="ml",
+        interval="anytime",
+        n=tallies.counts,
+        assumptions=ANYTIME_ASSUMPTIONS,
+    )
 
 
 def _readable_shares(

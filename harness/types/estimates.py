@@ -1,0 +1,93 @@
+"""Estimates, and the counts they rest on: frozen values, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How many of what went into an estimate; all are numbers of items unless said otherwise.
+
+    Attributes
+    ----------
+    ordinary, complementary
+        Labels used: yes-answers and no-answers on items with a readable or unreadable prediction.
+    abstained
+        Questions whose expert did not say (missing labels).
+    unreadable
+        Labelled items whose prediction named no option; they count as wrong.
+    failed
+        Labelled items without a prediction because every try failed; excluded.
+    unlabelled
+        Predicted items without any label.
+    """
+
+    ordinary: int = 0
+    complementary: int = 0
+    abstained: int = 0
+    unreadable: int = 0
+    failed: int = 0
+    unlabelled: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """One estimated quantity with its uncertainty and what it rests on.
+
+    Attributes
+    ----------
+    value
+        The point estimate as the estimator gives it: *not* clipped, so that an unbiased estimator
+        stays unbiased. See `clipped`.
+    low, high
+        Ends of the interval of confidence `level`, within [0, 1] for accuracies.
+    se
+        Standard error; None where the method has none.
+    level
+        Confidence level, for example 0.95.
+    estimator
+        ``"ord"``, ``"comp"``, ``"ivw"``, ``"ivw_half"``, ``"ml"``, …
+    interval
+        How the interval was made: ``"exact"``, ``"score"``, ``"wald"``, …
+    n
+        What was counted.
+    assumptions
+        What must hold for the number to mean what it says, in words.
+    flags
+        What a reader must know: ``"out_of_range"``, ``"lattice_too_large"``, …
+    """
+
+    value: float
+    low: float
+    high: float
+    se: float | None
+    level: float
+    estimator: str
+    interval: str
+    n: Counts = Counts()
+    assumptions: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def clipped(self) -> float:
+        """`value` moved into [0, 1], for display only."""
+        return min(1.0, max(0.0, self.value))
+
+    def __str__(self) -> str:
+        """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``."""
+        parts = [
+            f"{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
+            f"{self.interval} {self.level:.0%}",
+            f"{self.n.ordinary} ordinary + {self.n.complementary} complementary",
+        ]
+        parts += [
+            f"{count} {name}"
+            for name, count in (
+                ("abstained", self.n.abstained),
+                ("unreadable", self.n.unreadable),
+                ("failed", self.n.failed),
+            )
+            if count
+        ]
+        return " · ".join(parts)
