@@ -25,7 +25,7 @@ from typing import Any
 
 import httpx
 
-from harness.cli import study_items
+from harness.analysis import study_items
 from harness.config import Study, read_study
 from harness.store import Store
 from protocols.collect import (

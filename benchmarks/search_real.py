@@ -145,7 +145,7 @@ def title(item: h.Item) -> str:
 def one(folder: Path, seed: int) -> dict[str, Any]:
     """Search with one seed, then open the key."""
     from agents.search import prepare_search, report_search
-    from harness.cli import study_truth
+    from harness.analysis import study_truth
     from harness.config import read_study
     from harness.store import Store
 

@@ -14,7 +14,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError
-from harness.cli import add_study, emit, note, study_of, study_truth
+from harness.analysis import study_truth
+from harness.cli import add_study, emit, note, study_of
 from harness.config import SearchSection, Study
 from harness.store import Store
 

@@ -8,8 +8,8 @@ from typing import Any
 from agents.programs import load_program, read_workflow_settings
 from agents.runtime import WorkflowPlan, rehearse, run_workflow
 from harness import ConfigError
-from harness.analysis import study_prices
-from harness.cli import lines, study_items, summary
+from harness.analysis import study_items, study_prices
+from harness.cli import lines, summary
 from harness.config import Study
 from harness.llm import Budget, Price, price_target
 from harness.store import Store

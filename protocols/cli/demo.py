@@ -14,8 +14,8 @@ import shutil
 from pathlib import Path
 
 from harness import BadInput
-from harness.analysis import summarise, template_of
-from harness.cli import emit, note, study_items
+from harness.analysis import study_items, summarise, template_of
+from harness.cli import emit, note
 from harness.config import STUDY_FILE, Study, read_study
 from harness.datasets import read_key
 from harness.report import estimates_table, write_html

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import BadInput, ConfigError
-from harness.cli import add_study, emit, study_items, study_of, study_truth
+from harness.analysis import study_items, study_truth
+from harness.cli import add_study, emit, study_of
 from harness.config import Study
 from harness.store import Store
 from protocols.cli import label_studio_verbs as verbs_of_desk

@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 from harness import ConfigError
-from harness.cli import emit, study_items
+from harness.analysis import study_items
+from harness.cli import emit
 from harness.config import Study
 from harness.store import Store
 from protocols.collect import (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli import study_items
+from harness.analysis import study_items
 from harness.llm import make_spec
 from harness.store import Store
 from harness.types import Prediction

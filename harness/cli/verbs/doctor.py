@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from harness.analysis import template_of
+from harness.analysis import study_items, template_of
 from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_items, study_of
+from harness.cli.study_arguments import add_study, study_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study
 from harness.errors import OversightError
 from harness.registry import load_module

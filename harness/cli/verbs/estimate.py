@@ -14,8 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis import study_truth
 from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of, study_truth
+from harness.cli.study_arguments import add_study, study_of
 from harness.config import Study
 from harness.errors import BadInput
 from harness.store import Store

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from harness.analysis import template_of
+from harness.analysis import study_items, template_of
 from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_items, study_of
+from harness.cli.study_arguments import add_study, study_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.analysis import study_items
 from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_items, study_of
+from harness.cli.study_arguments import add_study, study_of
 from harness.config import RunSpec
 from harness.datasets import READERS, format_of, read_foreign
 from harness.errors import BadInput, ConfigError, DataError

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 
+from harness.analysis import study_truth
 from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of, study_truth
+from harness.cli.study_arguments import add_study, study_of
 from harness.store import Store
 
 

@@ -9,9 +9,9 @@ import argparse
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis import system_of, template_of
+from harness.analysis import stream_items, system_of, template_of
 from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, stream_items, study_of
+from harness.cli.study_arguments import add_study, study_of
 from harness.config import Study
 from harness.errors import ConfigError
 from harness.registry import load_module

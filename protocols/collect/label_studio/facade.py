@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from harness import ConfigError
-from harness.cli import study_items
+from harness.analysis import study_items
 from harness.config import STUDY_FILE, read_study
 from harness.store import Store
 from harness.types import Answer, Assignment, Question, Rating

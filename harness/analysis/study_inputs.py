@@ -1,0 +1,67 @@
+"""The items that a study.toml describes, and the sealed key to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.config import Study
+from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
+from harness.errors import ConfigError, DataError
+from harness.types import Item
+
+
+def study_items(study: Study) -> list[Item]:
+    """Read the items that study.toml describes."""
+    return list(stream_items(study))
+
+
+def stream_items(study: Study) -> Iterator[Item]:
+    """Read the same items one by one; the last may not be good although the first were."""
+    section = study.items
+    if section.preset:
+        file = study.path(section.file) if section.file else None
+        return iter(read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0])
+    mapping = ItemMapping(
+        text=section.text,
+        id=section.id,
+        classes=tuple(section.classes),
+        options=section.options if isinstance(section.options, str) else tuple(section.options),
+        meta=tuple(section.meta),
+        shuffle=section.shuffle,
+        seed=study.study.seed,
+    )
+    if section.file:
+        path = study.path(section.file)
+        items = iterate_items(read_rows(path), mapping, str(path))
+    else:
+        rows = read_hub(section.hub or "", config=section.hub_config, split=section.split)
+        items = iterate_items(rows, mapping, section.hub or "")
+    return _limited(items, section.limit)
+
+
+def _limited(items: Iterator[Item], limit: int | None) -> Iterator[Item]:
+    """Pass on the first so many, but look at all: a bad row counts wherever it stands."""
+    for number, item in enumerate(items):
+        if limit is None or number < limit:
+            yield item
+
+
+def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
+    """Open the sealed key: a file, or the answers a preset comes with.
+
+    Raises
+    ------
+    ConfigError
+        If there is neither.
+    """
+    if key_file:
+        return read_key(key_file, items)
+    if not study.items.preset:
+        raise ConfigError("give the sealed key with --key FILE (columns id,label)")
+    section = study.items
+    file = study.path(section.file) if section.file else None
+    truth = read_preset(section.preset or "", file, seed=study.study.seed, limit=section.limit)[1]
+    missing = [item.id for item in items if item.id not in truth]
+    if missing:
+        raise DataError(f"the preset has no answer for the stored item {missing[0]!r}", file=file)
+    return truth
