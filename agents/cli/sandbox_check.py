@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agents.sandbox import probe_tiers
-from harness.cli import Finding
+from harness.types import Finding
 
 
 def check_sandbox() -> list[Finding]:

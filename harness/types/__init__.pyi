@@ -1,4 +1,5 @@
 from .estimates import Counts as Counts, Estimate as Estimate
+from .finding import Finding as Finding
 from .foreign import ForeignAnswer as ForeignAnswer
 from .interval import Interval as Interval
 from .labels import LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement

@@ -1,3 +1,2 @@
-from .doctor import Finding as Finding
 from .estimate import estimate_to_json as estimate_to_json
 from .run import lines as lines, summary as summary

@@ -10,7 +10,6 @@ import importlib.util
 import platform
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from harness.config import LOCAL_ENDPOINT, ModelSection, Study
 from harness.errors import OversightError
 from harness.registry import load_module
 from harness.store import Store
+from harness.types import Finding
 
 _EXTRAS = {
     "report": "matplotlib",
@@ -29,15 +29,6 @@ _EXTRAS = {
     "local": "xllamacpp",
     "crowd": "crowdkit",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at: ``"ok"``, ``"missing"`` (optional) or ``"wrong"``."""
-
-    what: str
-    state: str
-    detail: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from harness import ConfigError
-from harness.cli import Finding
+from harness.types import Finding
 from protocols.collect.label_studio.server.connection import KEY, URL, Connection, connect
 from protocols.collect.label_studio.server.install import VERSION
 

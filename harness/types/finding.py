@@ -1,0 +1,14 @@
+"""What a look at this machine, a study or a server found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: ``"ok"``, ``"missing"`` (optional) or ``"wrong"``."""
+
+    what: str
+    state: str
+    detail: str
