@@ -8,8 +8,8 @@ from typing import Any
 from agents.programs import load_program, read_workflow_settings
 from agents.runtime import WorkflowPlan, rehearse, run_workflow
 from harness import ConfigError
-from harness.analysis import study_items, study_prices
-from harness.cli import lines, summary
+from harness.analysis import study_items, study_prices, summarise_run
+from harness.cli import lines
 from harness.config import Study
 from harness.llm import Budget, Price, price_target
 from harness.store import Store
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
             asked, spent = run_workflow(
                 store, ids, plan, target, budget=budget, retry_failed=args.retry_errors
             )
-            results[target.spec.name] = summary(store, target, asked) | {
+            results[target.spec.name] = summarise_run(store, target, asked) | {
                 "workflow": program.id,
                 "sandbox": plan.tier,
                 "calls_paid": spent.calls,

@@ -33,11 +33,14 @@ from .intervals import (
     mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
     obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
 )
-from .model_comparison import ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, compare as compare
+from .model_comparison import (
+    ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
+    compare as compare,
+)
 from .planning import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan, power_factor as power_factor,
+    difference_variances as difference_variances, make_plan as make_plan, plan_samples as plan_samples,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )

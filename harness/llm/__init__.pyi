@@ -17,7 +17,7 @@ from .models import (
     make_model as make_model,
 )
 from .runner import (
-    BudgetCaps as BudgetCaps, Progress as Progress, Target as Target, forecast as forecast,
-    make_spec as make_spec, price_target as price_target, run as run, run_targets as run_targets,
-    to_predictions as to_predictions,
+    BudgetCaps as BudgetCaps, Forecast as Forecast, Progress as Progress, Target as Target,
+    forecast as forecast, make_spec as make_spec, price_target as price_target, run as run,
+    run_targets as run_targets, to_predictions as to_predictions,
 )

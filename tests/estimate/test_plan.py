@@ -15,14 +15,13 @@ from harness.estimate import (
     complementary_design_variance,
     difference_variances,
     make_plan,
-    power_factor,
     shared_propensities,
     synthesise_population,
     targeted_design_variance,
     uniform_design_variance,
     vote_posterior,
 )
-from harness.estimate.planning.sample_size import half_width_for, questions_for
+from harness.estimate.planning.sample_size import half_width_for, power_factor, questions_for
 
 
 @pytest.mark.parametrize(

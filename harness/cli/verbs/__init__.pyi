@@ -1,2 +1,2 @@
 from .estimate import estimate_to_json as estimate_to_json
-from .run import lines as lines, summary as summary
+from .run import lines as lines

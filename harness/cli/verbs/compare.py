@@ -15,13 +15,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from harness.analysis import find_newest_runs
 from harness.cli.output import emit
 from harness.cli.study_arguments import add_study, study_of
-from harness.errors import BadInput
-from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, compare
-from harness.labels import decode
-from harness.store import Store
+from harness.estimate import ADJUSTMENTS, COMPARE_TESTS
 
 if TYPE_CHECKING:
     import argparse
@@ -43,20 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
-    study = study_of(args)
-    level = args.level or study.estimate.level
-    with Store(study.store_url) as store:
-        runs = find_newest_runs(store.runs.read_runs(), args.model)
-        predictions = [store.runs.read_predictions(run["id"]) for run in runs]
-        questions, answers = store.content.read_questions(), store.content.read_answers()
-    if not answers:
-        raise BadInput("there are no answers yet; see: oversight label --help")
-    found = compare(
-        {run["name"]: rows for run, rows in zip(runs, predictions, strict=True)},
-        decode(answers, questions),
-        test=args.test,
-        adjustment=args.adjust,
-        level=level,
+    from harness.analysis import compare_study
+
+    found = compare_study(
+        study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level
     )
     if found.ranking is None:
         _print_pairs(args, found.pairs)

@@ -6,29 +6,11 @@ example: oversight doctor
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import platform
-import shutil
-from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 
-from harness.analysis import study_items, template_of
 from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of
-from harness.config import LOCAL_ENDPOINT, ModelSection, Study
-from harness.errors import OversightError
-from harness.registry import load_module
-from harness.store import Store
-from harness.types import Finding
+from harness.cli.study_arguments import add_study
 
-_EXTRAS = {
-    "report": "matplotlib",
-    "parquet": "pyarrow",
-    "hub": "datasets",
-    "local": "xllamacpp",
-    "crowd": "crowdkit",
-}
+_MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "wrong": ("!!", "red")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,77 +23,11 @@ def run(args: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    # Named as a string: the packages above are not imported from here.
-    labels: list[Finding] = load_module("protocols.collect.label_studio.server.server_check").check_server()
-    sandbox: list[Finding] = load_module("agents.cli.sandbox_check").check_sandbox()
-    findings = [*_machine(), *sandbox, *_study(args), *labels]
+    from harness.analysis import diagnose
+
+    findings = diagnose(args.study)
     table = Table("", "what", "detail", title="oversight doctor")
     for finding in findings:
-        mark, style = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "wrong": ("!!", "red")}[
-            finding.state
-        ]
-        table.add_row(Text(mark, style), finding.what, finding.detail)
+        table.add_row(Text(*_MARKS[finding.state]), finding.what, finding.detail)
     emit(args, {"findings": findings}, table)
     return 1 if any(finding.state == "wrong" for finding in findings) else 0
-
-
-def _machine() -> list[Finding]:
-    free = shutil.disk_usage(Path.cwd()).free / 2**30
-    findings = [
-        Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        Finding("oversight", "ok", version("oversight")),
-        Finding("disk", "ok" if free > 0.5 else "wrong", f"{free:.1f} GiB free in this folder"),
-    ]
-    for extra, module in _EXTRAS.items():
-        there = importlib.util.find_spec(module) is not None
-        detail = "installed" if there else f"pip install 'oversight[{extra}]'"
-        findings.append(Finding(f"extra {extra!r}", "ok" if there else "missing", detail))
-    return findings
-
-
-def _study(args: argparse.Namespace) -> list[Finding]:
-    if not Path(args.study).exists():
-        return [Finding("study", "missing", f"no {args.study} here; make one with: oversight init")]
-    try:
-        study = study_of(args)
-    except OversightError as error:
-        return [Finding("study", "wrong", str(error))]
-    findings = [
-        Finding("study", "ok", study.study.name),
-        _try("items", lambda: f"{len(study_items(study))} items"),
-        _try("prompt", lambda: f"{len(template_of(study).split())} words"),
-        _try("store", lambda: _store(study)),
-    ]
-    return findings + [_try(f"model {n!r}", lambda n=n: _ask(study.model(n))) for n in study.models]  # type: ignore[misc]
-
-
-def _try(what: str, look: Callable[[], str]) -> Finding:
-    try:
-        return Finding(what, "ok", look())
-    except OversightError as error:
-        return Finding(what, "wrong", str(error))
-
-
-def _store(study: Study) -> str:
-    path = study.path(study.study.store)
-    if "://" not in study.study.store and not path.exists():
-        return f"{path} will be made"
-    with Store(study.store_url) as store:
-        return ", ".join(f"{n} {name}s" for name, n in store.count_rows().items())
-
-
-def _ask(model: ModelSection) -> str:
-    """Send one short question: URL, key and model name are right only if an answer comes."""
-    import asyncio
-
-    from harness.llm import Request, make_model
-
-    async def ask() -> str:
-        client = make_model(model.model_copy(update={"timeout": 20.0}))
-        try:
-            return (await client.ask(Request.of("Say OK.", max_tokens=8))).text.strip()
-        finally:
-            await client.close()
-
-    where = "the local server" if model.endpoint == LOCAL_ENDPOINT else model.where
-    return f"{model.model} at {where} answers {asyncio.run(ask())[:30]!r}"

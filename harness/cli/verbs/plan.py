@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.output import emit
-from harness.estimate import SamplePlan, accuracy_variances, difference_variances, make_plan, power_factor
+from harness.estimate import SamplePlan, plan_samples
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-_SIGN_TEST = "uniform, sign test"
 _NOTE = (
     "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
     "How often models agree is guessed as among language models on MMLU-Pro."
@@ -42,38 +41,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print both tables: for an accuracy, and for the difference of two models."""
-    payload = plan_payload(args)
+    accuracies, differences = plan_samples(
+        args.options,
+        args.accuracy,
+        models=args.models,
+        half_width=0.03 if args.width is None and args.questions is None else args.width,
+        questions=args.questions,
+        level=args.level,
+        power=args.power,
+        sensitivity=args.sensitivity,
+        specificity=args.specificity,
+    )
+    payload = _payload(args, accuracies, differences)
     emit(args, payload, _tables(payload))
     return 0
 
 
-def plan_payload(args: argparse.Namespace) -> dict[str, Any]:
-    """Everything that is printed, as plain values.
-
-    Raises
-    ------
-    EstimateError
-        If an argument is out of range, or experts with such rates say nothing.
-    """
-    rates = {"sensitivity": args.sensitivity, "specificity": args.specificity}
-    width = 0.03 if args.width is None and args.questions is None else args.width
-    size = {"half_width": width, "questions": args.questions, "level": args.level}
-    single = accuracy_variances(args.options, args.accuracy, models=args.models, **rates)
-    pair = difference_variances(args.options, args.accuracy, **rates)
-    factor = power_factor(args.level, args.power)
+def _payload(
+    args: argparse.Namespace, accuracies: Sequence[SamplePlan], differences: Sequence[SamplePlan]
+) -> dict[str, Any]:
     names = ("options", "accuracy", "models", "level", "power", "sensitivity", "specificity")
     return {
         **{name: getattr(args, name) for name in names},
-        "estimate": _rows(make_plan(single, **size), "half_width"),
-        "compare": _rows(make_plan(pair, factor=factor, reference=_SIGN_TEST, **size), "detectable"),
+        "estimate": [_row(plan, "half_width") for plan in accuracies],
+        "compare": [_row(plan, "detectable") for plan in differences],
     }
 
 
-def _rows(plans: Sequence[SamplePlan], width_name: str) -> list[dict[str, Any]]:
-    return [
-        {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width, "saving": p.saving}
-        for p in plans
-    ]
+def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:
+    return {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width, "saving": p.saving}
 
 
 def _tables(payload: dict[str, Any]) -> Group:

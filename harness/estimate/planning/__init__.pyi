@@ -1,7 +1,7 @@
 from .sample_size import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan, power_factor as power_factor,
+    difference_variances as difference_variances, make_plan as make_plan, plan_samples as plan_samples,
     targeted_design_variance as targeted_design_variance, uniform_design_variance as uniform_design_variance,
 )
 from .synthetic_population import synthesise_population as synthesise_population

@@ -1,4 +1,4 @@
-from .cost_forecast import forecast as forecast
+from .cost_forecast import Forecast as Forecast, forecast as forecast
 from .imported import to_predictions as to_predictions
 from .prediction import make_failed as make_failed, read_prediction as read_prediction
 from .preparation import Target as Target, prepare as prepare, price_target as price_target

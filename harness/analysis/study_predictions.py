@@ -1,0 +1,142 @@
+"""Answers that another program has, brought into a study; items made of its log; all answers, exported."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.study_inputs import study_items
+from harness.config import RunSpec, Study
+from harness.datasets import format_of, read_foreign, write_predictions
+from harness.errors import BadInput, DataError
+from harness.llm import to_predictions
+from harness.store import Store
+from harness.types import Item, PredictionStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedRun:
+    """What an import stored.
+
+    Attributes
+    ----------
+    run
+        Id of the run.
+    answers
+        Answers of the log; several to an item are put to a vote.
+    items
+        Items of the study that have a prediction by it.
+    missing
+        Items of the study that have none.
+    by_status
+        Number of predictions of each status.
+    """
+
+    run: str
+    answers: int
+    items: int
+    missing: int
+    by_status: Mapping[PredictionStatus, int]
+
+
+def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
+    """Store all answers of a log as those of a model, or none; the same log again changes nothing.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field of what cannot be read, or belongs to no item.
+    """
+    kind = kind or format_of(file)
+    answers = read_foreign(file, kind)
+    items = study_items(study)
+    predictions = to_predictions(answers, items, file)
+    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+    spec = RunSpec(
+        name=model,
+        model=model,
+        endpoint=f"import {kind}",
+        temperature=None,
+        max_tokens=None,
+        stop=(),
+        template=f"{Path(file).name} {digest}",
+        max_words=None,
+    )
+    with Store(study.store_url) as store:
+        store.content.add_items(items)
+        store.runs.add_run(spec)
+        store.runs.store_predictions([(spec.id, p) for p in predictions])
+        voted = store.runs.read_predictions(spec.id)
+    return ImportedRun(
+        run=spec.id,
+        answers=len(predictions),
+        items=len(voted),
+        missing=len(items) - len(voted),
+        by_status={status: sum(p.status == status for p in voted) for status in PredictionStatus},
+    )
+
+
+def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:
+    """Write an items file from a log, so that a study needs nothing but labels; how many items.
+
+    Raises
+    ------
+    BadInput
+        If the file to write is there already.
+    DataError
+        Naming file, line and field of what the log does not say.
+    """
+    answers = read_foreign(file, kind or format_of(file))
+    if Path(out).exists():
+        raise BadInput(f"{out} is there already; give another --out")
+    lines: dict[str, str] = {}
+    for answer in answers:
+        record = {"id": answer.id, "text": answer.text, "options": list(answer.options)}
+        for field in ("id", "text", "options"):
+            if not record[field]:
+                raise DataError("the log does not say it", file=file, line=answer.line, field=field)
+        lines[answer.id] = json.dumps(record, ensure_ascii=False)
+    Path(out).write_text("\n".join(lines.values()) + "\n", encoding="utf-8")
+    return len(lines)
+
+
+def export_predictions(study: Study, file: str) -> int:
+    """Write every stored answer of every run as Parquet; how many rows.
+
+    Raises
+    ------
+    BadInput
+        If no model was run yet.
+    """
+    with Store(study.store_url) as store:
+        runs = store.runs.read_runs()
+        if not runs:
+            raise BadInput("no model was run yet; see: oversight run --help")
+        return write_predictions(file, _rows(store, runs, store.content.read_items()))
+
+
+def _rows(store: Store, runs: Sequence[dict[str, Any]], items: Sequence[Item]) -> Iterator[dict[str, Any]]:
+    options = {item.id: item.options for item in items}
+    for run in runs:
+        for p in store.runs.read_samples(run["id"]):
+            yield {
+                "model": run["name"],
+                "run": run["id"],
+                "item_id": p.item_id,
+                "sample": p.sample,
+                "option": p.option,
+                "option_text": None if p.option is None else options[p.item_id][p.option],
+                "status": p.status.value,
+                "reason": p.reason,
+                "confidence": p.confidence,
+                "raw": p.raw,
+                "input_tokens": p.input_tokens,
+                "output_tokens": p.output_tokens,
+                "seconds": p.seconds,
+                "attempts": p.attempts,
+                "source": p.source.value,
+            }

@@ -1,0 +1,124 @@
+"""Asking the models of a study: run, forecast, batches, and what a run has so far."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from harness.analysis.costs import study_prices
+from harness.analysis.study_inputs import stream_items
+from harness.analysis.study_prompts import system_of, template_of
+from harness.config import Study
+from harness.errors import ConfigError
+from harness.llm import (
+    BudgetCaps,
+    Forecast,
+    PriceTable,
+    Target,
+    cancel_batches,
+    dollars,
+    forecast,
+    make_spec,
+    run_batches,
+    run_targets,
+)
+from harness.store import Store
+from harness.types import PredictionStatus
+
+
+def run_study(
+    study: Study, names: Sequence[str] | None = None, *, caps: BudgetCaps, retry_failed: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Ask the models about every item that is not answered yet; name → `summarise_run`.
+
+    Raises
+    ------
+    ConfigError
+        If study.toml names no model, or not this one; if the prompt cannot be filled in.
+    BudgetSpent
+        If the next call might cost more than is left; what was answered is stored.
+    """
+    with _opened(study, names) as (store, ids, targets, prices):
+        done = run_targets(store, ids, targets, prices=prices, limits=caps, retry_failed=retry_failed)
+        return {r.target.spec.name: summarise_run(store, r.target, r.asked) for r in done}
+
+
+def forecast_study(
+    study: Study, names: Sequence[str] | None = None, *, retry_failed: bool = False
+) -> list[Forecast]:
+    """What `run_study` would send, in calls, tokens and dollars; nothing is sent."""
+    with _opened(study, names) as (store, ids, targets, prices):
+        return [forecast(store, ids, t, prices, retry_failed=retry_failed) for t in targets]
+
+
+def batch_study(
+    study: Study, names: Sequence[str] | None = None, *, wait: bool, retry_failed: bool = False
+) -> dict[str, dict[str, Any]]:
+    """`run_study` by the Batch API; ``under_way`` counts what is still there."""
+    with _opened(study, names) as (store, ids, targets, prices):
+        waiting = run_batches(store, ids, targets, prices=prices, wait=wait, retry_failed=retry_failed)
+        return {t.spec.name: summarise_run(store, t, 0) | {"under_way": n} for t, n in waiting}
+
+
+def give_up_batches(study: Study, names: Sequence[str] | None = None) -> int:
+    """Cancel the batches under way and store what they had answered; how many there were."""
+    with _opened(study, names) as (store, _, targets, _):
+        return cancel_batches(store, targets)
+
+
+@contextmanager
+def _opened(
+    study: Study, names: Sequence[str] | None
+) -> Iterator[tuple[Store, list[str], list[Target], PriceTable]]:
+    """The store with the study's items in it, their ids, the models to ask, and prices."""
+    targets, prices = study_targets(study, names), study_prices(study)
+    with Store(study.store_url) as store:
+        yield store, store.content.add_items(stream_items(study)), targets, prices
+
+
+def study_targets(study: Study, names: Sequence[str] | None) -> list[Target]:
+    """The models of study.toml that are named, or all, ready to be asked.
+
+    Raises
+    ------
+    ConfigError
+        If study.toml names no model, or not this one; if the prompt cannot be filled in.
+    """
+    if not study.models:
+        raise ConfigError("study.toml names no model; add a [models.NAME] section")
+    template, system, words = template_of(study), system_of(study), study.prompt.max_words
+    settings = {name: study.model(name) for name in dict.fromkeys(names or study.models)}
+    return [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
+
+
+def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
+    """Count what a run has so far, by status and kind; `asked` is how many were asked just now."""
+    by_status: Counter[PredictionStatus] = Counter()
+    by_kind: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    sent = received = 0
+    for p in store.runs.read_samples(target.spec.id):
+        by_status[p.status] += 1
+        sent, received = sent + p.input_tokens, received + p.output_tokens
+        if p.reason:
+            by_kind[f"{p.status}: {p.kind}"] += 1
+            if p.reason in reasons or len(reasons) < 100:
+                reasons[f"{p.status}: {p.reason}"] += 1
+    price = target.price
+    return {
+        "run": target.spec.id,
+        "model": target.spec.model,
+        "predictions": by_status.total(),
+        "asked_now": asked,
+        "ok": by_status[PredictionStatus.OK],
+        "unreadable": by_status[PredictionStatus.UNREADABLE],
+        "truncated": by_status[PredictionStatus.TRUNCATED],
+        "failed": by_status[PredictionStatus.FAILED],
+        "kinds": dict(by_kind.most_common()),
+        "reasons": dict(reasons.most_common(10)),
+        "input_tokens": sent,
+        "output_tokens": received,
+        "usd": None if price is None else dollars(price, store.runs.sum_usage(target.spec.id)),
+    }
