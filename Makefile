@@ -22,7 +22,7 @@ bench: $(READY)
 	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file --quick || exit 1; done
 
 docs: $(READY)
-	$(BIN)/pytest tests/test_readme.py tests/test_docs.py
+	$(BIN)/pytest tests/test_readme.py tests/test_docs.py tests/test_doctests.py
 
 $(READY): pyproject.toml requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'

@@ -83,7 +83,7 @@ def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tu
 
     Examples
     --------
-    >>> balanced([], [])
+    >>> balance_queues([], [])
     ([], 0.0, '')
     """
     by_question = {answer.question.id: answer for answer in answers}
