@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from pathlib import Path
 
@@ -23,3 +24,5 @@ def test_what_a_document_names_exists(path: Path) -> None:
         assert verb in VERBS, verb
     for script in re.findall(r"benchmarks/\w+\.py", text):
         assert (ROOT / script).exists(), script
+    for name in re.findall(r"`((?:harness|protocols|agents)(?:\.\w+)+)", text):
+        assert pkgutil.resolve_name(name), name

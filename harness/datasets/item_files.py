@@ -40,7 +40,7 @@ class ItemMapping:
     shuffle
         Whether the options are shown in a random order, drawn per item and stored with it.
     seed
-        Of the shuffle.
+        Seed of the shuffle.
     """
 
     text: str = "text"

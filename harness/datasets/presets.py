@@ -62,7 +62,7 @@ def read_preset(
     file
         Local file; None reads from the hub.
     seed
-        Of the shuffle of the options.
+        Seed of the shuffle of the options.
     limit
         Read at most so many items.
 

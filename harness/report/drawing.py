@@ -1,4 +1,4 @@
-"""What every plot shares: its ink, its colours, its axes, and SVG that takes its ink from the page."""
+"""Ink, colours and axes that all plots share, and SVG that takes its ink from the page."""
 
 from __future__ import annotations
 

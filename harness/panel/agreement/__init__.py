@@ -1,4 +1,4 @@
-"""How well annotators agree: Krippendorff's α, kappas, AC1, per class and person."""
+"""Agreement of annotators: Krippendorff's α, kappas, AC1, per class and person."""
 
 import lazy_loader
 

@@ -4,7 +4,7 @@
 class dominates they differ a lot: AC1 stays high, κ and α fall.
 
 Sources: Cohen 1960 (Educ. Psychol. Meas. 20); Fleiss 1971 (Psychol. Bull. 76); Gwet 2008 (Br. J.
-Math. Stat. Psychol. 61), and his "Handbook of Inter-Rater Reliability" (4th ed.) for missing ratings.
+Math. Stat. Psychol. 61), and the "Handbook of Inter-Rater Reliability" (4th ed.) for missing ratings.
 """
 
 from __future__ import annotations

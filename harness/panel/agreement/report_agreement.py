@@ -1,4 +1,4 @@
-"""How well annotators agree: every coefficient of a panel in one call."""
+"""Agreement of annotators: every coefficient of a panel in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expert can be expected to score, if truth is what most experts say with probability p_d.
+"""Scores to expect of an expert, if truth is what most experts say with probability p_d.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), equations 1, 2, 7–9.
 """

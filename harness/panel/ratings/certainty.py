@@ -1,4 +1,4 @@
-"""How certain an item's label is: p_d, the share of the largest vote, and bins of it.
+"""Certainty of an item's label: p_d, the share of the largest vote, and bins of it.
 
 An item's own label counts in its vote. Scored by a majority that holds their own vote, in bins of a
 certainty that holds it too, raters have a head start over a model: at p_d → 1 each of them is right by

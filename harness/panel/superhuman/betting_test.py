@@ -71,9 +71,9 @@ def betting_confidence(
     x
         Shape (n,): the ceiling's X of the same items, in [0, 1].
     tangent
-        Of the ceiling.
+        Tangent of the ceiling.
     seed
-        Of the order in which items are taken.
+        Seed of the order in which items are taken.
     level
         At which bets are most powerful; the result holds at every level.
 

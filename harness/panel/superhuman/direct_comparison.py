@@ -37,7 +37,7 @@ class DirectPlan:
     questions
         Items put to an expert.
     decisive
-        Of them, those on which exactly one of the two is right.
+        Those among them on which exactly one of the two is right.
     screened
         Items looked at to find so many disagreements.
     """

@@ -1,4 +1,4 @@
-"""What a certification says, and which of its ceilings may say it."""
+"""The verdict of a certification, and which ceilings may pronounce it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Superhuman:
     holds
         Ceilings that may certify (`list_valid_ceilings`), in the order in which they are asked.
     certified
-        Of those that hold, the ones beaten with confidence ≥ `level`, up to the first that is not: a
+        Those that hold and are beaten with confidence ≥ `level`, up to the first that is not: a
         fixed order lets all of them be looked at while the level holds for all together.
     items_needed
         Items at which the first would be beaten by the split test, if L and agreement stayed; None if
