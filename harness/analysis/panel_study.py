@@ -52,11 +52,7 @@ class PanelStudy:
         """
         if self.ratings is not None:
             found = read_ratings(
-                self.ratings,
-                item=self.item,
-                annotator=self.annotator,
-                label=self.label,
-                classes=self.classes,
+                self.ratings, item=self.item, annotator=self.annotator, label=self.label, classes=self.classes
             )
             return make_panel(found, self.classes)
         with Store(self.database) as store:

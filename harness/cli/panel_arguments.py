@@ -24,9 +24,8 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
         "(default: those in the study's database)",
     )
     add_study(parser)
-    parser.add_argument("--item", default="item", metavar="COLUMN", help="default: %(default)s")
-    parser.add_argument("--annotator", default="annotator", metavar="COLUMN", help="default: %(default)s")
-    parser.add_argument("--label", default="label", metavar="COLUMN", help="default: %(default)s")
+    for column in ("item", "annotator", "label"):
+        parser.add_argument(f"--{column}", default=column, metavar="COLUMN", help="default: %(default)s")
     parser.add_argument(
         "--classes", type=split_names, help="all classes in their order, by commas (default: those seen)"
     )

@@ -74,12 +74,7 @@ def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: 
     >>> len(items)
     120
     """
-    return items_from_rows(read_rows(path), mapping or ItemMapping(**columns), str(path))
-
-
-def items_from_rows(rows: Iterable[Row], mapping: ItemMapping, source: str) -> list[Item]:
-    """Turn rows into items; see `read_items`."""
-    return list(iterate_items(rows, mapping, source))
+    return list(iterate_items(read_rows(path), mapping or ItemMapping(**columns), str(path)))
 
 
 def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[Item]:
@@ -113,19 +108,12 @@ def _item(row: Row, mapping: ItemMapping) -> Item:
     if mapping.shuffle:
         rng = np.random.default_rng(derive_seed(mapping.seed, "shuffle", item_id))
         order = tuple(int(j) for j in rng.permutation(len(options)))
-    meta = {name: str(_value(row, name)) for name in mapping.meta}
+    meta = {name: str(row.value(name)) for name in mapping.meta}
     return Item(item_id, text, options, order, meta)
 
 
-def _value(row: Row, column: str) -> Any:
-    if column not in row.fields:
-        known = ", ".join(list(row.fields)[:12])
-        raise row.error(column, f"there is no such column; there are: {known}")
-    return row.fields[column]
-
-
 def _string(row: Row, column: str) -> str:
-    value = _value(row, column)
+    value = row.value(column)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise row.error(column, f"must be text, is {value!r}" if value is not None else "is empty")
     if not str(value).strip():
@@ -140,7 +128,7 @@ def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
         column, values = mapping.options, _list(row, mapping.options)
     else:
         column = mapping.options[0]
-        values = [v for v in (_value(row, c) for c in mapping.options) if v not in _MISSING]
+        values = [v for v in (row.value(c) for c in mapping.options) if v not in _MISSING]
     options = [str(v).strip() for v in values]
     if len(options) < 2:
         raise row.error(column, f"an item needs at least 2 options, this one has {len(options)}")
@@ -154,7 +142,7 @@ def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
 
 
 def _list(row: Row, column: str) -> list[Any]:
-    value = _value(row, column)
+    value = row.value(column)
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -27,11 +27,10 @@ _TYPES = {
     "attempts": "int32",
     "source": "string",
 }
-COLUMNS = tuple(_TYPES)
 
 
 def write_predictions(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
-    """Write rows with the columns `COLUMNS`; return how many. The file appears when it is whole.
+    """Write rows with the columns `_TYPES`; return how many. The file appears when it is whole.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.item_files import ItemMapping, fold, items_from_rows
+from harness.datasets.item_files import ItemMapping, fold, iterate_items
 from harness.datasets.rows import Row, read_hub, read_rows
 from harness.errors import BadInput
 from harness.types import Item
@@ -79,7 +79,7 @@ def read_preset(
     rows = read_hub(preset.hub, config=preset.config, split=preset.split) if file is None else read_rows(file)
     mapping = ItemMapping(classes=preset.classes, meta=preset.meta, seed=seed)
     kept = list(islice(_converted(rows, preset, name), limit))
-    items = items_from_rows(kept, mapping, str(file or preset.hub))
+    items = list(iterate_items(kept, mapping, str(file or preset.hub)))
     truth = {item.id: int(row.fields["answer"]) for item, row in zip(items, kept, strict=True)}
     return items, truth
 
@@ -200,10 +200,7 @@ def _letter(answer: Any, k: int) -> int:
 
 PRESETS: Mapping[str, Preset] = {
     "medical-abstracts": Preset(
-        _medical_abstracts,
-        "TimSchopf/medical_abstracts",
-        classes=MEDICAL_ABSTRACTS_CLASSES,
-        distinct=False,
+        _medical_abstracts, "TimSchopf/medical_abstracts", classes=MEDICAL_ABSTRACTS_CLASSES, distinct=False
     ),
     "mmlu-pro": Preset(_mmlu_pro, "TIGER-Lab/MMLU-Pro", meta=("category",)),
     "medqa": Preset(_medqa, "GBaker/MedQA-USMLE-4-options"),

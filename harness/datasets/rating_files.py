@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from harness.datasets.rows import Row, read_rows
 from harness.errors import DataError
@@ -84,10 +83,7 @@ def read_choices(
 
 
 def _text(row: Row, column: str, *, required: bool = True) -> str:
-    if column not in row.fields:
-        known = ", ".join(list(row.fields)[:12])
-        raise row.error(column, f"there is no such column; there are: {known}")
-    value: Any = row.fields[column]
+    value = row.value(column)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1.0 in one file and 1 in another are one label
     if value is not None and not isinstance(value, str | int | float):

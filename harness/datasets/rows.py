@@ -24,6 +24,19 @@ class Row:
     line: int
     fields: Mapping[str, Any]
 
+    def value(self, column: str) -> Any:
+        """What stands in a column.
+
+        Raises
+        ------
+        DataError
+            If there is no such column.
+        """
+        if column not in self.fields:
+            known = ", ".join(list(self.fields)[:12])
+            raise self.error(column, f"there is no such column; there are: {known}")
+        return self.fields[column]
+
     def error(self, field: str | None, message: str) -> DataError:
         """Make an error that names this row."""
         return DataError(message, file=self.file, line=self.line, field=field)

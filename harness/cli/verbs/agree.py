@@ -37,12 +37,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         raise BadInput(f"--level {args.level}: labels must be numbers; {error}") from None
     report = measure_agreement(
-        panel,
-        args.level,
-        values=values,
-        bootstrap=args.bootstrap,
-        seed=args.seed,
-        confidence=args.confidence,
+        panel, args.level, values=values, bootstrap=args.bootstrap, seed=args.seed, confidence=args.confidence
     )
     payload = to_json(report)
     if args.pairs:
@@ -78,13 +73,8 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
     for name, value in report.categories.items():
         classes.add_row(name, format_number(value) + (" *" if name in report.unreliable else ""))
     people = Table("annotator", "ratings", "agrees with others", "median κ")
-    for person in report.people[:20]:
-        people.add_row(
-            person.name,
-            str(person.ratings),
-            format_number(person.agreement),
-            format_number(person.median_kappa),
-        )
+    for p in report.people[:20]:
+        people.add_row(p.name, str(p.ratings), format_number(p.agreement), format_number(p.median_kappa))
     notes = [f"{name}: {reason}" for name, reason in report.undefined.items()]
     if report.unreliable:
         notes.append(f"* below {RELIABLE}: by Krippendorff's rule of thumb not reliable")

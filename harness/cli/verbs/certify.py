@@ -18,6 +18,7 @@ from harness.errors import BadInput
 from harness.panel import (
     AGGREGATES,
     SUPERHUMAN_TESTS,
+    AssumptionCheck,
     Superhuman,
     assess_superhuman,
     assess_superhuman_from_counts,
@@ -61,10 +62,7 @@ def run(args: argparse.Namespace) -> int:
     found, points = _from_counts(args) if args.counts else _from_panel(args)
     payload = to_json(found) | {"verdict": found.verdict, "growth": points}
     if found.check is not None:
-        payload["check"] |= {
-            "first_holds": found.check.first_holds,
-            "second_holds": found.check.second_holds,
-        }
+        payload["check"] |= {"first_holds": found.check.first_holds, "second_holds": found.check.second_holds}
 
     def draw() -> str:
         from harness.report import bounds_svg
@@ -169,16 +167,13 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
             "direct route"
         )
     if found.check is not None:
-        notes += _check_lines(found)
+        notes += _check_lines(found.check)
     if payload["svg"]:
         notes.append(f"wrote {payload['svg']}")
     return Group(head, table, scores, *notes)
 
 
-def _check_lines(found: Superhuman) -> list[str]:
-    c = found.check
-    if c is None:
-        return []
+def _check_lines(c: AssumptionCheck) -> list[str]:
     return [
         f"by the oracle ({c.oracle_items} items): average annotator {c.human_accuracy:.4f}, "
         f"model {c.model_accuracy:.4f}, aggregate {c.aggregate_accuracy:.4f}",

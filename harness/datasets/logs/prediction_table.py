@@ -9,22 +9,12 @@ from typing import Any
 from harness.datasets.rows import Row, read_rows
 from harness.types import ForeignAnswer
 
-COLUMNS = (
-    "id",
-    "text",
-    "prediction",
-    "raw",
-    "error",
-    "confidence",
-    "sample",
-    "input_tokens",
-    "output_tokens",
-)
-"""Known columns; needed are ``id`` or ``text``, and ``prediction`` or ``raw``. Others are passed over."""
-
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
     """Read rows; ``prediction`` is an option's text or letter, or empty where nothing could be read.
+
+    Needed are a column ``id`` or ``text``, and ``prediction`` or ``raw``; ``error``, ``confidence``,
+    ``sample``, ``input_tokens`` and ``output_tokens`` are read where they are, others passed over.
 
     Raises
     ------

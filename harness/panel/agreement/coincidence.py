@@ -5,14 +5,10 @@ Source: Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), secti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-
-if TYPE_CHECKING:
-    from harness.arrays import FloatArray, IntArray
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 

@@ -12,12 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import stats
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate import binomial_at_least
 from harness.panel.agreement import krippendorff_alpha
 from harness.panel.human_level.precision import average_precision
 from harness.panel.human_level.standing import HumanLevel, check_known, rank
@@ -64,16 +61,7 @@ def human_level_tagging(
     by_system = {n: _precisions(n, x, reference, order) for n, x in systems.items()}
     measure = f"mean average precision, ties {order}"
     alphas = {str(c): _alpha([x[:, c] for x in people.values()], 2) for c in range(reference.shape[1])}
-    return rank(
-        by_person,
-        by_system,
-        paired_t,
-        test_name="paired t",
-        measure=measure,
-        correction=correction,
-        significance=significance,
-        alphas=alphas,
-    )
+    return rank(by_person, by_system, measure, "paired t", correction, significance, alphas)
 
 
 def human_level_choices(
@@ -107,23 +95,9 @@ def human_level_choices(
     for name, r in right.items():
         if np.isnan(r).all():
             raise EstimateError(f"{name!r} judged no item that has a reference")
-
-    def test(a: FloatArray, b: FloatArray) -> float:
-        both = ~np.isnan(a) & ~np.isnan(b)
-        return sign(a[both], b[both])
-
     K = 1 + max(int(reference.max()), *(int(x.max()) for x in people.values()))
     alphas = {"all": _alpha(list(people.values()), max(2, K))}
-    return rank(
-        right,
-        machine,
-        test,
-        test_name="exact sign test",
-        measure="accuracy",
-        correction=correction,
-        significance=significance,
-        alphas=alphas,
-    )
+    return rank(right, machine, "accuracy", "exact sign test", correction, significance, alphas)
 
 
 def _precisions(name: str, x: FloatArray | IntArray, reference: IntArray, order: str) -> FloatArray:
@@ -148,33 +122,3 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
         return krippendorff_alpha(votes).value
     except (NotIdentified, EstimateError):
         return None
-
-
-def paired_t(first: ArrayLike, second: ArrayLike) -> float:
-    """One-sided p of "first is not better" by Student's paired t over categories.
-
-    Valid if the differences of the categories are near normal and the categories a sample. Without
-    variance of the differences it is 0, 1 or (no difference) 1.
-
-    Raises
-    ------
-    EstimateError
-        If lengths differ or are below 2.
-    """
-    d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    if d.ndim != 1 or len(d) < 2:
-        raise EstimateError(f"a paired t test needs at least 2 categories, there are {d.size}")
-    se = float(d.std(ddof=1)) / np.sqrt(len(d))
-    if se < 1e-15:
-        return 0.0 if d.mean() > 0 else 1.0
-    return float(stats.t.sf(float(d.mean()) / se, len(d) - 1))
-
-
-def sign(first: ArrayLike, second: ArrayLike) -> float:
-    """One-sided p of "first is not better" by the exact sign test on items where they differ (McNemar).
-
-    ``first`` and ``second``: 1 right, 0 wrong, shape (N,).
-    """
-    d = np.asarray(first, dtype=np.int64) - np.asarray(second, dtype=np.int64)
-    wins, losses = int((d > 0).sum()), int((d < 0).sum())
-    return binomial_at_least(wins, wins + losses, 0.5) if wins + losses else 1.0

@@ -14,15 +14,12 @@ Hauptmann 2008 for ΔAP, AP less that of a random ranking. The expectation is ou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
-
-if TYPE_CHECKING:
-    from harness.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

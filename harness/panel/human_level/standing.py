@@ -9,7 +9,7 @@ counts in neither b nor w. Source: "Are machines better than humans in image tag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -18,6 +18,7 @@ import numpy as np
 from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate import holm
+from harness.panel.human_level.paired_tests import TESTS
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5
@@ -117,10 +118,8 @@ class HumanLevel:
 def rank(
     people: Mapping[str, FloatArray],
     systems: Mapping[str, FloatArray],
-    test: Callable[[FloatArray, FloatArray], float],
-    *,
-    test_name: str,
     measure: str,
+    test: str,
     correction: str,
     significance: float,
     alphas: Mapping[str, float | None],
@@ -131,8 +130,10 @@ def rank(
     ----------
     people, systems
         Name → shape (units,), nan where not judged.
+    measure
+        Name of what the scores are means of.
     test
-        (first, second) → one-sided p of "first is not better".
+        One of `TESTS`.
 
     Raises
     ------
@@ -142,10 +143,11 @@ def rank(
     check_known("correction", correction, CORRECTIONS)
     if not people or not systems:
         raise EstimateError(f"people and systems are needed, there are {len(people)} and {len(systems)}")
+    p_value = TESTS[test]
     scores = {n: float(np.nanmean(x)) for n, x in people.items()}
     standings = []
     for name, x in systems.items():
-        p = [test(x, y) for y in people.values()] + [test(y, x) for y in people.values()]
+        p = [p_value(x, y) for y in people.values()] + [p_value(y, x) for y in people.values()]
         if correction == "holm":
             p = holm(p).tolist()
         ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
@@ -170,7 +172,7 @@ def rank(
         standings=tuple(standings),
         hlpi=_ratio([s.score for s in standings], list(scores.values())),
         measure=measure,
-        test=test_name,
+        test=test,
         correction=correction,
         significance=significance,
         alphas=alphas,

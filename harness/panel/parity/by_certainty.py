@@ -15,19 +15,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from harness.arrays import BoolArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
 from harness.panel.parity.clusters import Share, estimate_difference, estimate_share, sum_by_cluster
 from harness.panel.parity.detection import Detection, measure_detection
 from harness.panel.parity.expected import probability_at_least
-from harness.panel.ratings import EDGES, Judgements, Panel, assign_bins, bin_names, leave_rater_out
-
-if TYPE_CHECKING:
-    from harness.arrays import BoolArray, IntArray
+from harness.panel.ratings import EDGES, Judgements, Panel, leave_rater_out, split_by_certainty
 
 FEW = 30
 """Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
@@ -134,21 +132,16 @@ def measure_parity(
     judged = tuple(humans or panel.annotators)
     voting = tuple(voters or panel.annotators)
     rows = leave_rater_out(
-        panel,
-        predicted,
-        judged=panel.positions(judged),
-        voters=panel.positions(voting),
-        circular=circular,
+        panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )
     target = None if positive is None else panel.classes.index(positive)
     made = partial(_bin, rows=rows, level=level, target=target, bootstrap=bootstrap, seed=seed)
-    place = assign_bins(rows.p_d, edges)
-    found = [made(name, within=place == b) for b, name in enumerate(bin_names(edges)) if (place == b).any()]
-    overall = made("all", within=place >= 0)
+    bins = split_by_certainty(rows.p_d, edges)
+    overall = made("all", within=~np.isnan(rows.p_d))
     separate = not set(judged) & set(voting)
     return Parity(
         overall=overall,
-        bins=tuple(found),
+        bins=tuple(made(name, within=within) for name, within in bins.items()),
         stratify=min(overall.human.value, overall.model.value) < RULE,
         method="circular" if circular else "separate voters" if separate else "leave-one-out",
         level=level,

@@ -3,8 +3,8 @@ from .aggregate import (
     plurality as plurality,
 )
 from .certainty import (
-    EDGES as EDGES, Judgements as Judgements, assign_bins as assign_bins, bin_names as bin_names,
-    leave_rater_out as leave_rater_out,
+    EDGES as EDGES, Judgements as Judgements, leave_rater_out as leave_rater_out,
+    split_by_certainty as split_by_certainty,
 )
 from .certainty_strata import (
     describe_strata as describe_strata, neyman_allocation as neyman_allocation,

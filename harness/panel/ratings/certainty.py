@@ -54,6 +54,12 @@ def bin_names(edges: tuple[float, ...] = EDGES) -> tuple[str, ...]:
     return (f"p ≤ {edges[0]:g}", *middle, f"p > {edges[-1]:g}")
 
 
+def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> dict[str, BoolArray]:
+    """Name of every bin that is not empty → which p_d lie in it."""
+    place = assign_bins(p_d, edges)
+    return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
     """One row per (item, rater judged): shape (rows,) unless said otherwise.

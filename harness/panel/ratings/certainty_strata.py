@@ -19,7 +19,13 @@ import numpy as np
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.panel.ratings.certainty import EDGES, assign_bins, bin_names, compute_certainty
+from harness.panel.ratings.certainty import (
+    EDGES,
+    assign_bins,
+    bin_names,
+    compute_certainty,
+    split_by_certainty,
+)
 from harness.panel.ratings.panel import Panel
 
 RESOLVABLE = 0.7
@@ -52,10 +58,8 @@ class Stratum:
 def stratify_by_certainty(panel: Panel, edges: tuple[float, ...] = EDGES) -> dict[str, str]:
     """Item → name of its bin of p_d. The panel's votes alone make them, never a label or prediction."""
     names = bin_names(edges)
-    return {
-        item: names[b]
-        for item, b in zip(panel.items, assign_bins(compute_certainty(panel.votes()), edges), strict=True)
-    }
+    bins = assign_bins(compute_certainty(panel.votes()), edges)
+    return {item: names[b] for item, b in zip(panel.items, bins, strict=True)}
 
 
 def describe_strata(
@@ -63,22 +67,19 @@ def describe_strata(
 ) -> tuple[Stratum, ...]:
     """Size, certainty and cost of every stratum that has an item; `accuracy` is a guess for the noise."""
     p_d = compute_certainty(panel.votes())
-    place = assign_bins(p_d, edges)
     found = []
-    for b, name in enumerate(bin_names(edges)):
-        n = int((place == b).sum())
-        if n:
-            mean = float(p_d[place == b].mean())
-            found.append(
-                Stratum(
-                    name=name,
-                    items=n,
-                    share=n / len(place),
-                    p_d=mean,
-                    noise=noise_factor(mean, accuracy) if mean > 0.5 else math.inf,
-                    resolvable=mean > RESOLVABLE,
-                )
+    for name, within in split_by_certainty(p_d, edges).items():
+        mean = float(p_d[within].mean())
+        found.append(
+            Stratum(
+                name=name,
+                items=int(within.sum()),
+                share=float(within.mean()),
+                p_d=mean,
+                noise=noise_factor(mean, accuracy) if mean > 0.5 else math.inf,
+                resolvable=mean > RESOLVABLE,
             )
+        )
     return tuple(found)
 
 

@@ -108,12 +108,7 @@ def differing(drawn: IntArray, predicted: IntArray) -> IntArray:
 
 
 def direct_plan(
-    disagreement: float,
-    win_share: float,
-    *,
-    neither: float = 0.0,
-    level: float = 0.95,
-    power: float = 0.8,
+    disagreement: float, win_share: float, *, neither: float = 0.0, level: float = 0.95, power: float = 0.8
 ) -> DirectPlan:
     """Fewest decisive items on which the exact one-sided test reaches `power`, and what they cost.
 
@@ -159,13 +154,7 @@ def critical_wins(n: int, level: float = 0.95) -> int:
 
 
 def direct_result(
-    wins: int,
-    losses: int,
-    *,
-    neither: int = 0,
-    unsettled: int = 0,
-    screened: int,
-    level: float = 0.95,
+    wins: int, losses: int, *, neither: int = 0, unsettled: int = 0, screened: int, level: float = 0.95
 ) -> DirectResult:
     """Test and estimate from the experts' answers.
 
