@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.types.interval import Interval
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
@@ -68,6 +70,32 @@ class Estimate:
     n: Counts = Counts()
     assumptions: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+
+    @classmethod
+    def from_interval(
+        cls,
+        *,
+        value: float,
+        interval: Interval,
+        estimator: str,
+        n: Counts,
+        assumptions: tuple[str, ...],
+        se: float | None = None,
+        flags: tuple[str, ...] = (),
+    ) -> Estimate:
+        """Make one of a value and its interval, whose flags follow `flags`."""
+        return cls(
+            value=value,
+            low=interval.low,
+            high=interval.high,
+            se=se,
+            level=interval.level,
+            estimator=estimator,
+            interval=interval.method,
+            n=n,
+            assumptions=assumptions,
+            flags=flags + interval.flags,
+        )
 
     @property
     def clipped(self) -> float:

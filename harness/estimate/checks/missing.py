@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.arrays import AnyIntArray
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
 from harness.estimate.data import ABSTAINED, NO, YES, LabelledArrays, tally_arrays
 from harness.estimate.strata import estimate_tallies
 from harness.types import Estimate, Label, Prediction, PredictionStatus
-
-if TYPE_CHECKING:
-    from harness.arrays import AnyIntArray
 
 
 def abstention(a: LabelledArrays) -> Check:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.arrays import BoolArray
 from harness.estimate.checks.check import Check
 from harness.estimate.core import chi2_tail, two_sided, z_of_sum
 from harness.estimate.data import ABSTAINED, YES, LabelledArrays
-
-if TYPE_CHECKING:
-    from harness.arrays import BoolArray
 
 _NEAR = 1e-6
 _CHI2_ALPHA = 1e-3

@@ -15,7 +15,7 @@ from scipy.special import bdtr, stdtr
 
 from harness.arrays import UNKNOWN
 from harness.errors import EstimateError
-from harness.estimate.core import check_count, check_level, z_value
+from harness.estimate.core import check_count, check_items, check_level, z_value
 from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
 from harness.estimate.routed import (
@@ -117,8 +117,7 @@ def paired_difference(
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     for predicted in (a, b):
         check_predicted(predicted, data)
-    if len(a) < 2:
-        raise EstimateError(f"a variance needs at least 2 items, there are {len(a)}")
+    check_items(len(a))
     data = informed(np.stack([a, b], axis=1), data)
     g = pseudo_outcomes(difference_target(a, b, data.propensities.shape[1]), data)
     value, se = float(g.mean()), float(g.std(ddof=1) / np.sqrt(len(g)))

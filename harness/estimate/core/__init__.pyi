@@ -14,7 +14,7 @@ from .tails import (
     binomial_at_least as binomial_at_least, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
 )
 from .validation import (
-    check_count as check_count, check_counts as check_counts, check_level as check_level,
-    check_options as check_options, check_positive as check_positive, check_successes as check_successes,
-    check_unit as check_unit,
+    check_count as check_count, check_counts as check_counts, check_items as check_items,
+    check_level as check_level, check_options as check_options, check_positive as check_positive,
+    check_successes as check_successes, check_unit as check_unit,
 )

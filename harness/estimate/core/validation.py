@@ -85,6 +85,18 @@ def check_positive(name: str, n: int, needed_for: str) -> None:
         raise EstimateError(f"{name} must be at least 1 for {needed_for}, is {n}")
 
 
+def check_items(n: int) -> None:
+    """Refuse a variance between fewer than two items.
+
+    Raises
+    ------
+    EstimateError
+        If `n` is below 2.
+    """
+    if n < 2:
+        raise EstimateError(f"a variance needs at least 2 items, there are {n}")
+
+
 def check_counts(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> None:
     """Refuse impossible sufficient counts of one stratum.
 

@@ -20,7 +20,7 @@ import numpy as np
 from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import check_count, check_level, z_value
-from harness.types import Counts, Estimate
+from harness.types import Counts, Estimate, Interval
 
 HUI_WALTER_ASSUMPTIONS = (
     "both experts of a question judge independently given the truth, with equal error rates",
@@ -45,10 +45,7 @@ def cell_jacobian(A: float, s: float, t: float, K: int) -> FloatArray:
     false = np.array([(1 - t) ** 2, 2 * t * (1 - t), t * t])
     d_true = np.array([2 * s, 2 - 4 * s, -2 * (1 - s)])
     d_false = np.array([-2 * (1 - t), 2 - 4 * t, 2 * t])
-    jacobian: FloatArray = np.stack(
-        [change * (true - false), prevalence * d_true, (1 - prevalence) * d_false]
-    )
-    return jacobian
+    return np.stack([change * (true - false), prevalence * d_true, (1 - prevalence) * d_false])
 
 
 def fisher_information(A: float, s: float, t: float, K: int, sizes: Sequence[float]) -> FloatArray:
@@ -133,17 +130,12 @@ def hui_walter_accuracy(
     se = float(np.sqrt(np.linalg.inv(information)[0, 0]))
     centre, half = np.log(inside[0] / (1 - inside[0])), z_value(level) * se / (inside[0] * (1 - inside[0]))
     low, high = (float(1 / (1 + np.exp(-end))) for end in (centre - half, centre + half))
-    counts = Counts(ordinary=hits[0] + misses[0], complementary=hits[2] + misses[2])
     flags = (f"sensitivity: {s:.3f}", f"specificity: {t:.3f}", f"split: {hits[1] + misses[1]}")
-    return Estimate(
+    return Estimate.from_interval(
         value=A,
-        low=low,
-        high=high,
         se=se,
-        level=level,
+        interval=Interval(low=low, high=high, level=level, method="wald-logit", flags=flags),
         estimator="hui-walter",
-        interval="wald-logit",
-        n=counts,
+        n=Counts(ordinary=hits[0] + misses[0], complementary=hits[2] + misses[2]),
         assumptions=HUI_WALTER_ASSUMPTIONS,
-        flags=flags,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from harness.errors import EstimateError
 from harness.estimate.core import check_positive, check_successes
 
@@ -46,12 +44,3 @@ def ordinary_variance(A: float, n_o: int) -> float:
     if not 0 <= A <= 1:
         raise EstimateError(f"A must lie in [0, 1] for a variance, is {A!r}")
     return A * (1 - A) / n_o
-
-
-def unbiased_se(p: float, n: int) -> float | None:
-    """sqrt(p(1 − p)/(n − 1)), the within-run deviation the paper prints; None for n = 1.
-
-    The digits of its tables pin n − 1 rather than n (GPQA, Ord: 4.39, where n gives 4.375).
-    """
-    check_positive("n", n, "a standard error")
-    return math.sqrt(p * (1 - p) / (n - 1)) if n > 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from harness.errors import EstimateError
@@ -14,12 +14,11 @@ from harness.estimate.estimators.complementary import (
     complementary_variance,
     moment_weights,
 )
-from harness.estimate.estimators.ivw import mix, mix_variance, plugin_weight, varies
-from harness.estimate.estimators.likelihood import expected_se, inside, maximum_likelihood, published_se
-from harness.estimate.estimators.ordinary import ordinary_accuracy, ordinary_variance, unbiased_se
+from harness.estimate.estimators.ivw import plugin_weight, varies
+from harness.estimate.estimators.likelihood import inside, maximum_likelihood, published_se
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """An estimate from one stratum.
 
@@ -46,11 +45,8 @@ class Point:
 
 def ordinary_point(hits: BinomialSample, _misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """A_ord with √(A(1−A)/n_o), or /(n_o − 1) as published."""
-    A = ordinary_accuracy(hits.S, hits.n)
-    if published:
-        return Point(A, unbiased_se(A, hits.n), (hits,), (1.0,))
-    at, flags = _off_edge(A, hits)
-    return Point(A, math.sqrt(ordinary_variance(at, hits.n)), (hits,), (1.0,), flags)
+    check_positive("n_o", hits.n, "the ordinary estimator")
+    return _mixture((hits,), (1.0,), published=published)
 
 
 def complementary_point(
@@ -58,45 +54,31 @@ def complementary_point(
 ) -> Point:
     """A_comp with the root of Eq. 3, n_c − 1 in place of n_c as published."""
     groups = pool_samples(misses)
-    if not groups:
-        raise EstimateError("n_c must be at least 1 for the complementary estimator, is 0")
-    weights = moment_weights(groups)
-    estimates = [complementary_accuracy(g.K, g.S, g.n) for g in groups]
-    A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
-    flags: tuple[str, ...] = () if 0 <= A <= 1 else ("out_of_range",)
-    if published:
-        return Point(A, _published_comp_se(groups, weights), groups, weights, flags)
-    v = 0.0
-    for g, w, a in zip(groups, weights, estimates, strict=True):
-        at, edge = _off_edge(a, g)
-        v += w * w * complementary_variance(g.K, at, g.n)
-        flags += tuple(f for f in edge if f not in flags)
-    return Point(A, math.sqrt(v), groups, weights, flags)
+    return _mixture(groups, moment_weights(groups), published=published)
 
 
 def half_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """The paper's baseline IVW-0.5: equal weights whatever the sizes."""
-    return _mixed(hits, misses, 0.5, published=published)
+    return _weighted(hits, misses, 0.5, published=published)
 
 
 def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """A_IVW with the plug-in weight of Eq. 7; safe against samples without variation unless published."""
     check_positive("n_o", hits.n, "inverse-variance weighting")
-    comp = complementary_point(hits, misses, published=False)
-    if published and len(comp.components) == 1:
-        group = comp.components[0]
+    groups = pool_samples(misses)
+    shares = moment_weights(groups)
+    if published and len(groups) == 1:
+        (group,) = groups
         w = plugin_weight(group.K, hits.S, hits.n, group.S, group.n, published=True)
-        return _mixed(hits, misses, w, published=True)
-    if varies(hits.S, hits.n) and all(varies(g.S, g.n) for g in comp.components):
-        v_o = ordinary_variance(ordinary_accuracy(hits.S, hits.n), hits.n)
-        v_c = (comp.se or 0.0) ** 2
+        return _weighted(hits, misses, w, published=True)
+    samples = (hits, *groups)
+    if all(varies(s.S, s.n) for s in samples):
+        at = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
     else:
-        at = inside(maximum_likelihood((hits, *misses)), hits.n + sum(g.n for g in comp.components))
-        v_o = ordinary_variance(at, hits.n)
-        v_c = math.fsum(
-            w * w / information(g, at) for w, g in zip(comp.weights, comp.components, strict=True)
-        )
-    return _mixed(hits, misses, v_c / (v_o + v_c), published=published)
+        at = [inside(maximum_likelihood(samples), sum(s.n for s in samples))] * len(samples)
+    v_o, *rest = (complementary_variance(s.K, a, s.n) for s, a in zip(samples, at, strict=True))
+    v_c = math.fsum(share**2 * v for share, v in zip(shares, rest, strict=True))
+    return _weighted(hits, misses, v_c / (v_o + v_c), published=published)
 
 
 def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
@@ -111,39 +93,47 @@ def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *
     groups = pool_samples(misses)
     if published and len(groups) <= 1:
         g = groups[0] if groups else BinomialSample(2, 0, 0)
-        return Point(A, published_se(g.K, A, hits.n, g.S, g.n), parts, weights)
+        se = published_se(g.K, A, hits.n, g.S, g.n)
+        return Point(value=A, se=se, components=parts, weights=weights)
     flags = ("degenerate_variance",) if at != A else ()
-    return Point(A, expected_se(parts, A), parts, weights, flags)
+    return Point(value=A, se=1 / math.sqrt(total), components=parts, weights=weights, flags=flags)
 
 
-def _mixed(hits: BinomialSample, misses: tuple[BinomialSample, ...], w: float, *, published: bool) -> Point:
-    o = ordinary_point(hits, (), published=published)
-    c = complementary_point(hits, misses, published=published)
-    A = mix(w, o.value, c.value)
-    se = None
-    if o.se is not None and c.se is not None:
-        se = math.sqrt(mix_variance(w, o.se**2, c.se**2))
-    flags = tuple(f for f in (*o.flags, *c.flags) if f != "out_of_range")
-    flags = tuple(dict.fromkeys(flags)) + (() if 0 <= A <= 1 else ("out_of_range",))
-    return Point(A, se, (hits, *c.components), (w, *((1 - w) * x for x in c.weights)), flags)
+def _weighted(
+    hits: BinomialSample, misses: tuple[BinomialSample, ...], w: float, *, published: bool
+) -> Point:
+    """Mixture w A_ord + (1 − w) A_comp."""
+    check_positive("n_o", hits.n, "the ordinary estimator")
+    groups = pool_samples(misses)
+    weights = (w, *((1 - w) * share for share in moment_weights(groups)))
+    point = _mixture((hits, *groups), weights, published=published)
+    return replace(point, flags=tuple(sorted(point.flags)))
 
 
-def _off_edge(A: float, sample: BinomialSample) -> tuple[float, tuple[str, ...]]:
-    """Where to evaluate the variance: half a trial off the edge if the sample does not vary."""
-    if varies(sample.S, sample.n):
-        return A, ()
-    q = inside(sample.S / sample.n, sample.n)
-    return (sample.K - 1) * q - (sample.K - 2), ("degenerate_variance",)
+def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *, published: bool) -> Point:
+    """Σ w_j A_j of the samples' unbiased estimates, Eq. 2 (an ordinary sample has K = 2)."""
+    estimates = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
+    A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
+    flags: tuple[str, ...] = () if 0 <= A <= 1 else ("out_of_range",)
+    if not published and not all(varies(s.S, s.n) for s in samples):
+        flags += ("degenerate_variance",)
+    ses = [_standard_error(s, published=published) for s in samples]
+    errors = [w * se for w, se in zip(weights, ses, strict=True) if se is not None]
+    se = math.sqrt(math.fsum(e**2 for e in errors)) if len(errors) == len(samples) else None
+    return Point(value=A, se=se, components=samples, weights=weights, flags=flags)
 
 
-def _published_comp_se(groups: tuple[BinomialSample, ...], weights: tuple[float, ...]) -> float | None:
-    v = 0.0
-    for g, w in zip(groups, weights, strict=True):
-        se = unbiased_se(g.S / g.n, g.n)
-        if se is None:
-            return None
-        v += (w * (g.K - 1) * se) ** 2
-    return math.sqrt(v)
+def _standard_error(sample: BinomialSample, *, published: bool) -> float | None:
+    """√(Var A_j), the share of successes moved half a trial off the edge if the sample does not vary.
+
+    Over n − 1 as published, None for n = 1: the digits of the paper's tables pin it (GPQA, Ord: 4.39,
+    where n gives 4.375).
+    """
+    n, q = sample.n, sample.S / sample.n
+    if published:
+        return (sample.K - 1) * math.sqrt(q * (1 - q) / (n - 1)) if n > 1 else None
+    at = q if varies(sample.S, n) else inside(q, n)
+    return (sample.K - 1) * math.sqrt(at * (1 - at) / n)
 
 
 POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(

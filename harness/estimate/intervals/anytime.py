@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from harness.arrays import FloatArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_count, check_level
-from harness.types import Counts, Estimate
-
-if TYPE_CHECKING:
-    from harness.arrays import FloatArray
+from harness.types import Counts, Estimate, Interval
 
 
 @lru_cache(maxsize=64)
@@ -112,18 +109,12 @@ def likelihood_sequence(
     bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
     best = float(A[int(values.argmax())])
     low, high = (_crossing(log_likelihood, bound, best, end) for end in (0.0, 1.0))
-    counts = Counts(ordinary=yes_hits, complementary=n - yes_hits)
-    assumed = ("options were asked about without a look at the truth", "experts answer without error")
-    return Estimate(
+    return Estimate.from_interval(
         value=best,
-        low=low,
-        high=high,
-        se=None,
-        level=level,
+        interval=Interval(low=low, high=high, level=level, method="likelihood sequence"),
         estimator="ml",
-        interval="likelihood sequence",
-        n=counts,
-        assumptions=assumed,
+        n=Counts(ordinary=yes_hits, complementary=n - yes_hits),
+        assumptions=("options were asked about without a look at the truth", "experts answer without error"),
     )
 
 

@@ -16,7 +16,6 @@ edges on the outer side: never too narrow, by less than `tol` too wide.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln
@@ -25,9 +24,6 @@ from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, check_level, pool_samples
 from harness.estimate.estimators import maximum_likelihood
-
-if TYPE_CHECKING:
-    pass
 
 _CELLS = 16
 _TABLE_RATIO = 50
@@ -98,8 +94,7 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
 
 def _edges(a: float, b: float, cells: int) -> FloatArray:
-    edges: FloatArray = np.linspace(a, b, cells + 1, dtype=np.float64)
-    return edges
+    return np.linspace(a, b, cells + 1, dtype=np.float64)
 
 
 class _Lattice:

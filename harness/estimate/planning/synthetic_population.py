@@ -11,16 +11,13 @@ the same wrong option 35 % of the time, which d = .5 gives. A stand-in never ent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_options
-
-if TYPE_CHECKING:
-    from harness.arrays import FloatArray, IntArray
 
 CORRELATION = 0.59
 TEMPTATION = 0.5

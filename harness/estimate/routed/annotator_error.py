@@ -20,11 +20,18 @@ from numpy.typing import ArrayLike
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import check_level, check_positive, check_successes, clopper_pearson, z_value
+from harness.estimate.core import (
+    check_items,
+    check_level,
+    check_positive,
+    check_successes,
+    clopper_pearson,
+    z_value,
+)
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import question_weights
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
-from harness.types import Counts, Estimate
+from harness.types import Counts, Estimate, Interval
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -104,13 +111,10 @@ def corrected_answers(answer: ArrayLike, s: float, t: float) -> FloatArray:
     Derivation: E[b | y = k] = s and E[b | y ≠ k] = 1 − t; solve the line through the two.
     Values lie outside [0, 1]. Raises `NotIdentified` if s + t ≤ 1.
     """
-    corrected: FloatArray = (np.asarray(answer, dtype=np.float64) - (1 - t)) / youden(s, t)
-    return corrected
+    return (np.asarray(answer, dtype=np.float64) - (1 - t)) / youden(s, t)
 
 
-def corrected_mean(
-    c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95, n: Counts | None = None
-) -> Estimate:
+def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95) -> Estimate:
     """Equation (G) with corrected answers, its variance including that of the gold rates.
 
     With w_q = (c_k − C*)/π_k per question and b̃ as in `corrected_answers`,
@@ -136,8 +140,7 @@ def corrected_mean(
     """
     check_level(level)
     size = len(c)
-    if size < 2:
-        raise EstimateError(f"a variance needs at least 2 items, there are {size}")
+    check_items(size)
     value, _, _ = _corrected(c, data, gold.sensitivity, gold.specificity)
     n_s, n_t = gold.n_true + 2, gold.n_false + 2
     s, t = (gold.yes_on_true + 1) / n_s, (gold.no_on_false + 1) / n_t
@@ -149,21 +152,15 @@ def corrected_mean(
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
     half = z_value(level) * se
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
-    yes = int(data.answer.sum())
-    counts = n or Counts(ordinary=yes, complementary=len(data.answer) - yes)
     flags = () if floor <= value <= ceiling else ("out_of_range",)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
-    return Estimate(
+    return Estimate.from_interval(
         value=value,
-        low=low,
-        high=high,
         se=se,
-        level=level,
+        interval=Interval(low=low, high=high, level=level, method="delta", flags=flags),
         estimator="corrected",
-        interval="delta",
-        n=counts,
+        n=data.counts,
         assumptions=GOLD_ASSUMPTIONS,
-        flags=flags,
     )
 
 
@@ -211,29 +208,22 @@ def immune_accuracy(
     check_successes("yes_hits", yes_hits, "yes", yes)
     check_successes("no_hits", no_hits, "no", no)
     missed = immune_to == "missed"
-    x, n = (yes_hits, yes) if missed else (no_hits, no)
-    ends = clopper_pearson(x, n, level)
-    if missed:
-        value, (low, high), name = x / n, ends, "ord"
-    else:
-        value = 1 - (K - 1) * x / n
-        low, high = (max(0.0, 1 - (K - 1) * end) for end in reversed(ends))
-        name = "comp"
-    se = float(np.sqrt(x / n * (1 - x / n) / n)) * (1 if missed else K - 1)
-    known = ("experts never say yes to a false option" if missed else "experts never miss the true option",)
+    x, n, scale = (yes_hits, yes, 1) if missed else (no_hits, no, K - 1)
+    low, high = clopper_pearson(x, n, level)
+    value = x / n
+    se = scale * float(np.sqrt(value * (1 - value) / n))
+    if not missed:
+        value = 1 - scale * x / n
+        low, high = (max(0.0, 1 - scale * end) for end in (high, low))
+    known = "experts never say yes to a false option" if missed else "experts never miss the true option"
     flags = () if value >= 0 else ("out_of_range",)
-    counts = Counts(ordinary=yes, complementary=no)
-    return Estimate(
+    return Estimate.from_interval(
         value=value,
-        low=low,
-        high=high,
         se=se,
-        level=level,
-        estimator=name,
-        interval="clopper-pearson",
-        n=counts,
-        assumptions=known,
-        flags=flags,
+        interval=Interval(low=low, high=high, level=level, method="clopper-pearson", flags=flags),
+        estimator="ord" if missed else "comp",
+        n=Counts(ordinary=yes, complementary=no),
+        assumptions=(known,),
     )
 
 

@@ -19,16 +19,12 @@ a wholly flat p costs about as much again, which `harness.estimate.routed.crossf
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.arrays import FloatArray
 from harness.errors import NotIdentified
 from harness.estimate.routed.routed_sample import RoutedSample
-
-if TYPE_CHECKING:
-    from harness.arrays import FloatArray
 
 
 def optimal_constant(

@@ -6,17 +6,19 @@ it becomes an `Estimate`, items being the independent units.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from harness.arrays import FloatArray
+from harness.arrays import UNREADABLE, FloatArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import check_level, clopper_pearson
+from harness.estimate.core import check_items, check_level, clopper_pearson
 from harness.estimate.routed.crossfit import informed
 from harness.estimate.routed.doubly_robust import pseudo_outcomes
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
-from harness.types import Counts, Estimate
+from harness.types import Counts, Estimate, Interval
 
 ROUTED_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -25,9 +27,7 @@ ROUTED_ASSUMPTIONS = (
 )
 
 
-def routed_mean(
-    c: FloatArray, data: RoutedSample, *, level: float = 0.95, n: Counts | None = None
-) -> Estimate:
+def routed_mean(c: FloatArray, data: RoutedSample, *, level: float = 0.95) -> Estimate:
     """Mean of g with Student's t around it, items being the independent units.
 
     θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is unclipped; the interval is moved
@@ -46,33 +46,26 @@ def routed_mean(
     """
     check_level(level)
     g = pseudo_outcomes(c, data)
-    if len(g) < 2:
-        raise EstimateError(f"a variance needs at least 2 items, there are {len(g)}")
+    check_items(len(g))
     value, se = float(g.mean()), float(g.std(ddof=1) / np.sqrt(len(g)))
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
     flags: tuple[str, ...] = () if floor <= value <= ceiling else ("out_of_range",)
     right = np.abs(g - 1) < 1e-9
     if np.all(right | (np.abs(g) < 1e-9)) and floor == 0 and ceiling <= 1:
         low, high = clopper_pearson(int(right.sum()), len(g), level)
-        interval = "clopper-pearson"
+        method = "clopper-pearson"
     else:
         half = t_quantile(level, len(g) - 1) * se
         low, high = (min(ceiling, max(floor, end)) for end in (value - half, value + half))
-        interval = "wald"
+        method = "wald"
         flags += ("zero_variance",) if se == 0 else ()
-    yes = int(data.answer.sum())
-    counts = n or Counts(ordinary=yes, complementary=len(data.answer) - yes)
-    return Estimate(
+    return Estimate.from_interval(
         value=value,
-        low=low,
-        high=high,
         se=se,
-        level=level,
+        interval=Interval(low=low, high=high, level=level, method=method, flags=flags),
         estimator="routed",
-        interval=interval,
-        n=counts,
+        n=data.counts,
         assumptions=ROUTED_ASSUMPTIONS,
-        flags=flags,
     )
 
 
@@ -85,12 +78,9 @@ def routed_accuracy(predicted: ArrayLike, data: RoutedSample, *, level: float = 
     """
     predicted = np.asarray(predicted, dtype=np.int64)
     check_predicted(predicted, data)
-    yes = int(data.answer.sum())
-    counts = Counts(
-        ordinary=yes, complementary=len(data.answer) - yes, unreadable=int((predicted == -1).sum())
-    )
     target = accuracy_target(predicted, data.propensities.shape[1])
-    return routed_mean(target, informed(predicted[:, None], data), level=level, n=counts)
+    found = routed_mean(target, informed(predicted[:, None], data), level=level)
+    return replace(found, n=replace(found.n, unreadable=int((predicted == UNREADABLE).sum())))
 
 
 def t_quantile(level: float, df: int) -> float:
@@ -115,8 +105,7 @@ def sampled_mean(
     """
     check_level(level)
     drawn = np.asarray(drawn, dtype=np.bool_)
-    if len(prior) < 2:
-        raise EstimateError(f"a variance needs at least 2 items, there are {len(prior)}")
+    check_items(len(prior))
     for row in np.flatnonzero((rho <= 0) | (rho > 1)):
         kind = NotIdentified if rho[row] == 0 else EstimateError
         raise kind(f"rho[{row}] must lie in (0, 1], is {rho[row]}")
@@ -127,15 +116,11 @@ def sampled_mean(
     right = int(value[drawn].sum())
     counts = Counts(ordinary=right, complementary=int(drawn.sum()) - right, unlabelled=int((~drawn).sum()))
     flags = () if 0 <= mean <= 1 else ("out_of_range",)
-    return Estimate(
+    return Estimate.from_interval(
         value=mean,
-        low=low,
-        high=high,
         se=se,
-        level=level,
+        interval=Interval(low=low, high=high, level=level, method="wald", flags=flags),
         estimator="aipw",
-        interval="wald",
         n=counts,
         assumptions=ROUTED_ASSUMPTIONS,
-        flags=flags,
     )

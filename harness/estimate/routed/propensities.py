@@ -179,8 +179,7 @@ def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray
     u = rng.random(len(propensities))
     option = (u[:, None] >= cumulative).sum(axis=1)
     last = propensities.shape[1] - 1 - np.argmax(propensities[:, ::-1] > 0, axis=1)
-    drawn: IntArray = np.where(u < total, np.minimum(option, last), -1)
-    return drawn
+    return np.where(u < total, np.minimum(option, last), -1)
 
 
 def disagreement(predicted: ArrayLike) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
+from harness.types import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,17 @@ class RoutedSample:
         """Shape (N, K): which columns are options of the item."""
         return np.arange(self.propensities.shape[1]) < self.n_options[:, None]
 
+    @property
+    def counts(self) -> Counts:
+        """Yes and no among the answers."""
+        yes = int(self.answer.sum())
+        return Counts(ordinary=yes, complementary=len(self.answer) - yes)
+
 
 def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
     """p_k = 1/K over each item's own options: shape (N, width), zero beyond them."""
     options = np.asarray(n_options, dtype=np.int64)
-    flat: FloatArray = np.where(np.arange(width) < options[:, None], 1.0 / options[:, None], 0.0)
-    return flat
+    return np.where(np.arange(width) < options[:, None], 1.0 / options[:, None], 0.0)
 
 
 def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
@@ -114,8 +120,7 @@ def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
 
 def difference_target(first: ArrayLike, second: ArrayLike, width: int) -> FloatArray:
     """c_k = 1{k = ŷ_a} − 1{k = ŷ_b}: zero throughout where the two agree, so nothing need be asked."""
-    difference: FloatArray = accuracy_target(first, width) - accuracy_target(second, width)
-    return difference
+    return accuracy_target(first, width) - accuracy_target(second, width)
 
 
 def check_predicted(predicted: IntArray, data: RoutedSample) -> None:

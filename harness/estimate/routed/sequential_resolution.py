@@ -18,7 +18,7 @@ from harness.arrays import UNKNOWN, FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_level, clopper_pearson
 from harness.estimate.routed.propensities import predicted_counts
-from harness.types import Counts, Estimate
+from harness.types import Counts, Estimate, Interval
 
 RESOLUTION_ASSUMPTIONS = (
     "each item's predicted options were asked about until one was confirmed or all refuted",
@@ -96,8 +96,7 @@ def asking_order(predicted: ArrayLike, posterior: FloatArray) -> IntArray:
     counts = predicted_counts(predicted, posterior.shape[1])
     key = np.where(counts > 0, posterior + 1e-9 * counts, -1.0)
     order = np.argsort(-key, axis=1, kind="stable")
-    ordered: IntArray = np.where(np.take_along_axis(counts, order, axis=1) > 0, order, -1)
-    return ordered
+    return np.where(np.take_along_axis(counts, order, axis=1) > 0, order, -1)
 
 
 def expected_questions(
@@ -131,7 +130,7 @@ def questions_asked(
     return asked
 
 
-def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: int = 0) -> Estimate:
+def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Accuracy of one model from its exact correctness, with Clopper & Pearson's exact interval.
 
     Unknown items (an expert abstained) cannot just be left out, however blindly experts abstain: an
@@ -158,25 +157,18 @@ def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95, unreadable: in
     if n == 0:
         raise EstimateError("an accuracy needs at least 1 resolved item, there are 0")
     value = right / n
-    low, _ = clopper_pearson(right, len(z), level)
-    _, high = clopper_pearson(right + unknown, len(z), level)
-    interval = "clopper-pearson" + ("+worst-case" if unknown else "")
-    flags: tuple[str, ...] = ()
-    if unknown:
-        flags = (
-            f"unresolved: {unknown}, value within [{right / len(z):.4f}, {(right + unknown) / len(z):.4f}]",
-        )
-    counts = Counts(ordinary=right, complementary=n - right, abstained=unknown, unreadable=unreadable)
-    se = float(np.sqrt(value * (1 - value) / n))
-    return Estimate(
+    least, most = right / len(z), (right + unknown) / len(z)
+    return Estimate.from_interval(
         value=value,
-        low=low,
-        high=high,
-        se=se,
-        level=level,
+        se=float(np.sqrt(value * (1 - value) / n)),
+        interval=Interval(
+            low=clopper_pearson(right, len(z), level)[0],
+            high=clopper_pearson(right + unknown, len(z), level)[1],
+            level=level,
+            method="clopper-pearson" + ("+worst-case" if unknown else ""),
+            flags=(f"unresolved: {unknown}, value within [{least:.4f}, {most:.4f}]",) if unknown else (),
+        ),
         estimator="resolved",
-        interval=interval,
-        n=counts,
+        n=Counts(ordinary=right, complementary=n - right, abstained=unknown),
         assumptions=RESOLUTION_ASSUMPTIONS,
-        flags=flags,
     )

@@ -9,7 +9,7 @@ from harness.errors import EstimateError
 from harness.estimate.core import Tally, check_level
 from harness.estimate.data import tally
 from harness.estimate.intervals import likelihood_sequence
-from harness.types import Estimate, Label, Prediction, PredictionStatus
+from harness.types import Estimate, Interval, Label, Prediction, PredictionStatus
 
 ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
@@ -65,14 +65,10 @@ def estimate_anytime(
     value, low, high = (
         sum(share * getattr(part, end) for share, part in parts) for end in ("value", "low", "high")
     )
-    return Estimate(
+    return Estimate.from_interval(
         value=value,
-        low=low,
-        high=high,
-        se=None,
-        level=level,
+        interval=Interval(low=low, high=high, level=level, method="anytime"),
         estimator="ml",
-        interval="anytime",
         n=tallies.counts,
         assumptions=ANYTIME_ASSUMPTIONS,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from harness.errors import EstimateError
@@ -41,12 +41,11 @@ _ALWAYS = UNIFORM_ASSUMPTIONS[1:]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratumEstimate:
-    """Estimate of one stratum; fields as in `harness.types.Estimate`."""
+    """Estimate of one stratum; `interval` has its flags."""
 
     value: float
     se: float | None
     interval: Interval
-    flags: tuple[str, ...]
 
 
 def estimate_tallies(
@@ -91,20 +90,16 @@ def estimate_tallies(
                 f"strata: {name!r} has predictions but no usable label; nothing follows for it"
             )
     whole = parts[0] if len(parts) == 1 else _combine(used, parts, level, shares, n_pool)
-    flags = [flag for part in parts for flag in part.flags]
+    flags = [flag for part in parts for flag in part.interval.flags]
     flags += ["stratified"] * (len(used) > 1)
     flags += ["conditioned_on_questions"] * any(t.split == "questions" for t in used)
-    return Estimate(
+    return Estimate.from_interval(
         value=whole.value,
-        low=whole.interval.low,
-        high=whole.interval.high,
         se=whole.se,
-        level=level,
+        interval=replace(whole.interval, flags=tuple(dict.fromkeys(flags))),
         estimator=estimator,
-        interval=whole.interval.method,
         n=tallies.counts,
         assumptions=(*dict.fromkeys(a for t in used for a in _ASSUMED[t.split]), *_ALWAYS),
-        flags=tuple(dict.fromkeys(flags)),
     )
 
 
@@ -127,8 +122,9 @@ def estimate_stratum(
         raise EstimateError(f"{tally}: no labelled item has a prediction, needed is at least 1")
     if tally.n_readable == 0:
         _, high = clopper_pearson(0, n, level)
-        none = Interval(low=0.0, high=high, level=level, method="clopper_pearson")
-        return StratumEstimate(value=0.0, se=None, interval=none, flags=("all_unreadable",))
+        flags = ("all_unreadable",)
+        none = Interval(low=0.0, high=high, level=level, method="clopper_pearson", flags=flags)
+        return StratumEstimate(value=0.0, se=None, interval=none)
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
         made = make_interval(p, method, level)
@@ -144,8 +140,8 @@ def estimate_stratum(
             se = math.sqrt((rho * se) ** 2 + value**2 * rho * (1 - rho) / n)
         value *= rho
         name = f"{made.method}+product"
-        made = Interval(low=low, high=high, level=level, method=name, flags=made.flags)
-    return StratumEstimate(value=value, se=se, interval=made, flags=p.flags + made.flags)
+        made = replace(made, low=low, high=high, method=name)
+    return StratumEstimate(value=value, se=se, interval=replace(made, flags=p.flags + made.flags))
 
 
 def _combine(
@@ -171,7 +167,6 @@ def _combine(
             level=level,
             method="/".join(sorted({p.interval.method for p in parts})) + "+mover",
         ),
-        flags=(),
     )
 
 
