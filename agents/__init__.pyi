@@ -1,2 +1,1 @@
-from .programs import Program as Program
 from .standalone import Workflow as Workflow

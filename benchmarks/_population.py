@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import ndtri
 
-from agents.programs import Program
 from agents.search import (
     ExpertLabels,
     Kind,
@@ -25,7 +24,7 @@ from agents.search import (
     simulated_labels,
 )
 from harness import FloatArray, IntArray, derive_seed
-from harness.types import Item, Prediction
+from harness.types import Item, Prediction, Program
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05
 
@@ -118,7 +117,8 @@ class Steps:
         ids = board.ranked()[: self.pool]
         found = [board.fitness[c] for c in ids]
         mean = np.array([f.mean for f in found])
-        p = probabilities(mean, np.array([f.se_relative for f in found]))
+        se = np.array([board.shrunk.se_relative[board.ids.index(c)] for c in ids])
+        p = probabilities(mean, se)
         if self.published:
             p = published_probabilities(np.array([f.value for f in found]))
         parent = ids[choose(p, view.rng)]

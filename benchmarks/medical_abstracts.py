@@ -69,6 +69,7 @@ def main() -> None:
             stop_local_model()
     seconds = time.perf_counter() - started
     A = true_accuracy(predictions, truth)
+    assert A is not None, "every call failed"
     print(f"{len(items)} abstracts, K = 5, {len(labels)} answers; true accuracy {A:.1%}; {seconds:.0f} s")
     estimates = h.accuracies(predictions, labels)
     for name, e in estimates.items():

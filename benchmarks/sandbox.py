@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents.programs import NAMES, Program, Role, load_program
+from agents.programs import NAMES, Role, load_program
 from agents.runtime import Broker, answer_items, dry_run_program
 from agents.sandbox import Sandbox, open_sandbox, probe_tiers
 from harness import ProgramRefused
 from harness.llm import Budget
 from harness.store import Store
-from harness.types import Item, PredictionStatus
+from harness.types import Item, PredictionStatus, Program
 from tests.agents.corpus import CORPUS
 from tests.agents.scripted import Scripted
 

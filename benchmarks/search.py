@@ -21,18 +21,16 @@ import argparse
 import asyncio
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from agents.programs import Program
 from agents.search import (
     Archive,
     ExpertLabels,
     Kind,
     Policy,
     SearchContext,
-    Settings,
     confirm_finalists,
     score_items,
     search,
@@ -41,6 +39,7 @@ from agents.search import (
 )
 from benchmarks._population import FreshDraws, Steps, Task, spread
 from harness import FloatArray, IntArray
+from harness.config import SearchSection
 from harness.estimate import synthesise_population
 
 OPTIONS = (4, 5, 10, 16)
@@ -145,27 +144,28 @@ class Way:
     """A whole search: what labels, which settings, how many fresh items to confirm on."""
 
     kind: Kind
-    settings: Settings
+    section: SearchSection
     confirm: int = 0
     published: bool = False
 
 
 PROPOSALS = 23
-PUBLISHED = Settings(candidates=PROPOSALS, parity="raw", rungs=(ITEMS,), keep=(), finalists=1)
+PUBLISHED = SearchSection(candidates=PROPOSALS, parity="raw", rungs=[ITEMS], keep=[], finalists=1)
 WAYS = {
     "published, raw q": Way("complementary", PUBLISHED, 0, True),
-    "ML, natural": Way("natural", Settings(candidates=PROPOSALS)),
-    "routed": Way("routed", Settings(candidates=PROPOSALS)),
-    "routed, 80 + 40 confirmed": Way("routed", Settings(candidates=PROPOSALS, rungs=(20, 40, 80)), 40),
+    "ML, natural": Way("natural", SearchSection(candidates=PROPOSALS)),
+    "routed": Way("routed", SearchSection(candidates=PROPOSALS)),
+    "routed, 80 + 40 confirmed": Way("routed", SearchSection(candidates=PROPOSALS, rungs=[20, 40, 80]), 40),
 }
 
 
 async def whole(K: int, seed: int, way: Way, policy: str) -> tuple[float, float, float]:
     """True accuracy of the winner, bias of its report, calls; of a search that starts at .5."""
-    settings = way.settings
+    section, search_seed = way.section, 0
     if policy == "steps" and way.published:
-        settings = replace(PUBLISHED, seed=seed, candidates=20, in_flight=1, replicates=3)
-    select = settings.rungs[-1]
+        search_seed = seed
+        section = PUBLISHED.model_copy(update={"candidates": 20, "in_flight": 1, "replicates": 3})
+    select = section.rungs[-1]
     task = Task(K, select + way.confirm, seed)
     rng = np.random.default_rng([seed, 5])
     mean = 0.5 if policy == "steps" else MEAN
@@ -173,19 +173,22 @@ async def whole(K: int, seed: int, way: Way, policy: str) -> tuple[float, float,
     cuts = {"select": slice(0, select), "confirm": slice(select, None)}
     parts = {name: task.items[rows] for name, rows in cuts.items() if task.items[rows]}
     labels = {name: task.labelled(cuts[name], way.kind, library) for name in parts}
-    state = SearchContext(Archive(parts), settings, labels, library[0].id, task.evaluate, accept)
+    state = SearchContext(
+        section=section,
+        seed=search_seed,
+        programs=library,
+        archive=Archive(parts),
+        labels=labels,
+        evaluate=task.evaluate,
+    )
     proposer: Policy = Steps(task, published=way.published) if policy == "steps" else FreshDraws(task)
-    await search(state, proposer, library)
+    await search(state, proposer)
     winner = await confirm_finalists(state)
     true = task.accuracy[winner.id]
     reported = winner.reported
     if way.published:
         reported = (K - 1) * winner.naive - (K - 2)
     return true, reported - true, float(task.calls)
-
-
-async def accept(_: Program) -> str:
-    return ""
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from harness.config import SearchSection, Study
 from harness.store import Store
 
 if TYPE_CHECKING:
-    from agents.search import Prepared
+    from agents.search import SearchContext
     from harness.report import SearchReport
 
 
@@ -78,21 +78,21 @@ def _section(args: argparse.Namespace, study: Study) -> SearchSection:
     return study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
 
 
-def _go(args: argparse.Namespace, study: Study, store: Store, prepared: Prepared) -> int:
+def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:
     from agents.search import continue_search, estimate_costs, measure_power
 
-    for line in measure_power(prepared.labels["select"]).lines():
+    for line in measure_power(context.labels["select"]).lines():
         note(line)
     if getattr(args, "dry_run", False):
-        costs = asyncio.run(estimate_costs(study, prepared))
-        emit(args, {"search": prepared.id, "costs": costs.as_dict()}, "\n".join(costs.lines()))
+        costs = asyncio.run(estimate_costs(study, context))
+        emit(args, {"search": context.id, "costs": costs}, "\n".join(costs.lines()))
         return 0
-    ended = asyncio.run(continue_search(study, store, prepared, note))
+    ended = asyncio.run(continue_search(study, store, context, note))
     note(f"{ended.proposals} proposals: {ended.reason}")
-    return _show(args, _report(study, store, prepared, None))
+    return _show(args, _report(study, store, context, None))
 
 
-def _export(args: argparse.Namespace, prepared: Prepared) -> int:
+def _export(args: argparse.Namespace, context: SearchContext) -> int:
     from pathlib import Path
 
     from agents.search import write_winner
@@ -101,17 +101,17 @@ def _export(args: argparse.Namespace, prepared: Prepared) -> int:
     path = Path(args.file)
     if path.suffix != ".py":
         raise ConfigError(f"search export: the file must end in .py, is {args.file!r}")
-    write_whole(write_winner(prepared, path.name), path)
-    emit(args, {"search": prepared.id, "file": str(path)}, f"wrote {path}")
+    write_whole(write_winner(context, path.name), path)
+    emit(args, {"search": context.id, "file": str(path)}, f"wrote {path}")
     return 0
 
 
-def _report(study: Study, store: Store, prepared: Prepared, key: str | None) -> SearchReport:
+def _report(study: Study, store: Store, context: SearchContext, key: str | None) -> SearchReport:
     from agents.search import report_search
 
-    created = {s["id"]: s["created"] for s in store.searches.read_searches()}[prepared.id]
+    created = {s["id"]: s["created"] for s in store.searches.read_searches()}[context.id]
     truth = study_truth(study, key, store.content.read_items()) if key else None
-    return report_search(study, store, prepared, created, truth)
+    return report_search(study, store, context, created, truth)
 
 
 def _show(args: argparse.Namespace, report: SearchReport) -> int:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents.programs import DEFAULT_FORMAT, Program, PromptFormat, Role
+from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.broker import Broker
 from agents.runtime.evaluate import answer_items
 from harness import ProgramRefused
 from harness.llm import FREE, Budget, ModelReply, Request
-from harness.types import Item, PredictionStatus
+from harness.types import Item, PredictionStatus, Program
 
 if TYPE_CHECKING:
     from agents.sandbox import Sandbox

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agents.programs import DEFAULT_FORMAT, Program, PromptFormat, Role
+from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.host import WorkflowHost
 from agents.sandbox import ProgramOutcome, Sandbox, check_program
 from harness.llm import Unreadable, parse_answer
-from harness.types import Item, Prediction, PredictionStatus
+from harness.types import Item, Prediction, PredictionStatus, Program
 
 if TYPE_CHECKING:
     from agents.runtime.broker import Broker

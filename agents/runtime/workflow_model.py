@@ -8,7 +8,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from agents.programs import Program, PromptFormat, Role
+from agents.programs import PromptFormat, Role
 from agents.runtime.broker import Broker, CallUsage
 from agents.runtime.dry_run import dry_run_program
 from agents.runtime.evaluate import answer_items
@@ -17,7 +17,7 @@ from harness import first_of
 from harness.config import ModelSection
 from harness.llm import Budget, Progress, Target, make_model, make_spec
 from harness.store import Store
-from harness.types import Item, Prediction
+from harness.types import Item, Prediction, Program
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""

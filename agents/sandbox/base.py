@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from agents.programs import Program
+from harness.types import Program
 
 Payload = dict[str, Any]
 """What crosses the border: JSON and nothing else."""

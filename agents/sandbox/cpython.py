@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from agents.programs import Program
 from agents.sandbox import gate
 from agents.sandbox.base import (
     DEFAULT_LIMITS,
@@ -35,6 +34,7 @@ from agents.sandbox.restrictions import CPYTHON, restrictions
 from agents.sandbox.shim import strip_own
 from agents.sandbox.worker import Worker
 from harness import SandboxError
+from harness.types import Program
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from agents.programs import Program
 from harness import ProgramRefused
+from harness.types import Program
 
 LONGEST = 50_000
 """Characters of a source."""

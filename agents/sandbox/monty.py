@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from agents.programs import Program
 from agents.sandbox import gate
 from agents.sandbox.base import (
     DEFAULT_LIMITS,
@@ -28,6 +27,7 @@ from agents.sandbox.prelude_text import prelude_text
 from agents.sandbox.restrictions import MONTY, restrictions
 from agents.sandbox.shim import for_monty
 from harness import SandboxError
+from harness.types import Program
 
 if TYPE_CHECKING:
     import ast

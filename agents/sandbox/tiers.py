@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
-from agents.programs import Program
 from agents.sandbox.base import DEFAULT_LIMITS, Nobody, Payload, Sandbox, SandboxLimits
 from harness import ConfigError, OversightError
+from harness.types import Program
 
 TIERS = ("monty", "cpython", "bubblewrap")
 """From the one that is there everywhere to the one that holds most."""

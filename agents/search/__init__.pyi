@@ -6,14 +6,13 @@ from .fitness import (
 from .launch import continue_search as continue_search, estimate_costs as estimate_costs
 from .loop import (
     Policy as Policy, PolicyView as PolicyView, Proposal as Proposal, SearchContext as SearchContext,
-    Settings as Settings, confirm_finalists as confirm_finalists, search as search,
+    confirm_finalists as confirm_finalists, search as search,
 )
 from .policies import (
     choose as choose, probabilities as probabilities, published_probabilities as published_probabilities,
 )
 from .search_report import report_search as report_search
 from .setup import (
-    Prepared as Prepared, open_search as open_search, prepare_search as prepare_search,
-    resume_search as resume_search,
+    open_search as open_search, prepare_search as prepare_search, resume_search as resume_search,
 )
 from .winner_file import write_winner as write_winner

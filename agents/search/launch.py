@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from agents.runtime import Broker
-from agents.search.loop import Ended, Policy, complete, confirm_finalists, search
-from agents.search.policies import Optimizer, Recombine, Wordings
-from agents.search.setup import Bench, Prepared, model_name, open_bench
+from agents.runtime import Broker, answer_items, dry_run_program
+from agents.sandbox import Sandbox, open_sandbox
+from agents.search.loop import Ended, Policy, SearchContext, confirm_finalists, search
+from agents.search.policies import Adas, AFlow, Optimizer, Recombine, Reflect, Wordings
+from agents.search.setup import model_name
 from harness import BudgetSpent, ConfigError
 from harness.analysis import study_prices
-from harness.config import Study
-from harness.llm import Budget, Price, PriceTable, Target, make_model, make_spec, price_target
+from harness.config import SearchSection, Study
+from harness.llm import Budget, Price, Target, make_model, make_spec, price_target
 from harness.store import Store
+from harness.types import Item, Program
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 META_TOKENS = 6_000
-"""Of one of the optimiser's calls, about: the guide, a few programs and the reply."""
+"""One of the optimiser's calls takes about so many: the guide, a few programs and the reply."""
 _CALL_TOKENS = 150
-"""Of a workflow's call beside the item's text, about: role, format, instruction and answer."""
+"""A workflow's call takes about so many beside the item's text: role, format, instruction and answer."""
 _CHARACTERS_PER_TOKEN = 4
+WORDS = 8
+"""So many words in a row do not agree by chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
     """What a search would take, from free runs of its library; proposals are taken to be as large.
 
     Attributes
     ----------
     calls, tokens
-        Of answers, for library, proposals, confirmation and test together.
+        Those of answers, for library, proposals, confirmation and test together.
     meta_tokens
-        Of the optimiser.
+        The optimiser's.
     usd
         None if a price is unknown.
     affordable
@@ -46,10 +50,6 @@ class Costs:
     meta_tokens: int
     usd: float | None
     affordable: int | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
 
     def lines(self) -> list[str]:
         """In words."""
@@ -64,7 +64,7 @@ class Costs:
 
 
 async def continue_search(
-    study: Study, store: Store, prepared: Prepared, progress: Callable[[str], None]
+    study: Study, store: Store, context: SearchContext, progress: Callable[[str], None]
 ) -> Ended:
     """Run a search to its end, or until its budget ends; what was answered before is not asked again.
 
@@ -75,92 +75,133 @@ async def continue_search(
     FatalModelError, SandboxError
         What was answered is kept.
     """
-    section = prepared.section
+    section = context.section
     name = model_name(study, section.model)
-    prices = study_prices(study)
-    budget = Budget(section.usd, section.tokens, _price(study, name, prices))
-    budget.charge(*store.searches.count_tokens(prepared.id))
-    writer = _optimiser_name(study, prepared)
+    budget = Budget(section.usd, section.tokens, _price(study, name))
+    budget.charge(*store.searches.count_tokens(context.id))
+    writer = _optimiser_name(study, section)
     async with AsyncExitStack() as stack:
         brokers: dict[str, Broker] = {}
         for used in dict.fromkeys(n for n in (name, writer) if n):
-            model = make_model(study.model(used))
+            model, price = make_model(study.model(used)), _price(study, used)
             stack.push_async_callback(model.close)
-            brokers[used] = _broker(study, used, model, budget, prices, store)
+            brokers[used] = Broker.of(
+                model, study.model(used), budget=budget.at(price), price=price, store=store
+            )
             stack.push_async_callback(brokers[used].close)
-        bench = await stack.enter_async_context(open_bench(prepared))
-        progress(f"sandbox: {bench.sandbox.name}")
-        state = bench.state(brokers[name], progress)
-        ended = await search(state, make_policy(prepared, bench, brokers.get(writer)), prepared.programs)
-        if not complete(state, state.start):
+        sandbox = await stack.enter_async_context(open_sandbox(section.tier))
+        progress(f"sandbox: {sandbox.name}")
+        context = replace(
+            context,
+            evaluate=lambda program, items, replicate: answer_items(
+                program,
+                items,
+                broker=brokers[name],
+                roles=context.roles,
+                replicate=replicate,
+                sandbox=sandbox,
+                shape=context.shape,
+            ),
+            check=lambda program: check_program(context, sandbox, program),
+            progress=progress,
+        )
+        ended = await search(context, make_policy(context, sandbox, brokers.get(writer)))
+        if not context.complete(context.start):
             return ended
         try:
-            await confirm_finalists(state)
+            await confirm_finalists(context)
         except BudgetSpent as error:
             return Ended(f"{error}; no winner was confirmed: raise the cap, then resume", ended.proposals)
         return ended
 
 
-def make_policy(prepared: Prepared, bench: Bench, broker: Broker | None) -> Policy:
+async def check_program(context: SearchContext, sandbox: Sandbox, program: Program) -> str:
+    """Why a program cannot be used: it quotes items it is judged on.
+
+    Raises
+    ------
+    ProgramRefused
+        If the gate or a free run refuses it.
+    """
+    splits = context.archive.splits
+    judged = [item for name, part in splits.items() if name != "feedback" for item in part]
+    reason = find_quotation(program.source, judged)
+    if not reason:
+        await _try_out(context, sandbox, program)
+    return reason
+
+
+def find_quotation(source: str, items: Iterable[Item]) -> str:
+    """Say which item a source quotes, by its id alone; empty if none.
+
+    A program may learn how to answer, never what.
+    """
+    grams = _grams(source)
+    for item in items:
+        if not grams.isdisjoint(_grams(item.text)):
+            return f"it quotes {WORDS} words or more of the item {item.id!r}, which it is judged on"
+    return ""
+
+
+def _grams(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return {tuple(words[j : j + WORDS]) for j in range(len(words) - WORDS + 1)}
+
+
+async def _try_out(context: SearchContext, sandbox: Sandbox, program: Program) -> int:
+    """Run a program for free, and return its calls per item; what is shown is no matter here."""
+    shape = replace(context.shape, examples=())
+    return await dry_run_program(program, sandbox=sandbox, roles=context.roles, shape=shape)
+
+
+def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None) -> Policy:
     """Make the proposer that the settings name."""
-    section = prepared.section
-    if section.policy == "recombine" or broker is None:
-        wordings = Wordings.bundled()
-        return Recombine(wordings.with_roles(role.text for role in prepared.roles))
-    from agents.search.policies import Adas, AFlow, Reflect
-
-    optimiser = Optimizer(broker.ask, task_text(prepared), bench.sandbox.restrictions())
-    policies: dict[str, Policy] = {p.name: p for p in (Adas(optimiser), AFlow(optimiser), Reflect(optimiser))}
-    return policies[section.policy]
+    if context.section.policy == "recombine" or broker is None:
+        return Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
+    policies: dict[str, Callable[[Optimizer], Policy]] = {"adas": Adas, "aflow": AFlow, "reflect": Reflect}
+    optimiser = Optimizer(broker.ask, task_text(context), sandbox.restrictions())
+    return policies[context.section.policy](optimiser)
 
 
-def task_text(prepared: Prepared) -> str:
+def task_text(context: SearchContext) -> str:
     """What the optimiser is told of the items: the study's words, and one item that is not judged on."""
-    shown = prepared.archive.splits.get("feedback") or prepared.archive.splits["select"][:0]
-    lines = [prepared.section.task or "Multiple-choice questions; exactly one option is right."]
-    if shown:
-        lines.append(f"For example (the answer is not known):\n{shown[0].text}")
-        lines += [f"- {option}" for option in shown[0].shown_options]
+    lines = [context.section.task or "Multiple-choice questions; exactly one option is right."]
+    for item in context.items("feedback")[:1]:
+        lines.append(f"For example (the answer is not known):\n{item.text}")
+        lines += [f"- {option}" for option in item.shown_options]
     return "\n".join(lines)
 
 
-async def estimate_costs(study: Study, prepared: Prepared) -> Costs:
+async def estimate_costs(study: Study, context: SearchContext) -> Costs:
     """Price a search by running its library for free; a call's tokens are guessed from the items' texts."""
-    settings, splits = prepared.settings, prepared.archive.splits
-    async with open_bench(prepared) as bench:
-        calls = [await bench.try_out(p) for p in prepared.programs]
-    select = splits["select"]
+    section, select = context.section, context.items("select")
+    async with open_sandbox(section.tier) as sandbox:
+        calls = [await _try_out(context, sandbox, program) for program in context.programs]
     n, typical = len(select), sum(calls) / len(calls)
-    rungs = [r for r in settings.rungs if r < n] + [n]
+    rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    each = typical * sum(step * share for step, share in zip(steps, (1.0, *settings.keep), strict=False))
-    after = settings.finalists * len(splits.get("confirm", ())) + 2 * len(splits.get("test", ()))
+    each = typical * sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
+    after = section.finalists * len(context.items("confirm")) + 2 * len(context.items("test"))
     fixed = (sum(calls) + calls[0]) * n + typical * after
     per_call = _CALL_TOKENS + sum(len(item.text) for item in select) / n / _CHARACTERS_PER_TOKEN
-    meta = META_CALLS[prepared.section.policy] * META_TOKENS
-    total = fixed + each * settings.candidates
-    tokens, optimiser = round(total * per_call), meta * settings.candidates
-    price = _price(study, model_name(study, prepared.section.model), study_prices(study))
+    meta = META_CALLS[section.policy] * META_TOKENS
+    total = fixed + each * section.candidates
+    tokens, optimiser = round(total * per_call), meta * section.candidates
+    price = _price(study, model_name(study, section.model))
     usd = None if price is None else price.dollars(tokens + optimiser, 0)
-    caps = [prepared.section.tokens] if prepared.section.tokens is not None else []
-    if prepared.section.usd is not None and usd:
-        caps.append(round(prepared.section.usd / usd * (tokens + optimiser)))
+    caps = [section.tokens] if section.tokens is not None else []
+    if section.usd is not None and usd:
+        caps.append(round(section.usd / usd * (tokens + optimiser)))
     affordable = max(0, int((min(caps) - fixed * per_call) / (each * per_call + meta))) if caps else None
-    return Costs(round(total), tokens, optimiser, usd, affordable)
+    return Costs(calls=round(total), tokens=tokens, meta_tokens=optimiser, usd=usd, affordable=affordable)
 
 
-def _broker(study: Study, name: str, model: Any, budget: Budget, prices: PriceTable, store: Store) -> Broker:
-    price = _price(study, name, prices)
-    return Broker.of(model, study.model(name), budget=budget.at(price), price=price, store=store)
-
-
-def _price(study: Study, name: str, prices: PriceTable) -> Price | None:
+def _price(study: Study, name: str) -> Price | None:
     settings = study.model(name)
-    return price_target(Target(make_spec(name, settings, "$text", None), settings), prices).price
+    return price_target(Target(make_spec(name, settings, "$text", None), settings), study_prices(study)).price
 
 
-def _optimiser_name(study: Study, prepared: Prepared) -> str:
-    section = prepared.section
+def _optimiser_name(study: Study, section: SearchSection) -> str:
     if section.policy == "recombine":
         return ""
     if not section.optimiser:

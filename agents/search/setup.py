@@ -1,74 +1,26 @@
-"""A study's search, opened: items split, programs loaded, the model reached, the archive at hand."""
+"""A study's search, opened: items split, programs loaded, the archive at hand; nothing here costs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from agents.programs import NAMES, Example, Program, PromptFormat, Role, load_program, read_workflow_settings
-from agents.runtime import Broker, dry_run_program
-from agents.sandbox import Sandbox, open_sandbox
-from agents.search.archive import Archive, find_quotations, load_archive
+from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
+from agents.search.archive import load_archive
 from agents.search.fitness import ExpertLabels
-from agents.search.loop import SearchContext, Settings
+from agents.search.loop import SearchContext
 from harness import BadInput, ConfigError, decode, derive_seed
 from harness.config import SearchSection, Study
 from harness.store import Store
-from harness.types import Item, Label, LabelKind, Prediction
+from harness.types import Item, Label, LabelKind, Program
 
 SPLITS = ("feedback", "select", "confirm", "test")
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A search before or after anything was asked; nothing here costs.
-
-    Attributes
-    ----------
-    id
-        First 12 hexadecimal digits of the hash of all that decides how it goes.
-    section, seed
-        Its settings.
-    programs
-        The library it starts from; the first is the start.
-    roles, shape
-        The study's, see `agents.programs.workflow_settings`.
-    archive, labels
-        What is known; labels are those of the moment.
-    """
-
-    id: str
-    section: SearchSection
-    seed: int
-    programs: tuple[Program, ...]
-    roles: tuple[Role, ...]
-    shape: PromptFormat
-    archive: Archive
-    labels: Mapping[str, ExpertLabels]
-
-    @property
-    def settings(self) -> Settings:
-        """Settings of the loop."""
-        s = self.section
-        return Settings(
-            seed=self.seed,
-            candidates=s.candidates,
-            in_flight=s.in_flight,
-            rungs=tuple(s.rungs),
-            keep=tuple(s.keep),
-            estimator=s.fitness,
-            parity=s.parity,
-            replicates=s.replicates,
-            finalists=s.finalists,
-            patience=s.patience,
-        )
-
-
-def prepare_search(study: Study, store: Store, seed: int, section: SearchSection) -> Prepared:
+def prepare_search(study: Study, store: Store, seed: int, section: SearchSection) -> SearchContext:
     """Set up a search of a study, or find it: the same settings are the same search.
 
     Caps on tokens and dollars are no part of a search's identity: one that ran out goes on with others.
@@ -92,19 +44,20 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
         "shape": asdict(shape),
     }
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
-    if search not in {s["id"] for s in store.searches.read_searches()}:
-        labels = decode(store.content.read_answers(), store.content.read_questions())
+    searches = store.searches
+    if search not in {s["id"] for s in searches.read_searches()}:
+        labels = decode(store.content.read_answers())
         splits = draw_splits(items, labels, section.split, seed, section.rungs)
         feedback = ExpertLabels.of(splits["feedback"], labels)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
-        store.searches.add_search(
+        searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
     return replace(open_search(study, store, search), section=section, programs=programs)
 
 
-def open_search(study: Study, store: Store, search: str | None) -> Prepared:
+def open_search(study: Study, store: Store, search: str | None) -> SearchContext:
     """Open a search that is there, the one named or the latest, to be looked at.
 
     Raises
@@ -121,10 +74,10 @@ def open_search(study: Study, store: Store, search: str | None) -> Prepared:
     spec = known[name]
     caps = {"usd": study.search.usd, "tokens": study.search.tokens}
     archive = load_archive(store, name)
-    labels = decode(store.content.read_answers(), store.content.read_questions())
+    labels = decode(store.content.read_answers())
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
     section = SearchSection.model_validate({**spec["section"], **caps})
-    return Prepared(
+    return SearchContext(
         id=name,
         section=section,
         seed=spec["seed"],
@@ -138,7 +91,7 @@ def open_search(study: Study, store: Store, search: str | None) -> Prepared:
     )
 
 
-def resume_search(study: Study, store: Store, search: str | None) -> Prepared:
+def resume_search(study: Study, store: Store, search: str | None) -> SearchContext:
     """Open a search to go on with it.
 
     Raises
@@ -217,65 +170,3 @@ def find_solved(
     while any(by_answer.values()):
         ordered += [found.pop(0) for found in by_answer.values() if found]
     return tuple(ordered[:most])
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """A search with an open sandbox for its programs."""
-
-    prepared: Prepared
-    sandbox: Sandbox
-
-    def state(self, broker: Broker, progress: Callable[[str], None]) -> SearchContext:
-        """Make the loop's state: answers come from the broker's model, through the sandbox."""
-        from agents.runtime import answer_items
-
-        async def answer(program: Program, items: Sequence[Item], replicate: int) -> list[Prediction]:
-            return await answer_items(
-                program,
-                items,
-                broker=broker,
-                roles=self.prepared.roles,
-                replicate=replicate,
-                sandbox=self.sandbox,
-                shape=self.prepared.shape,
-            )
-
-        prepared = self.prepared
-        return SearchContext(
-            archive=prepared.archive,
-            settings=prepared.settings,
-            labels=prepared.labels,
-            start=prepared.programs[0].id,
-            evaluate=answer,
-            check=self.check,
-            progress=progress,
-        )
-
-    async def check(self, program: Program) -> str:
-        """Why a program cannot be used: it quotes items it is judged on.
-
-        Raises
-        ------
-        ProgramRefused
-            If the gate or a free run refuses it.
-        """
-        splits = self.prepared.archive.splits
-        judged = [item for name, part in splits.items() if name != "feedback" for item in part]
-        reason = find_quotations(program.source, judged)
-        if reason:
-            return reason
-        await self.try_out(program)
-        return ""
-
-    async def try_out(self, program: Program) -> int:
-        """Run a program for free, and return its calls per item; what is shown is no matter here."""
-        shape = replace(self.prepared.shape, style="json", examples=())
-        return await dry_run_program(program, sandbox=self.sandbox, roles=self.prepared.roles, shape=shape)
-
-
-@asynccontextmanager
-async def open_bench(prepared: Prepared) -> AsyncIterator[Bench]:
-    """Open the sandbox of a search."""
-    async with open_sandbox(prepared.section.tier) as sandbox:
-        yield Bench(prepared, sandbox)

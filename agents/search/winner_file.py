@@ -6,15 +6,13 @@ import ast
 from collections.abc import Sequence
 from dataclasses import asdict
 from pprint import pformat
-from typing import TYPE_CHECKING
 
 from agents import operators, workflow
-from agents.programs import Program, PromptFormat, Role
+from agents.programs import PromptFormat, Role
 from agents.sandbox import STAND_INS, strip_own
+from agents.search.loop import SearchContext
 from harness import BadInput
-
-if TYPE_CHECKING:
-    from agents.search.setup import Prepared
+from harness.types import Program
 
 _FILE = '''\
 """{title}
@@ -40,7 +38,7 @@ if __name__ == "__main__":
 _WIDTH = 100
 
 
-def write_winner(prepared: Prepared, name: str) -> str:
+def write_winner(context: SearchContext, name: str) -> str:
     """Write the winner of a search as the text of a file of this name.
 
     Raises
@@ -48,15 +46,15 @@ def write_winner(prepared: Prepared, name: str) -> str:
     BadInput
         If the search has no winner yet.
     """
-    noted = prepared.archive.events.get("winner")
+    noted = context.archive.events.get("winner")
     if noted is None:
-        raise BadInput(f"search {prepared.id} has no winner yet; go on with: oversight search resume")
-    program = prepared.archive.candidates[str(noted["candidate"])].program
-    items = [item for part in prepared.archive.splits.values() for item in part]
+        raise BadInput(f"search {context.id} has no winner yet; go on with: oversight search resume")
+    program = context.archive.candidates[str(noted["candidate"])].program
+    items = [item for part in context.archive.splits.values() for item in part]
     shared = {item.options for item in items}
-    title = f"The workflow {program.name}, which search {prepared.id} found best."
+    title = f"The workflow {program.name}, which search {context.id} found best."
     options = shared.pop() if len(shared) == 1 else ()
-    return write_file(program, prepared.shape, prepared.roles, options, title=title, name=name)
+    return write_file(program, context.shape, context.roles, options, title=title, name=name)
 
 
 def write_file(

@@ -216,10 +216,10 @@ def _curve(
     return tuple(points)
 
 
-def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float:
-    """Share of right answers by the key; unreadable ones are wrong, failed ones left out."""
+def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
+    """Share of right answers by the key, None without any; unreadable are wrong, failed left out."""
     scored = [p.option == truth[p.item_id] for p in predictions if p.status != PredictionStatus.FAILED]
-    return sum(scored) / len(scored)
+    return sum(scored) / len(scored) if scored else None
 
 
 def _reasons(predictions: Iterable[Prediction]) -> dict[str, int]:

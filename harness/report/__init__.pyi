@@ -1,8 +1,7 @@
 from .pages import percent as percent, write_whole as write_whole
 from .panel_pictures import alphas_svg as alphas_svg, bounds_svg as bounds_svg, parity_svg as parity_svg
 from .search import (
-    CandidateStanding as CandidateStanding, SearchReport as SearchReport,
-    SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner, search_text as search_text,
-    write_search_html as write_search_html,
+    SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,
+    search_text as search_text, write_search_html as write_search_html,
 )
 from .study import estimates_table as estimates_table, write_html as write_html

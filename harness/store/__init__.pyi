@@ -6,6 +6,6 @@ from .labelling import (
 )
 from .replies import Response as Response
 from .runs import Usage as Usage
-from .searches import SearchRepository as SearchRepository, StoredCandidate as StoredCandidate
+from .searches import SearchRepository as SearchRepository
 from .study_content import PORTION as PORTION, split_into_batches as split_into_batches
 from .study_store import Store as Store

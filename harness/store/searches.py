@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,26 +25,12 @@ from harness.store.tables import (
     SearchItemRow,
     SearchRow,
 )
-from harness.types import Prediction, PredictionStatus
+from harness.types import Candidate, Prediction, PredictionStatus, Program
 
 _SEARCH, _ITEM, _EVENT = SearchRow.__table__, SearchItemRow.__table__, SearchEventRow.__table__
 _CANDIDATE, _PARENT = CandidateRow.__table__, CandidateParentRow.__table__
 _ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
 _ANSWER_FIELDS = tuple(name for name in Prediction.__dataclass_fields__ if name in _ANSWER.c)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCandidate:
-    """A candidate as it is stored; fields as in `agents.search.archive.archive.Candidate` and its program."""
-
-    id: str
-    slot: int
-    op: str
-    name: str
-    source: str
-    thought: str
-    note: str
-    parents: tuple[str, ...]
 
 
 class SearchRepository:
@@ -93,12 +79,13 @@ class SearchRepository:
             found.setdefault(row.split, []).append(row.item_id)
         return found
 
-    def add_candidate(self, search: str, candidate: StoredCandidate) -> None:
+    def add_candidate(self, search: str, candidate: Candidate) -> None:
         """Store a candidate with its parents, unless it is there."""
-        row = {**asdict(candidate), "search_id": search}
+        row = {"search_id": search, "id": candidate.id, **asdict(candidate.program)}
+        row |= {"slot": candidate.slot, "op": candidate.op, "note": candidate.note}
         parents = [
             {"search_id": search, "child": candidate.id, "parent": parent, "position": j}
-            for j, parent in enumerate(row.pop("parents"))
+            for j, parent in enumerate(candidate.parents)
         ]
         with self._database.transaction() as connection:
             if _append(connection, _CANDIDATE, row):
@@ -127,7 +114,7 @@ class SearchRepository:
         with self._database.transaction() as connection:
             _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
-    def read_candidates(self, search: str) -> list[StoredCandidate]:
+    def read_candidates(self, search: str) -> list[Candidate]:
         """A search's candidates, in order of arrival."""
         parents = defaultdict[str, list[str]](list)
         query = sa.select(_PARENT).where(_PARENT.c.search_id == search).order_by(_PARENT.c.position)
@@ -135,8 +122,8 @@ class SearchRepository:
             parents[row.child].append(row.parent)
         query = sa.select(_CANDIDATE).where(_CANDIDATE.c.search_id == search).order_by(_CANDIDATE.c.position)
         return [
-            StoredCandidate(
-                r.id, r.slot, r.op, r.name, r.source, r.thought, r.note, tuple(parents.get(r.id, ()))
+            Candidate(
+                Program(r.name, r.source, r.thought), r.slot, r.op, tuple(parents.get(r.id, ())), r.note
             )
             for r in self._database.read_rows(query)
         ]

@@ -8,3 +8,4 @@ from .records import (
     Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind, Prediction as Prediction,
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )
+from .workflow import Candidate as Candidate, Program as Program, Standing as Standing

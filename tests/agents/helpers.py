@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agents.programs import DEFAULT_FORMAT, Program, PromptFormat, Role
+from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime import Broker, answer_items
 from agents.sandbox import DEFAULT_LIMITS, SandboxLimits, open_sandbox
 from harness.llm import Budget
-from harness.types import Item, Prediction
+from harness.types import Item, Prediction, Program
 from tests.agents.scripted import Scripted
 
 ROLES = tuple(

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.programs import Program
-from agents.search import Archive, Kind, SearchContext, Settings
-from agents.search.archive.archive import Journal, NoJournal
+from agents.search import Archive, Kind, SearchContext
 from benchmarks._population import Task
-from harness.types import Item, Prediction
+from harness.config import SearchSection
+from harness.types import Item, Prediction, Program
 
 
 @dataclass
@@ -24,8 +23,8 @@ class World:
     confirm: int = 0
     test: int = 0
     kind: Kind = "natural"
-    settings: Settings = field(default_factory=lambda: Settings(candidates=8))
-    journal: Journal = field(default_factory=NoJournal)
+    search_seed: int = 0
+    section: SearchSection = field(default_factory=lambda: SearchSection(candidates=8))
 
     def __post_init__(self) -> None:
         sizes = {"select": self.select, "confirm": self.confirm, "test": self.test}
@@ -42,13 +41,14 @@ class World:
                 parts[name] = self.task.items[rows]
                 labels[name] = self.task.labelled(rows, self.kind, self.library)
         self.state = SearchContext(
-            Archive(parts, self.journal), self.settings, labels, self.library[0].id, self.evaluate, accept
+            section=self.section,
+            seed=self.search_seed,
+            programs=self.library,
+            archive=Archive(parts),
+            labels=labels,
+            evaluate=self.evaluate,
         )
 
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
         self.asked += [(program.id, item.id, run) for item in items]
         return await self.task.evaluate(program, items, run)
-
-
-async def accept(program: Program) -> str:
-    return ""

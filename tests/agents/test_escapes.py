@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs import Program, PromptFormat
+from agents.programs import PromptFormat
 from agents.runtime import Broker, WorkflowHost
 from agents.sandbox import ProgramOutcome, SandboxLimits, check_program, open_sandbox
 from agents.sandbox.tiers import TIERS
 from harness import OversightError, ProgramRefused
 from harness.llm import Budget
 from harness.store import Store
-from harness.types import Answer, Item, Question, Verdict
+from harness.types import Answer, Item, Program, Question, Verdict
 from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
 

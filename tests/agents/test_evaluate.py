@@ -8,12 +8,12 @@ import re
 
 import pytest
 
-from agents.programs import Program, PromptFormat, load_program
+from agents.programs import PromptFormat, load_program
 from agents.runtime import dry_run_program
 from agents.sandbox import SandboxLimits, open_sandbox
 from harness import ProgramRefused, SandboxError, StoreError
 from harness.llm import Request
-from harness.types import PredictionStatus
+from harness.types import PredictionStatus, Program
 from tests.agents.helpers import ROLES, an_item, answer
 from tests.agents.scripted import Scripted
 

@@ -7,12 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from agents.programs import NAMES, Example, Program, PromptFormat, Role, load_program
+from agents.programs import NAMES, Example, PromptFormat, Role, load_program
 from agents.runtime import Broker, answer_items
 from agents.sandbox import open_sandbox
 from agents.search.winner_file import write_file
 from harness.llm import Budget
-from harness.types import Item, Prediction
+from harness.types import Item, Prediction, Program
 from tests.agents.scripted import Scripted
 
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))

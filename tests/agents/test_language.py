@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from agents.programs import Program, Role
+from agents.programs import Role
 from agents.runtime import dry_run_program
 from agents.sandbox import open_sandbox
 from agents.sandbox.tiers import TIERS
 from harness import OversightError, ProgramRefused
+from harness.types import Program
 from tests.agents.corpus import CORPUS
 from tests.agents.corpus.language import BEYOND_MONTY
 

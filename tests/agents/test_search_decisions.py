@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from agents.search import (
     ExpertLabels,
     Kind,
-    Settings,
     confirm_finalists,
     measure_power,
     probabilities,
@@ -21,12 +19,13 @@ from agents.search import (
     shrink_scores,
     simulated_labels,
 )
-from agents.search.archive.archive import Candidate
 from agents.search.fitness.paired_test import compare_paired, minimum_detectable
 from agents.search.loop.successive_halving import race_group
 from benchmarks._population import FreshDraws, Steps
 from harness import ConfigError
+from harness.config import SearchSection
 from harness.estimate import difference_variances, synthesise_population
+from harness.types import Candidate
 from tests.agents.search_world import World
 
 
@@ -74,9 +73,12 @@ def test_raw_and_transform_choose_alike_by_default(seed: int) -> None:
     chains = []
     for estimator in ("raw", "transformed"):
         world = World(
-            seed, kind="complementary", settings=Settings(candidates=8, estimator=estimator, seed=seed)
+            seed,
+            kind="complementary",
+            search_seed=seed,
+            section=SearchSection(candidates=8, fitness=estimator),
         )
-        asyncio.run(search(world.state, Steps(world.task), world.library))
+        asyncio.run(search(world.state, Steps(world.task)))
         winner = asyncio.run(confirm_finalists(world.state))
         archive = world.state.archive
         chains.append(([(c.id, c.parents) for c in archive.candidates.values()], winner.id))
@@ -87,9 +89,9 @@ def test_parity_selects_by_the_published_formula_on_either_scale() -> None:
     """Then the scale does matter: the transform is K - 1 times as steep."""
     parents = []
     for parity in ("raw", "transformed"):
-        settings = Settings(candidates=16, parity=parity, rungs=(120,), keep=())
-        world = World(3, K=16, kind="complementary", settings=settings)
-        asyncio.run(search(world.state, Steps(world.task, published=True), world.library))
+        section = SearchSection(candidates=16, parity=parity, rungs=[120], keep=[])
+        world = World(3, K=16, kind="complementary", section=section)
+        asyncio.run(search(world.state, Steps(world.task, published=True)))
         parents.append([c.parents for c in world.state.archive.candidates.values()])
     assert parents[0] != parents[1]
 
@@ -100,14 +102,14 @@ def test_rungs_cost_half_and_choose_as_well() -> None:
     calls = dict.fromkeys(regret, 0)
     for seed in range(60):
         for rungs, found in regret.items():
-            settings = Settings(rungs=rungs, candidates=0)
-            world = World(seed, K=4, kind="complementary", settings=settings)
+            section = SearchSection(rungs=list(rungs), candidates=0)
+            world = World(seed, K=4, kind="complementary", section=section)
             rng = np.random.default_rng(seed)
             group = [world.task.program(f"p{j}", a) for j, a in enumerate(rng.normal(0.6, 0.08, 30))]
             archive = world.state.archive
             for j, program in enumerate(group):
                 archive.add(Candidate(program, j, "fresh"))
-            asyncio.run(race_group(world.state, "all", list(archive.candidates.values())))
+            asyncio.run(race_group(world.state, "all", list(archive.candidates)))
             full = [c for c in archive.candidates if not archive.missing(c, 0, world.task.items)]
             pick = next(c for c in world.state.board().ranked() if c in full)
             found.append(max(world.task.accuracy.values()) - world.task.accuracy[pick])
@@ -140,8 +142,8 @@ def test_confirmation_on_fresh_items_finds_better_winners_and_reports_them_right
     gaps: list[float] = []
     for seed in range(20):
         for confirm, found in ((0, plain), (120, confirmed)):
-            world = World(seed, confirm=confirm, settings=Settings(candidates=16))
-            asyncio.run(search(world.state, FreshDraws(world.task), world.library))
+            world = World(seed, confirm=confirm, section=SearchSection(candidates=16))
+            asyncio.run(search(world.state, FreshDraws(world.task)))
             winner = asyncio.run(confirm_finalists(world.state))
             found.append(world.task.accuracy[winner.id])
             if confirm:
@@ -178,4 +180,4 @@ def test_mixed_numbers_of_options_are_told() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="search: "):
-        replace(Settings(), **wrong)  # type: ignore[arg-type]  # on purpose
+        World(section=SearchSection().model_copy(update=wrong))

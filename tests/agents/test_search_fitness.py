@@ -8,15 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.programs import Program
 from agents.search import Archive, ExpertLabels, score_items, shrink_scores
-from agents.search.archive.archive import Candidate
-from agents.search.fitness.fitness import score_candidates
+from agents.search.fitness.board import score_candidates
 from agents.search.fitness.paired_test import compare_paired
 from agents.search.fitness.scores import ESTIMATORS
 from harness import FAILED, UNREADABLE, EstimateError
 from harness.estimate import accuracy, complementary_accuracy
-from harness.types import Item, Label, LabelKind, Prediction, PredictionStatus
+from harness.types import Candidate, Item, Label, LabelKind, Prediction, PredictionStatus, Program
 from tests.agents.search_world import World
 
 K = 5
@@ -153,7 +151,7 @@ def archive_of(world: World) -> Archive:
     archive = world.state.archive
     for j, program in enumerate(world.library):
         archive.add(Candidate(program, j - 7, "library"))
-        asyncio.run(world.state.answer(archive.candidates[program.id], world.task.items))
+        asyncio.run(world.state.answer(program.id, world.task.items))
     return archive
 
 
@@ -167,7 +165,7 @@ def test_more_labels_score_an_archive_again_without_a_call() -> None:
     before = score_candidates(archive, pool, ExpertLabels.of(pool, one))
     after = score_candidates(archive, pool, ExpertLabels.of(pool, two))
     assert len(world.asked) == asked
-    se = [np.mean([f.se_relative for f in board.fitness.values()]) for board in (before, after)]
+    se = [np.mean(board.shrunk.se_relative) for board in (before, after)]
     assert se[1] < 0.9 * se[0]
 
 

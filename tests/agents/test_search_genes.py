@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from agents.programs import Program, load_program
+from agents.programs import load_program
 from agents.runtime import dry_run_program
 from agents.sandbox import open_sandbox
 from agents.search.policies.mutations import (
@@ -19,6 +19,7 @@ from agents.search.policies.mutations import (
     set_argument,
 )
 from agents.search.policies.recombine import EDITS, Recombine, Wordings
+from harness.types import Program
 from tests.agents.helpers import ROLES
 
 COT = load_program("cot").source

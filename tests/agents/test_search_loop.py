@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs import NAMES, Program, load_program
-from agents.search import Archive, PolicyView, Proposal, SearchContext, Settings, confirm_finalists, search
-from agents.search.archive.archive import Candidate
-from agents.search.archive.contamination import find_quotations
-from agents.search.archive.journal import StoredJournal, load_archive
+from agents.programs import NAMES, load_program
+from agents.search import Archive, PolicyView, Proposal, SearchContext, confirm_finalists, search
+from agents.search.archive import load_archive
+from agents.search.launch import find_quotation
 from agents.search.loop.confirmation import decide
 from agents.search.loop.loop import Ended
 from agents.search.policies.recombine import Recombine, Wordings
 from benchmarks._population import FreshDraws, Steps
 from harness import BudgetSpent, ProgramRefused, StoreError, TransientModelError
+from harness.config import SearchSection
 from harness.store import Store
-from harness.types import Item, Prediction, PredictionStatus
+from harness.types import Candidate, Item, Prediction, PredictionStatus, Program
 from tests.agents.search_world import World
 
 
 def run(world: World) -> Ended:
-    ended = asyncio.run(search(world.state, Steps(world.task), world.library))
+    ended = asyncio.run(search(world.state, Steps(world.task)))
     asyncio.run(confirm_finalists(world.state))
     return ended
 
@@ -70,7 +70,7 @@ def test_a_search_that_was_cut_off_anywhere_goes_on_to_the_same_archive(after: i
 
 
 def test_more_proposals_in_flight_see_the_same_archive() -> None:
-    world = World(settings=Settings(candidates=6, in_flight=3))
+    world = World(section=SearchSection(candidates=6, in_flight=3))
     seen: list[tuple[int, int]] = []
 
     class Looking(Steps):
@@ -78,7 +78,7 @@ def test_more_proposals_in_flight_see_the_same_archive() -> None:
             seen.append((view.slot, len(view.board.ids)))
             return await super().propose(view)
 
-    asyncio.run(search(world.state, Looking(world.task), world.library))
+    asyncio.run(search(world.state, Looking(world.task)))
     assert seen == [(0, 7), (1, 7), (2, 7), (3, 10), (4, 10), (5, 10)]
 
 
@@ -94,19 +94,19 @@ def test_the_budgets_end_stops_the_search_and_keeps_what_was_answered() -> None:
         return await world.task.evaluate(program, items, run_)
 
     world.state = replace(world.state, evaluate=evaluate)
-    ended = asyncio.run(search(world.state, Steps(world.task), world.library))
+    ended = asyncio.run(search(world.state, Steps(world.task)))
     assert ended == Ended("the budget of 1,160 tokens is spent", 0)
     assert world.state.board().ids[:7] == tuple(p.id for p in world.library)
 
 
 def test_a_search_stops_when_its_best_stay_the_same() -> None:
-    world = World(settings=Settings(candidates=60, patience=8))
+    world = World(section=SearchSection(candidates=60, patience=8))
 
     class Worse(Steps):
         async def propose(self, view: PolicyView) -> Proposal:
             return Proposal(self.task.program(f"p{view.slot}", 0.2), "worse")
 
-    ended = asyncio.run(search(world.state, Worse(world.task), world.library))
+    ended = asyncio.run(search(world.state, Worse(world.task)))
     assert ended.reason == "converged"
     assert ended.proposals < 20
 
@@ -132,7 +132,7 @@ class Scripted:
 
 
 def test_every_slot_says_what_became_of_it() -> None:
-    world = World(settings=Settings(candidates=4, in_flight=4))
+    world = World(section=SearchSection(candidates=4, in_flight=4))
     good, bad, mended = (world.task.program(n, 0.6) for n in ("good", "bad", "mended"))
     tried: list[str] = []
 
@@ -144,7 +144,7 @@ def test_every_slot_says_what_became_of_it() -> None:
 
     world.state = replace(world.state, check=check)
     policy = Scripted([good, bad, good, TransientModelError("cut off")], [Program("refused", "?"), mended])
-    asyncio.run(search(world.state, policy, world.library))
+    asyncio.run(search(world.state, policy))
     events = world.state.archive.events
     assert events["slot/0"]["candidate"] == good.id
     assert events["slot/1"]["candidate"] == mended.id
@@ -158,7 +158,7 @@ def test_every_slot_says_what_became_of_it() -> None:
 
 
 def test_repairs_end() -> None:
-    world = World(settings=Settings(candidates=1, debug_tries=2))
+    world = World(section=SearchSection(candidates=1))
 
     async def check(program: Program) -> str:
         return "it crashes"
@@ -166,8 +166,8 @@ def test_repairs_end() -> None:
     world.state = replace(world.state, check=check)
     programs = [world.task.program(f"p{j}", 0.6) for j in range(9)]
     policy = Scripted(programs[:1], programs[1:])
-    asyncio.run(search(world.state, policy, world.library))
-    assert policy.reasons == ["it crashes"] * 2
+    asyncio.run(search(world.state, policy))
+    assert policy.reasons == ["it crashes"] * 3
     assert world.state.archive.events["slot/0"]["refused"] == "it crashes"
 
 
@@ -178,15 +178,15 @@ def test_a_parent_must_be_there() -> None:
 
 def test_novel_draws_and_small_steps_both_find_something() -> None:
     for policy in (FreshDraws, Steps):
-        world = World(settings=Settings(candidates=16), kind="ordinary", confirm=120)
-        asyncio.run(search(world.state, policy(world.task), world.library))
+        world = World(section=SearchSection(candidates=16), kind="ordinary", confirm=120)
+        asyncio.run(search(world.state, policy(world.task)))
         winner = asyncio.run(confirm_finalists(world.state))
         assert world.task.accuracy[winner.id] > world.task.accuracy[world.state.start] - 0.02
         assert len(winner.finalists) == 5
 
 
 def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
-    world = World(settings=Settings(candidates=8), kind="ordinary", confirm=40, test=40)
+    world = World(section=SearchSection(candidates=8), kind="ordinary", confirm=40, test=40)
     run(world)
     winner = asyncio.run(confirm_finalists(world.state))
     other = next(c for c in winner.finalists if c != winner.id)
@@ -208,7 +208,7 @@ def library_state(world: World) -> SearchContext:
     programs = [load_program(name) for name in NAMES]
     world.library = programs
     world.task.accuracy = {p.id: 0.5 + 0.02 * j for j, p in enumerate(programs)}
-    return replace(world.state, start=programs[0].id)
+    return replace(world.state, programs=programs)
 
 
 class Known(dict[str, float]):
@@ -221,10 +221,10 @@ class Known(dict[str, float]):
 def test_recombination_makes_new_programs_offline_and_the_same_ones_again() -> None:
     archives = []
     for _ in range(2):
-        world = World(settings=Settings(candidates=24, in_flight=6, rungs=(30,), keep=()), select=30)
+        world = World(section=SearchSection(candidates=24, in_flight=6, rungs=[30], keep=[]), select=30)
         world.state = library_state(world)
         world.task.accuracy = Known(world.task.accuracy)
-        asyncio.run(search(world.state, Recombine(Wordings.bundled()), world.library))
+        asyncio.run(search(world.state, Recombine(Wordings.bundled())))
         archives.append(world.state.archive)
     assert archives[0].digest() == archives[1].digest()
     made = [c for c in archives[0].candidates.values() if c.slot >= 0]
@@ -236,12 +236,12 @@ def test_recombination_makes_new_programs_offline_and_the_same_ones_again() -> N
 def test_a_quotation_of_what_a_program_is_judged_on_is_found() -> None:
     text = "A man of sixty with chest pain that spreads to the left arm on the stairs"
     item = Item("i7", text, ("a", "b"), (0, 1))
-    assert "'i7'" in find_quotations(f'HINT = "{text.upper()}!"', [item])
-    assert find_quotations('HINT = "a man of sixty with chest pain"', [item]) == ""
+    assert "'i7'" in find_quotation(f'HINT = "{text.upper()}!"', [item])
+    assert find_quotation('HINT = "a man of sixty with chest pain"', [item]) == ""
 
 
 def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
-    world = World(select=30, settings=Settings(rungs=(30,), keep=(), candidates=2))
+    world = World(select=30, section=SearchSection(rungs=[30], keep=[], candidates=2))
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         store.content.add_items(world.task.items)
         searches = store.searches
@@ -253,19 +253,18 @@ def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
         world.state = replace(world.state, archive=load_archive(store, "s"))
         run(world)
         archive = world.state.archive
-        journal = StoredJournal(searches, "s")
         for candidate in archive.candidates.values():
-            journal.add_candidate(candidate)
+            searches.add_candidate("s", candidate)
         for (name, replicate), found in archive.answers.items():
-            journal.add_answers(name, replicate, list(found.values()))
-        journal.add_event("winner", {"candidate": "another"})
+            searches.add_answers("s", name, replicate, list(found.values()))
+        searches.add_event("s", "winner", {"candidate": "another"})
         assert load_archive(store, "s").digest() == archive.digest()
         with pytest.raises(StoreError, match="no search t"):
             load_archive(store, "t")
 
 
 def test_failed_answers_are_asked_again_when_a_search_goes_on(tmp_path: Path) -> None:
-    world = World(select=30, settings=Settings(rungs=(30,), keep=(), candidates=0))
+    world = World(select=30, section=SearchSection(rungs=[30], keep=[], candidates=0))
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         store.content.add_items(world.task.items)
         store.searches.add_search("s", {}, {"select": [i.id for i in world.task.items]})

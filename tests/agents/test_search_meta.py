@@ -13,12 +13,12 @@ import pytest
 from agents.programs import load_program
 from agents.runtime import Broker, dry_run_program
 from agents.sandbox import open_sandbox
-from agents.search import ExpertLabels, Policy, Settings, search
+from agents.search import ExpertLabels, Policy, search
 from agents.search.policies.adas import Adas
 from agents.search.policies.aflow import AFlow
 from agents.search.policies.optimizer import Ask, Optimizer, parse_fields
 from agents.search.policies.reflect import Reflect, doubt
-from harness.config import ModelSection
+from harness.config import ModelSection, SearchSection
 from harness.llm import Budget
 from harness.llm.models.openai_model import OpenAIModel
 from harness.types import Item, Label, LabelKind
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_not_guessed(name: str) -> None:
 
 
 def world_of() -> World:
-    world = World(select=40, settings=Settings(candidates=2, in_flight=1, rungs=(20, 40), keep=(0.5,)))
+    world = World(select=40, section=SearchSection(candidates=2, in_flight=1, rungs=[20, 40], keep=[0.5]))
     programs = [load_program(name) for name in ("cot", "cot-sc", "step-back")]
     world.library = programs
     world.task.accuracy = Known({p.id: 0.6 for p in programs})
@@ -100,7 +100,7 @@ def world_of() -> World:
     splits = {**world.state.archive.splits, "feedback": feedback}
     world.state.archive.splits = splits
     known = {**world.state.labels, "feedback": ExpertLabels.of(feedback, labels)}
-    world.state = replace(world.state, start=programs[0].id, labels=known)
+    world.state = replace(world.state, programs=programs, labels=known)
     return world
 
 
@@ -124,7 +124,7 @@ def run(policy: str, server: FakeOpenAI) -> World:
 
             world.state = replace(world.state, check=check)
             optimiser = Optimizer(ask, "Which is it?", sandbox.restrictions())
-            await search(world.state, POLICIES[policy](optimiser), world.library)
+            await search(world.state, POLICIES[policy](optimiser))
         await model.close()
 
     asyncio.run(go())
@@ -211,13 +211,16 @@ def test_prompts_hold_the_noise_and_no_right_answer(policy: str) -> None:
 def test_what_is_not_refuted_is_doubted_as_much_as_it_should_be() -> None:
     world = world_of()
 
-    async def go() -> float:
-        await search(world.state, Adas(Optimizer(never, "", "")), world.library)
-        found = world.state.board().fitness[world.library[0].id]
-        return doubt(replace(found, mean=0.6, q_raw=0.6 / 3 + 2 / 3))
+    async def go() -> float | None:
+        await search(world.state, Adas(Optimizer(never, "", "")))
+        return world.state.board().avoided[world.library[0].id]
 
     async def never(*_: object) -> Any:
         raise AssertionError
 
-    world.state = replace(world.state, settings=replace(world.state.settings, candidates=0))
-    assert asyncio.run(go()) == pytest.approx(0.31, abs=0.005)
+    section = world.section.model_copy(update={"candidates": 0})
+    world.state = replace(world.state, section=section)
+    avoided = asyncio.run(go())
+    assert avoided is not None
+    assert 0 <= doubt(0.6, avoided) < 1
+    assert doubt(0.6, 0.6 / 3 + 2 / 3) == pytest.approx(0.31, abs=0.005)

@@ -14,18 +14,15 @@ import numpy as np
 
 from agents.search.fitness import least_variance, rounded, score_items
 from agents.search.loop.context import SearchContext, gather_all
-from agents.search.loop.loop import complete
 from harness import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Winner:
     """The candidate to use.
 
     Attributes
     ----------
-    id
-        Its id.
     naive
         Its estimate on the selection items: what a search without correction would report.
     reported
@@ -46,46 +43,46 @@ class Winner:
     finalists: dict[str, float]
 
 
-async def confirm_finalists(state: SearchContext) -> Winner:
+async def confirm_finalists(context: SearchContext) -> Winner:
     """Confirm the finalists and name the winner; then answer the test items, once.
 
     A winner that was named stays, whatever labels came since: another would be a second look at the test.
     """
-    noted = state.archive.events.get("winner")
+    noted = context.archive.events.get("winner")
     if noted is None:
-        ranked = state.board().ranked()
-        finalists = [c for c in ranked if complete(state, c)][: state.settings.finalists]
+        ranked = context.board().ranked()
+        finalists = [c for c in ranked if context.complete(c)][: context.section.finalists]
     else:
         finalists = list(noted["finalists"])
-    items = state.items("confirm")
+    items = context.items("confirm")
     if items:
-        state.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-        await gather_all(*(state.answer(state.archive.candidates[c], items) for c in finalists))
-    winner = decide(state, finalists, None if noted is None else str(noted["candidate"]))
-    state.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
-    test = state.items("test")
+        context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
+        await gather_all(*(context.answer(c, items) for c in finalists))
+    winner = decide(context, finalists, None if noted is None else str(noted["candidate"]))
+    context.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
+    test = context.items("test")
     if test:
-        state.progress(f"the winner and the start on {len(test)} test items")
-        pair = dict.fromkeys((winner.id, state.start))
-        await gather_all(*(state.answer(state.archive.candidates[c], test, 0) for c in pair))
+        context.progress(f"the winner and the start on {len(test)} test items")
+        pair = dict.fromkeys((winner.id, context.start))
+        await gather_all(*(context.answer(c, test, 0) for c in pair))
     return winner
 
 
-def decide(state: SearchContext, finalists: list[str], tested: str | None = None) -> Winner:
+def decide(context: SearchContext, finalists: list[str], tested: str | None = None) -> Winner:
     """Weigh selection and confirmation; pure in the stored answers and the labels.
 
     With `tested`, the winner is the one that was tested, whoever is ahead by the labels of now.
     """
-    board = state.board()
+    board = context.board()
     chosen = [board.fitness[c] for c in finalists]
     mean = np.array([f.mean for f in chosen])
     variance = np.array([f.sd for f in chosen]) ** 2
     level = board.shrunk.level_se**2
-    items = state.items("confirm")
+    items = context.items("confirm")
     fresh = None
     if items:
-        answers = state.archive.matrix(finalists, items)
-        fresh = score_items(answers, state.labels["confirm"], state.settings.fitness)
+        answers = context.archive.matrix(finalists, items)
+        fresh = score_items(answers, context.labels["confirm"], context.estimator)
         mean, variance, level = _update(mean, variance, level, fresh)
     ranking = sorted(
         range(len(chosen)), key=lambda j: (rounded(-float(mean[j])), chosen[j].tokens, finalists[j])

@@ -1,19 +1,21 @@
-"""What every step of a search has at hand: archive, labels, settings, and a way to get answers."""
+"""A search as all its steps see it: one object, from its settings to the way to an answer."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
-from agents.programs import Program
-from agents.search.archive import Archive, Candidate
-from agents.search.fitness import Board, ExpertLabels, score_candidates
+from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from agents.search.archive import Archive
+from agents.search.fitness import Board, ExpertLabels, score_candidates, score_items
+from agents.search.loop.policy import JudgedAnswer, PolicyView
 from harness import ConfigError, derive_seed
-from harness.types import Item, Prediction
+from harness.config import SearchSection
+from harness.types import Item, Prediction, PredictionStatus, Program
 
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
@@ -24,115 +26,71 @@ CheckProgram = Callable[[Program], Awaitable[str]]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to search.
-
-    Attributes
-    ----------
-    seed
-        Of all draws.
-    candidates
-        Proposals to make.
-    in_flight
-        Proposals made at once, from the same snapshot of the archive.
-    rungs, keep
-        A proposal is answered on so many items first; the stated shares of each wave go on.
-    estimator
-        Fitness, see `agents.search.fitness.scores`.
-    parity
-        Score and parent selection as published, on raw q or on its transform.
-    replicates
-        Runs per item.
-    finalists
-        Candidates that are answered again on the confirmation items.
-    debug_tries
-        Repairs that a proposer may try on a program that does not run.
-    patience
-        Stop when the best three stayed the same for so many proposals; 0 never stops early.
-    """
-
-    seed: int = 0
-    candidates: int = 16
-    in_flight: int = 4
-    rungs: tuple[int, ...] = (30, 60, 120)
-    keep: tuple[float, ...] = (0.5, 0.25)
-    estimator: str = "ml"
-    parity: Literal["raw", "transformed"] | None = None
-    replicates: int = 1
-    finalists: int = 5
-    debug_tries: int = 3
-    patience: int = 0
-
-    def __post_init__(self) -> None:
-        for name, least in (("candidates", 0), ("in_flight", 1), ("replicates", 1), ("finalists", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"search: {name} must be at least {least}, is {getattr(self, name)}")
-        if not self.rungs or list(self.rungs) != sorted(set(self.rungs)) or self.rungs[0] < 2:
-            raise ConfigError(f"search: rungs must be rising numbers of items, 2 or more, are {self.rungs}")
-        if len(self.keep) < len(self.rungs) - 1 or not all(0 < share <= 1 for share in self.keep):
-            raise ConfigError(
-                f"search: keep needs a share in (0, 1] after every rung but the last, is {self.keep}"
-            )
-
-    @property
-    def fitness(self) -> str:
-        """The estimator in force."""
-        return self.parity or self.estimator
+async def _ask_nothing(*_: object) -> Sequence[Prediction]:
+    raise AssertionError("an overview asks nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What a proposer hands in: a program, or the reason why it has none.
-
-    Attributes
-    ----------
-    program
-        None if the proposer could not come up with one.
-    op, parents, note
-        As in `agents.search.archive.archive.Candidate`.
-    refused
-        Why there is no program.
-    log
-        What happened on the way: repairs, odd replies, refusals.
-    tokens
-        What the proposer itself spent.
-    """
-
-    program: Program | None
-    op: str
-    parents: tuple[str, ...] = ()
-    note: str = ""
-    refused: str = ""
-    log: tuple[str, ...] = ()
-    tokens: int = 0
+async def _accept(_: Program) -> str:
+    return ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchContext:
-    """A running search.
+    """A search: what decides how it goes, what is known, and how programs are answered and tried.
 
     Attributes
     ----------
-    archive, settings
-        What is known, and how to go on.
-    labels
-        By split, in the order of the split's items.
-    start
-        Id of the workflow the user would use without a search.
+    id
+        First 12 hexadecimal digits of the hash of all that decides how it goes.
+    section, seed
+        Its settings, and the seed of all draws.
+    programs
+        The library it starts from; the first is what the user would use without a search.
+    roles, shape
+        The study's, see `agents.programs.workflow_settings`.
+    archive, labels
+        All that is known: the archive, and by split the labels of the moment.
     evaluate, check
-        How programs are answered and tried.
+        How programs are answered and tried; without them nothing is ever asked.
     progress
         Told in words what goes on.
     """
 
+    id: str = ""
+    section: SearchSection
+    seed: int = 0
+    programs: Sequence[Program]
+    roles: tuple[Role, ...] = ()
+    shape: PromptFormat = DEFAULT_FORMAT
     archive: Archive
-    settings: Settings
     labels: Mapping[str, ExpertLabels]
-    start: str
-    evaluate: Evaluate
-    check: CheckProgram
-    progress: Callable[[str], None] = field(default=lambda _: None)
+    evaluate: Evaluate = _ask_nothing
+    check: CheckProgram = _accept
+    progress: Callable[[str], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        s = self.section
+        for name, least in (("candidates", 0), ("in_flight", 1), ("replicates", 1), ("finalists", 1)):
+            if getattr(s, name) < least:
+                raise ConfigError(f"search: {name} must be at least {least}, is {getattr(s, name)}")
+        if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
+            raise ConfigError(
+                f"search: rungs must be rising numbers of items, 2 or more, are {tuple(s.rungs)}"
+            )
+        if len(s.keep) < len(s.rungs) - 1 or not all(0 < share <= 1 for share in s.keep):
+            raise ConfigError(
+                f"search: keep needs a share in (0, 1] after every rung but the last, is {tuple(s.keep)}"
+            )
+
+    @property
+    def start(self) -> str:
+        """Id of the workflow that the user would use without a search."""
+        return self.programs[0].id
+
+    @property
+    def estimator(self) -> str:
+        """The fitness in force, see `agents.search.fitness.scores`."""
+        return self.section.parity or self.section.fitness
 
     def items(self, split: str) -> tuple[Item, ...]:
         """Items of a split in their order."""
@@ -144,64 +102,59 @@ class SearchContext:
             self.archive,
             self.items("select"),
             self.labels["select"],
-            estimator=self.settings.fitness,
-            replicates=self.settings.replicates,
+            estimator=self.estimator,
+            replicates=self.section.replicates,
             ids=ids,
         )
 
-    async def answer(self, candidate: Candidate, items: Sequence[Item], replicate: int | None = None) -> None:
+    async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
         """Have a candidate answer what it has not answered yet, in all replicates or in one."""
-        runs = range(self.settings.replicates) if replicate is None else (replicate,)
-        for run in runs:
-            todo = self.archive.to_ask(candidate.id, run, items)
-            if todo:
-                found = await self.evaluate(candidate.program, todo, run)
-                self.archive.record(candidate.id, run, found)
+        for run in range(self.section.replicates) if replicate is None else (replicate,):
+            if todo := self.archive.to_ask(candidate, run, items):
+                found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
+                self.archive.record(candidate, run, found)
+
+    def complete(self, candidate: str) -> bool:
+        """Whether a candidate was answered on all selection items."""
+        items = self.items("select")
+        return not any(self.archive.missing(candidate, run, items) for run in range(self.section.replicates))
+
+    async def judge(self, candidate: str) -> list[JudgedAnswer]:
+        """Have a candidate answer the feedback items, and hold that against what experts said."""
+        items = self.items("feedback")
+        if not items:
+            return []
+        await self.answer(candidate, items, 0)
+        labelled = self.labels["feedback"]
+        scores = score_items(self.archive.matrix([candidate], items), labelled, "transformed")[0]
+        return [
+            JudgedAnswer(
+                item=item,
+                option=prediction.option,
+                known=bool(labelled.answered[i]) and prediction.status is not PredictionStatus.FAILED,
+                settled=bool(labelled.truth[i] >= 0),
+                refuted=prediction.option is None or scores[i] < (1 if labelled.truth[i] >= 0 else 0.5),
+            )
+            for i, (item, prediction) in enumerate(
+                zip(items, self.archive.predictions(candidate, items), strict=True)
+            )
+        ]
 
     def rng(self, *names: object) -> np.random.Generator:
         """Random stream of a step, by its name: the same step draws the same, resumed or not."""
-        return np.random.default_rng(derive_seed(self.settings.seed, *map(str, names)))
+        return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
-
-@dataclass(frozen=True, slots=True)
-class PolicyView:
-    """What a proposer sees: one snapshot of the archive, and its own random stream.
-
-    Attributes
-    ----------
-    state, board
-        The search, and its archive as scored when the wave began.
-    slot
-        Number of the proposal.
-    """
-
-    state: SearchContext
-    board: Board
-    slot: int
-    rng: np.random.Generator
-
-    def candidate(self, name: str) -> Candidate:
-        """Look a candidate up by id."""
-        return self.state.archive.candidates[name]
-
-
-class Policy(Protocol):
-    """How new candidates come about."""
-
-    @property
-    def name(self) -> str:
-        """As in study.toml."""
-        ...
-
-    async def propose(self, view: PolicyView) -> Proposal:
-        """Make a candidate from the snapshot."""
-        ...
-
-    async def repair(
-        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
-    ) -> Proposal | None:
-        """Mend a program that was refused for `reason`; None gives up."""
-        ...
+    def view(self, board: Board, slot: int) -> PolicyView:
+        """What the proposer of a slot may see."""
+        return PolicyView(
+            board=board,
+            candidates=self.archive.candidates,
+            start=self.start,
+            published=bool(self.section.parity),
+            slot=slot,
+            rng=self.rng("slot", slot),
+            judge=self.judge,
+        )
 
 
 async def gather_all(*jobs: Awaitable[T]) -> list[T]:

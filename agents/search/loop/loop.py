@@ -7,19 +7,20 @@ that was killed and run again makes the same archive, and the answers it has are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from agents.programs import Program
-from agents.search.archive import Candidate
-from agents.search.loop.context import Policy, PolicyView, Proposal, SearchContext, gather_all
+from agents.search.loop.context import SearchContext, gather_all
+from agents.search.loop.policy import Policy, PolicyView, Proposal
 from agents.search.loop.successive_halving import race_group
 from harness import BudgetSpent, FatalModelError, ModelError, ProgramRefused
+from harness.types import Candidate, Program
 
 TWICE = 1_000
 """Replicate number of the start's second, independent run."""
 LEADERS = 3
+REPAIRS = 3
+"""How often a proposer may mend a program that does not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,8 @@ class Ended:
     proposals: int
 
 
-async def search(state: SearchContext, policy: Policy, library: Sequence[Program]) -> Ended:
+async def search(context: SearchContext, policy: Policy) -> Ended:
     """Run or go on with a search up to its last proposal.
-
-    Parameters
-    ----------
-    library
-        Workflows to start from; ``state.start`` must be the id of one of them.
 
     Raises
     ------
@@ -45,63 +41,60 @@ async def search(state: SearchContext, policy: Policy, library: Sequence[Program
     """
     made = 0
     try:
-        await seed(state, library)
-        while made < state.settings.candidates:
-            made = await wave(state, policy, made)
-            if converged(state, made):
+        await seed(context)
+        while made < context.section.candidates:
+            made = await wave(context, policy, made)
+            if converged(context, made):
                 return Ended("converged", made)
     except BudgetSpent as error:
         return Ended(str(error), made)
     return Ended("done", made)
 
 
-async def seed(state: SearchContext, library: Sequence[Program]) -> None:
+async def seed(context: SearchContext) -> None:
     """Answer the library's workflows on all selection items, and the start once more for A/A."""
+    library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
-        state.archive.add(Candidate(program, j - len(library), "library", (), program.thought))
-    items = state.items("select")
-    state.progress(f"{len(library)} workflows of the library on {len(items)} items")
-    await gather_all(*(state.answer(state.archive.candidates[p.id], items) for p in library))
-    start = state.archive.candidates[state.start]
-    state.progress("the starting workflow a second time, to see how it compares with itself")
-    await state.answer(start, items, TWICE)
+        context.archive.add(Candidate(program, j - len(library), "library", (), program.thought))
+    context.progress(f"{len(library)} workflows of the library on {len(items)} items")
+    await gather_all(*(context.answer(program.id, items) for program in library))
+    context.progress("the starting workflow a second time, to see how it compares with itself")
+    await context.answer(context.start, items, TWICE)
 
 
-async def wave(state: SearchContext, policy: Policy, first: int) -> int:
+async def wave(context: SearchContext, policy: Policy, first: int) -> int:
     """Make, race and note the next proposals; return the number made so far."""
-    count = min(state.settings.in_flight, state.settings.candidates - first)
+    archive, section = context.archive, context.section
+    last = min(first + section.in_flight, section.candidates)
     key = f"wave/{first}"
-    if key in state.archive.events:
-        return first + count
-    earlier = [c.id for c in state.archive.candidates.values() if c.slot < first]
-    board = state.board(earlier)
-    views = [PolicyView(state, board, slot, state.rng("slot", slot)) for slot in range(first, first + count)]
-    state.progress(f"proposals {first + 1}–{first + count} of {state.settings.candidates}")
-    proposals = await gather_all(*(fill(state, policy, view) for view in views))
-    group = [c for view, p in zip(views, proposals, strict=True) if (c := admit(state, view.slot, p))]
-    await race_group(state, str(first), group)
-    leaders = [c for c in state.board().ranked() if complete(state, c)][:LEADERS]
-    state.archive.note(key, {"candidates": [c.id for c in group], "leaders": leaders})
-    return first + count
+    if key in archive.events:
+        return last
+    board = context.board([c.id for c in archive.candidates.values() if c.slot < first])
+    context.progress(f"proposals {first + 1}–{last} of {section.candidates}")
+    views = [context.view(board, slot) for slot in range(first, last)]
+    proposals = await gather_all(*(fill(context, policy, view) for view in views))
+    group = [c for view, p in zip(views, proposals, strict=True) if (c := admit(context, view.slot, p))]
+    await race_group(context, str(first), group)
+    leaders = [c for c in context.board().ranked() if context.complete(c)][:LEADERS]
+    archive.note(key, {"candidates": group, "leaders": leaders})
+    return last
 
 
-async def fill(state: SearchContext, policy: Policy, view: PolicyView) -> Proposal | None:
+async def fill(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal | None:
     """Get one proposal that runs; None if its slot was filled before."""
-    if f"slot/{view.slot}" in state.archive.events:
+    if f"slot/{view.slot}" in context.archive.events:
         return None
     try:
         proposal = await policy.propose(view)
-        for attempt in range(state.settings.debug_tries + 1):
+        for attempt in range(REPAIRS + 1):
             if proposal.program is None:
                 break
-            reason = await refusal(state, proposal.program)
+            reason = await refusal(context, proposal.program)
             if not reason:
-                return proposal
-            mended = None
-            if attempt < state.settings.debug_tries:
-                mended = await policy.repair(view, proposal, reason, attempt)
+                break
+            mended = await policy.repair(view, proposal, reason, attempt) if attempt < REPAIRS else None
             if mended is None:
-                return _without(proposal, reason)
+                return replace(proposal, program=None, refused=reason, log=(*proposal.log, "given up"))
             proposal = mended
     except FatalModelError:
         raise
@@ -110,55 +103,43 @@ async def fill(state: SearchContext, policy: Policy, view: PolicyView) -> Propos
     return proposal
 
 
-async def refusal(state: SearchContext, program: Program) -> str:
+async def refusal(context: SearchContext, program: Program) -> str:
     """Why a program cannot run; a known one can."""
-    if program.id in state.archive.candidates:
+    if program.id in context.archive.candidates:
         return ""
     try:
-        return await state.check(program)
+        return await context.check(program)
     except ProgramRefused as error:
         return str(error)
 
 
-def admit(state: SearchContext, slot: int, proposal: Proposal | None) -> Candidate | None:
-    """Take a proposal into the archive, and note what became of its slot."""
-    key = f"slot/{slot}"
-    known = state.archive.events.get(key)
+def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str | None:
+    """Take a proposal into the archive, note what became of its slot, and return the candidate's id."""
+    key, archive = f"slot/{slot}", context.archive
+    known = archive.events.get(key)
     if known is not None:
-        return state.archive.candidates.get(str(known.get("candidate", "")))
+        found = str(known.get("candidate", ""))
+        return found if found in archive.candidates else None
     if proposal is None or proposal.program is None:
-        reason = proposal.refused if proposal else ""
-        state.archive.note(key, _outcome(proposal, {"refused": reason}))
+        archive.note(key, _outcome(proposal, {"refused": proposal.refused if proposal else ""}))
         return None
-    program = proposal.program
-    if program.id in state.archive.candidates and state.archive.candidates[program.id].slot != slot:
-        state.archive.note(key, _outcome(proposal, {"duplicate": program.id}))
+    name = proposal.program.id
+    if name in archive.candidates and archive.candidates[name].slot != slot:
+        archive.note(key, _outcome(proposal, {"duplicate": name}))
         return None
-    candidate = Candidate(program, slot, proposal.op, proposal.parents, proposal.note)
-    state.archive.add(candidate)
-    state.archive.note(key, _outcome(proposal, {"candidate": program.id}))
-    return candidate
+    archive.add(Candidate(proposal.program, slot, proposal.op, proposal.parents, proposal.note))
+    archive.note(key, _outcome(proposal, {"candidate": name}))
+    return name
 
 
-def complete(state: SearchContext, candidate: str) -> bool:
-    """Whether a candidate was answered on all selection items."""
-    runs = range(state.settings.replicates)
-    return all(not state.archive.missing(candidate, run, state.items("select")) for run in runs)
-
-
-def converged(state: SearchContext, made: int) -> bool:
+def converged(context: SearchContext, made: int) -> bool:
     """Whether the best three stayed the same over the last `patience` proposals."""
-    patience = state.settings.patience
+    patience = context.section.patience
     if not patience:
         return False
-    tops = [tuple(e["leaders"]) for key, e in state.archive.events.items() if key.startswith("wave/")]
-    waves = -(-patience // state.settings.in_flight)
+    tops = [tuple(e["leaders"]) for key, e in context.archive.events.items() if key.startswith("wave/")]
+    waves = -(-patience // context.section.in_flight)
     return made >= patience and len(tops) > waves and len(set(tops[-waves - 1 :])) == 1
-
-
-def _without(proposal: Proposal, reason: str) -> Proposal:
-    log = (*proposal.log, "given up")
-    return Proposal(None, proposal.op, proposal.parents, proposal.note, reason, log, proposal.tokens)
 
 
 def _outcome(proposal: Proposal | None, what: dict[str, Any]) -> dict[str, Any]:

@@ -18,31 +18,29 @@ from scipy.special import ndtr
 from agents.search.loop.context import SearchContext, gather_all
 
 if TYPE_CHECKING:
-    from agents.search.archive import Candidate
     from agents.search.fitness import Board
 
 TOP = 5
 HOPELESS = 0.05
 
 
-async def race_group(state: SearchContext, name: str, group: Sequence[Candidate]) -> None:
+async def race_group(context: SearchContext, name: str, group: Sequence[str]) -> None:
     """Answer a wave of candidates rung by rung; decisions are noted under ``race/name/rung``."""
-    items = state.items("select")
-    rungs = [n for n in state.settings.rungs if n < len(items)] + [len(items)]
+    items = context.items("select")
+    rungs = [n for n in context.section.rungs if n < len(items)] + [len(items)]
     alive = list(group)
-    incumbents = [c for c in state.archive.candidates if c not in {g.id for g in group}]
+    incumbents = [c for c in context.archive.candidates if c not in group]
     for step, n in enumerate(rungs):
         if not alive:
             return
-        state.progress(f"{name}: {len(alive)} candidates on {n} items")
-        await gather_all(*(state.answer(c, items[:n]) for c in alive))
+        context.progress(f"{name}: {len(alive)} candidates on {n} items")
+        await gather_all(*(context.answer(c, items[:n]) for c in alive))
         if n == len(items):
             return
-        board = state.board()
-        room = max(1, math.floor(len(group) * state.settings.keep[step]))
-        kept, dropped = split(board, [c.id for c in alive], incumbents, room)
-        state.archive.note(f"race/{name}/{n}", {"kept": kept, "dropped": dropped})
-        alive = [c for c in alive if c.id in kept]
+        room = max(1, math.floor(len(group) * context.section.keep[step]))
+        kept, dropped = split(context.board(), alive, incumbents, room)
+        context.archive.note(f"race/{name}/{n}", {"kept": kept, "dropped": dropped})
+        alive = [c for c in alive if c in kept]
 
 
 def split(

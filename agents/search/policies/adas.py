@@ -12,17 +12,16 @@ from dataclasses import dataclass
 
 from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.feedback import describe_archive
-from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
-from agents.search.policies.repair import proposal_of, repair_proposal
+from agents.search.policies.model_policy import ModelPolicy, proposal_of
+from agents.search.policies.optimizer import Conversation, ReplyRefused, render_template
 
 _FIELDS = ("thought", "name", "code")
 
 
 @dataclass(frozen=True, slots=True)
-class Adas:
-    """The proposer."""
+class Adas(ModelPolicy):
+    """The proposer of whole new workflows."""
 
-    optimiser: Optimizer
     name: str = "adas"
 
     async def propose(self, view: PolicyView) -> Proposal:
@@ -32,8 +31,8 @@ class Adas:
         try:
             found = await talk.ask(render_template("adas", **told), _FIELDS)
         except ReplyRefused as error:
-            return Proposal(None, self.name, refused=str(error), log=tuple(talk.log), tokens=talk.tokens)
-        last = view.candidate(view.board.ids[-1])
+            return self.refused(error, (), talk)
+        last = view.candidates[view.board.ids[-1]]
         meant = last.note or last.program.thought
         previous = f" The last workflow before it was {last.program.name!r}: {meant}"
         for prompt in (render_template("adas_reflect", previous=previous), render_template("adas_check")):
@@ -42,9 +41,3 @@ class Adas:
             except ReplyRefused as error:
                 talk.log.append(f"kept the program as it was: {error}")
         return proposal_of(found, self.name, (), found["thought"], talk)
-
-    async def repair(
-        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
-    ) -> Proposal | None:
-        """Ask for the program mended."""
-        return await repair_proposal(self.optimiser, self.name, view, proposal, reason, attempt)

@@ -10,42 +10,36 @@ experts refuted and never the right answer, and an unusable reply costs a slot, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.feedback import describe_cases, describe_experience, describe_standing
-from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
-from agents.search.policies.parents import draw_parent
-from agents.search.policies.repair import proposal_of, repair_proposal
+from agents.search.policies.model_policy import ModelPolicy, child_name, draw_leader, proposal_of
+from agents.search.policies.optimizer import Conversation, ReplyRefused, render_template
 
-if TYPE_CHECKING:
-    from agents.search.archive import Candidate
-
-POOL = 4
 FAILURES = 3
 _FIELDS = ("modification", "code")
 
 
 @dataclass(frozen=True, slots=True)
-class AFlow:
-    """The proposer."""
+class AFlow(ModelPolicy):
+    """The proposer of one change that was not tried before."""
 
-    optimiser: Optimizer
     name: str = "aflow"
 
     async def propose(self, view: PolicyView) -> Proposal:
         """One change of one parent; the same change again is asked to be another, once."""
-        chosen = parent(view)
-        tried = {view.candidate(c).note for c in view.board.ids if chosen.id in view.candidate(c).parents}
+        parent = draw_leader(view)
+        board = [view.candidates[c] for c in view.board.ids]
+        tried = {c.note for c in board if parent.id in c.parents}
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         prompt = render_template(
             "aflow",
             task=self.optimiser.task,
             guide=self.optimiser.guide,
-            accuracy=describe_standing(view.board.fitness[chosen.id]),
-            source=chosen.program.source.strip(),
-            experience=describe_experience(view, chosen.id),
-            failures=await describe_cases(view, chosen, FAILURES, refuted_only=True),
+            accuracy=describe_standing(view.board.fitness[parent.id]),
+            source=parent.program.source.strip(),
+            experience=describe_experience(view, parent.id),
+            failures=await describe_cases(view, parent.id, FAILURES, refuted_only=True),
         )
         try:
             found = await talk.ask(prompt, _FIELDS)
@@ -53,19 +47,6 @@ class AFlow:
                 talk.log.append("asked for another change: this one was tried")
                 found = await talk.ask(render_template("aflow_again"), _FIELDS)
         except ReplyRefused as error:
-            refused = str(error)
-            return Proposal(None, self.name, (chosen.id,), "", refused, tuple(talk.log), talk.tokens)
-        named = {**found, "name": f"{chosen.program.name.split('+')[0]}+{view.slot + 1}"}
-        return proposal_of(named, self.name, (chosen.id,), found["modification"], talk)
-
-    async def repair(
-        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
-    ) -> Proposal | None:
-        """Ask for the program mended."""
-        return await repair_proposal(self.optimiser, self.name, view, proposal, reason, attempt)
-
-
-def parent(view: PolicyView) -> Candidate:
-    """Draw among the start and the three best others."""
-    others = [c for c in view.board.ranked() if c != view.state.start]
-    return draw_parent(view, [view.state.start, *others[: POOL - 1]])
+            return self.refused(error, (parent.id,), talk)
+        named = {**found, "name": child_name(parent, view)}
+        return proposal_of(named, self.name, (parent.id,), found["modification"], talk)

@@ -12,12 +12,11 @@ import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.programs import Program
 from agents.search.loop import PolicyView, Proposal
+from agents.search.policies.model_policy import child_name
 from agents.search.policies.mutations import (
     Value,
     add_vote,
@@ -28,10 +27,8 @@ from agents.search.policies.mutations import (
     run_beside,
     set_argument,
 )
-from agents.search.policies.parents import draw_parent
-
-if TYPE_CHECKING:
-    from agents.search.archive import Candidate
+from agents.search.policies.selection import draw_parent
+from harness.types import Candidate, Program
 
 TRIES = 60
 MOST_CALLS = 8
@@ -80,7 +77,7 @@ class Recombine:
         for _ in range(TRIES):
             second = draw_parent(view, view.board.ranked())
             op, (source, note) = self._edit(first, second, view.rng)
-            program = Program(f"{first.program.name.split('+')[0]}+{view.slot + 1}", source, note)
+            program = Program(child_name(first, view), source, note)
             if note and program.id not in known:
                 parents = tuple(dict.fromkeys((first.id, second.id) if op in _TWO else (first.id,)))
                 return Proposal(program, op, parents, note)

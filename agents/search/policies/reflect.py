@@ -9,67 +9,46 @@ chance more often than not; children race like all others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agents.search.loop import PolicyView, Proposal
-from agents.search.policies.aflow import parent
 from agents.search.policies.feedback import describe_cases, describe_standing
-from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
-from agents.search.policies.repair import proposal_of, repair_proposal
-
-if TYPE_CHECKING:
-    from agents.search.fitness import Fitness
-
-_FIELDS = ("diagnosis", "modification", "code")
+from agents.search.policies.model_policy import ModelPolicy, child_name, draw_leader, proposal_of
+from agents.search.policies.optimizer import Conversation, ReplyRefused, render_template
 
 
 @dataclass(frozen=True, slots=True)
-class Reflect:
-    """The proposer."""
+class Reflect(ModelPolicy):
+    """The proposer of a cure for what experts refuted."""
 
-    optimiser: Optimizer
     name: str = "reflect"
 
     async def propose(self, view: PolicyView) -> Proposal:
         """One diagnosis and one change of one parent."""
-        chosen = parent(view)
-        fitness = view.board.fitness[chosen.id]
+        parent = draw_leader(view)
+        standing = view.board.fitness[parent.id]
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         prompt = render_template(
             "reflect",
             task=self.optimiser.task,
             guide=self.optimiser.guide,
-            accuracy=describe_standing(fitness),
-            source=chosen.program.source.strip(),
-            doubt=f"{100 * doubt(fitness):.0f} %",
-            cases=await describe_cases(view, chosen),
+            accuracy=describe_standing(standing),
+            source=parent.program.source.strip(),
+            doubt=f"{100 * doubt(standing.mean, view.board.avoided[parent.id]):.0f} %",
+            cases=await describe_cases(view, parent.id),
         )
         try:
-            found = await talk.ask(prompt, _FIELDS)
+            found = await talk.ask(prompt, ("diagnosis", "modification", "code"))
         except ReplyRefused as error:
-            refused = str(error)
-            return Proposal(None, self.name, (chosen.id,), "", refused, tuple(talk.log), talk.tokens)
-        named = {
-            **found,
-            "name": f"{chosen.program.name.split('+')[0]}+{view.slot + 1}",
-            "thought": found["diagnosis"],
-        }
-        return proposal_of(named, self.name, (chosen.id,), found["modification"], talk)
-
-    async def repair(
-        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
-    ) -> Proposal | None:
-        """Ask for the program mended."""
-        return await repair_proposal(self.optimiser, self.name, view, proposal, reason, attempt)
+            return self.refused(error, (parent.id,), talk)
+        named = {**found, "name": child_name(parent, view), "thought": found["diagnosis"]}
+        return proposal_of(named, self.name, (parent.id,), found["modification"], talk)
 
 
-def doubt(fitness: Fitness) -> float:
+def doubt(accuracy: float, avoided: float | None) -> float:
     """P(wrong | not refuted) = 1 − A/q, with the candidate's accuracy and the share q it avoided.
 
     Examples
     --------
     At K = 4 and A = .6: q = (A + K − 2)/(K − 1) = .867, so 31 % of what is not refuted is wrong.
     """
-    if not fitness.q_raw:
-        return 0.0
-    return min(1.0, max(0.0, 1 - fitness.mean / fitness.q_raw))
+    return min(1.0, max(0.0, 1 - accuracy / avoided)) if avoided else 0.0

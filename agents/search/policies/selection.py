@@ -9,13 +9,28 @@ the published steepness at the noise of about 120 ordinary labels, whatever the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from agents.search.loop import PolicyView
 from harness import FloatArray
+from harness.types import Candidate
 
 UNIFORM = 0.3
 STEEPNESS_PER_POINT = 0.2
 STEEPNESS_PER_SE = 0.9
+
+
+def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
+    """Draw one of these candidates, by the default rule or, in parity mode, by the published one."""
+    found = [view.board.fitness[c] for c in ids]
+    if view.published:
+        p = published_probabilities(np.array([f.value for f in found]))
+    else:
+        se = [view.board.shrunk.se_relative[view.board.ids.index(c)] for c in ids]
+        p = probabilities(np.array([f.mean for f in found]), np.array(se))
+    return view.candidates[ids[choose(p, view.rng)]]
 
 
 def published_probabilities(scores: FloatArray) -> FloatArray:

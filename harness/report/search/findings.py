@@ -6,49 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.types import Estimate
+from harness.types import Estimate, Standing
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateStanding:
-    """How good a candidate is, by the labels of the moment.
-
-    Attributes
-    ----------
-    n_items, value
-        Labelled selection items answered, and the estimate on them.
-    mean, sd, low, high
-        Posterior of its accuracy: `sd` beside the other candidates, all of whom share an uncertain level;
-        the interval, of about 95 %, with that.
-    p_best
-        Probability of being the best.
-    p_better, verdict
-        Against its parent; None for the library.
-    tokens
-        Per item.
-    """
-
-    n_items: int
-    value: float
-    mean: float
-    sd: float
-    low: float
-    high: float
-    p_best: float
-    p_better: float | None
-    verdict: str | None
-    tokens: float
-    invalid_rate: float
-    error_rate: float
-
-    @property
-    def text(self) -> str:
-        """``61 % (48–74)``: the posterior mean and its interval."""
-        low, high = (100 * min(1.0, max(0.0, end)) for end in (self.low, self.high))
-        return f"{100 * min(1.0, max(0.0, self.mean)):.0f} % ({low:.0f}–{high:.0f})"
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedCandidate:
     """One candidate of an archive.
 
@@ -77,13 +38,13 @@ class SearchedCandidate:
     parents: tuple[str, ...]
     note: str
     answers: int
-    standing: CandidateStanding | None
+    standing: Standing | None
     on_front: bool
     raced_out: bool
     diff: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedWinner:
     """The winner beside the start.
 
@@ -94,7 +55,7 @@ class SearchedWinner:
     test, start_test
         Both on the test items, from experts' answers; None if there are no such items.
     difference
-        Of the two there, paired, with its interval, in words.
+        The two there compared, paired, with its interval, in words.
     truth, start_truth
         By the opened key.
     """
@@ -112,7 +73,7 @@ class SearchedWinner:
     start_truth: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReport:
     """A search as it stands.
 

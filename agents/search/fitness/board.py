@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from agents.search.fitness.empirical_bayes import ShrunkScores, shrink_scores
 from agents.search.fitness.paired_test import Paired, compare_paired
 from agents.search.fitness.scores import score_items
 from harness import UNREADABLE, EstimateError, FloatArray, IntArray
-from harness.types import Item, Prediction, PredictionStatus
+from harness.types import Item, PredictionStatus, Standing
 
 if TYPE_CHECKING:
     from agents.search.archive import Archive
@@ -25,52 +25,7 @@ if TYPE_CHECKING:
 _DRAWS = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Fitness:
-    """One candidate's standing.
-
-    Attributes
-    ----------
-    estimator, n_items, n_ordinary, n_complementary
-        What the numbers rest on: the candidate's scored items, by what experts said of them.
-    q_raw
-        Share of refused options that the candidate avoided; None without a no. Never a correct rate.
-    value
-        Estimated accuracy, unclipped (for ``raw``, q): the number as measured.
-    se, se_relative
-        Its standard error, items being the units; and relative to the archive, paired.
-    mean, sd, low, high
-        Posterior of the accuracy after shrinkage, and its central 95 %: the number to rank by.
-    p_best
-        Posterior probability of being the best of the archive.
-    parent
-        The child against its (first) parent on the same items; None for those without.
-    tokens
-        Tokens per item, in and out.
-    invalid_rate, error_rate
-        Shares of answers that named no option (scored 0), and of failed ones (left out).
-    """
-
-    estimator: str
-    n_items: int
-    n_ordinary: int
-    n_complementary: int
-    q_raw: float | None
-    value: float
-    se: float
-    se_relative: float
-    mean: float
-    sd: float
-    low: float
-    high: float
-    p_best: float
-    parent: Paired | None
-    tokens: float
-    invalid_rate: float
-    error_rate: float
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
     """The archive through one set of labels.
 
@@ -83,13 +38,16 @@ class Board:
     shrunk
         Their posterior.
     fitness
-        By id.
+        How each candidate stands, by id.
+    avoided
+        Share of refused options that each avoided, by id; None without a no. Never a correct rate.
     """
 
     ids: tuple[str, ...]
     scores: FloatArray
     shrunk: ShrunkScores
-    fitness: dict[str, Fitness]
+    fitness: dict[str, Standing]
+    avoided: dict[str, float | None]
 
     def ranked(self) -> list[str]:
         """Best first by posterior mean; ties by fewer tokens, then id."""
@@ -146,22 +104,13 @@ def score_candidates(
     if estimator == "raw":
         unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
     shrunk = shrink_scores(scores, unit)
-    best = _p_best(shrunk)
-    known = {name: j for j, name in enumerate(names)}
-    fitness = {}
-    for j, name in enumerate(names):
-        parents = archive.candidates[name].parents
-        against = known.get(parents[0]) if parents else None
-        compared = None if against is None else compare_paired(scores[j], scores[against], shrunk.spread)
-        fitness[name] = Fitness(
-            estimator=estimator,
-            **_labels_used(scores[j], stacks[0][kept[j]], labelled),
-            **_estimate(scores[j], shrunk, j),
-            p_best=float(best[j]),
-            parent=compared,
-            **_counts(archive.predictions(name, items)),
-        )
-    return Board(tuple(names), scores, shrunk, fitness)
+    return Board(
+        ids=tuple(names),
+        scores=scores,
+        shrunk=shrunk,
+        fitness=_standings(archive, items, names, scores, shrunk),
+        avoided={c: _avoided(stacks[0][j], labelled) for c, j in zip(names, kept, strict=True)},
+    )
 
 
 def _mean_over_runs(runs: list[FloatArray]) -> FloatArray:
@@ -182,39 +131,40 @@ def _p_best(shrunk: ShrunkScores) -> FloatArray:
     return share
 
 
-def _estimate(scores: FloatArray, shrunk: ShrunkScores, j: int) -> dict[str, Any]:
-    n = int((~np.isnan(scores)).sum())
-    mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
-    half = 1.96 * float(np.hypot(sd, shrunk.level_se))
-    return {
-        "value": float(np.nanmean(scores)),
-        "se": float(np.nanstd(scores, ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
-        "se_relative": float(shrunk.se_relative[j]),
-        "mean": mean,
-        "sd": sd,
-        "low": mean - half,
-        "high": mean + half,
-    }
+def _standings(
+    archive: Archive, items: Sequence[Item], names: Sequence[str], scores: FloatArray, shrunk: ShrunkScores
+) -> dict[str, Standing]:
+    best = _p_best(shrunk)
+    row = {name: j for j, name in enumerate(names)}
+    standings = {}
+    for j, name in enumerate(names):
+        parents = archive.candidates[name].parents
+        against = row.get(parents[0]) if parents else None
+        compared = None if against is None else compare_paired(scores[j], scores[against], shrunk.spread)
+        mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
+        half = 1.96 * float(np.hypot(sd, shrunk.level_se))
+        answers = archive.predictions(name, items)
+        n = max(1, len(answers))
+        standings[name] = Standing(
+            n_items=int((~np.isnan(scores[j])).sum()),
+            value=float(np.nanmean(scores[j])),
+            mean=mean,
+            sd=sd,
+            low=mean - half,
+            high=mean + half,
+            p_best=float(best[j]),
+            p_better=compared.p_better if compared else None,
+            verdict=compared.verdict if compared else None,
+            tokens=sum(p.input_tokens + p.output_tokens for p in answers) / n,
+            invalid_rate=sum(p.status.no_option for p in answers) / n,
+            error_rate=sum(p.status is PredictionStatus.FAILED for p in answers) / n,
+        )
+    return standings
 
 
-def _labels_used(scores: FloatArray, y: IntArray, labelled: ExpertLabels) -> dict[str, Any]:
-    scored = ~np.isnan(scores)
-    ordinary = labelled.truth >= 0
-    refused = labelled.refused & (~ordinary & (y >= UNREADABLE))[:, None]
+def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
+    """Share of the items with a no, and an answer, whose refused options were not chosen."""
+    refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
     hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
     asked = int(refused.any(axis=1).sum())
-    return {
-        "n_items": int(scored.sum()),
-        "n_ordinary": int((scored & ordinary).sum()),
-        "n_complementary": int((scored & ~ordinary).sum()),
-        "q_raw": 1 - float(hit.sum()) / asked if asked else None,
-    }
-
-
-def _counts(predictions: Sequence[Prediction]) -> dict[str, Any]:
-    n = max(1, len(predictions))
-    return {
-        "tokens": sum(p.input_tokens + p.output_tokens for p in predictions) / n,
-        "invalid_rate": sum(p.status.no_option for p in predictions) / n,
-        "error_rate": sum(p.status is PredictionStatus.FAILED for p in predictions) / n,
-    }
+    return 1 - float(hit.sum()) / asked if asked else None

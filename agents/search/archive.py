@@ -1,8 +1,8 @@
 """Everything a search knows: programs, where they come from, what they answered. No score is kept.
 
-Scores follow from answers and labels (`agents.search.fitness.fitness`), so that new labels re-score an
-archive without one call. Every change goes to a journal first; an archive is what its journal says, which
-is how a search goes on after it was killed.
+Scores follow from answers and labels (`agents.search.fitness.board`), so that new labels re-score an
+archive without one call. Every change is stored before it counts; an archive is what the database says,
+which is how a search goes on after it was killed.
 """
 
 from __future__ import annotations
@@ -11,72 +11,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from agents.programs import Program
 from harness import FAILED, UNREADABLE, IntArray, StoreError
-from harness.types import Item, Prediction, PredictionStatus
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A program with its place in the archive.
-
-    Attributes
-    ----------
-    program
-        What it is.
-    slot
-        Number of the proposal it came from; negative for the workflows the search started from.
-    op
-        How it was made: ``"library"``, ``"adas"``, ``"aflow"``, ``"reflect"``, ``"mutate"``….
-    parents
-        Ids of the candidates it was made from.
-    note
-        What was changed, in its author's words.
-    """
-
-    program: Program
-    slot: int
-    op: str
-    parents: tuple[str, ...] = ()
-    note: str = ""
-
-    @property
-    def id(self) -> str:
-        """The program's id."""
-        return self.program.id
-
-
-class Journal(Protocol):
-    """Where an archive is written down; every write may be repeated."""
-
-    def add_candidate(self, candidate: Candidate) -> None:
-        """Write a candidate with its parents."""
-        ...
-
-    def add_answers(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
-        """Write what a candidate answered."""
-        ...
-
-    def add_event(self, key: str, data: Mapping[str, Any]) -> None:
-        """Write a decision; the first one under a key stands."""
-        ...
-
-
-class NoJournal:
-    """For archives that need not outlive the process, such as simulated ones."""
-
-    def add_candidate(self, candidate: Candidate) -> None:
-        """Write nothing."""
-
-    def add_answers(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
-        """Write nothing."""
-
-    def add_event(self, key: str, data: Mapping[str, Any]) -> None:
-        """Write nothing."""
+from harness.store import SearchRepository, Store
+from harness.types import Candidate, Item, Prediction, PredictionStatus
 
 
 @dataclass(slots=True)
@@ -87,15 +28,18 @@ class Archive:
     ----------
     splits
         Items by split: ``feedback``, ``select``, ``confirm``, ``test``, each in its fixed order.
-    journal
-        Where changes are written before they count.
+    candidates, answers, events
+        By id; by id and replicate, then by item; by key.
+    search, store
+        The search's id and where changes are written, unless the archive need not outlive the process.
     """
 
     splits: Mapping[str, tuple[Item, ...]]
-    journal: Journal = field(default_factory=NoJournal)
     candidates: dict[str, Candidate] = field(default_factory=dict)
     answers: dict[tuple[str, int], dict[str, Prediction]] = field(default_factory=dict)
     events: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    search: str = ""
+    store: SearchRepository | None = None
 
     def add(self, candidate: Candidate) -> None:
         """Take a candidate in, unless its program is there already.
@@ -109,20 +53,22 @@ class Archive:
             if parent not in self.candidates:
                 raise StoreError(f"candidate {candidate.id}: its parent {parent} is not in the archive")
         if candidate.id not in self.candidates:
-            self.journal.add_candidate(candidate)
+            if self.store:
+                self.store.add_candidate(self.search, candidate)
             self.candidates[candidate.id] = candidate
 
     def record(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
         """Take in what a candidate answered in one of its replicates."""
-        self.journal.add_answers(candidate, replicate, predictions)
+        if self.store:
+            self.store.add_answers(self.search, candidate, replicate, predictions)
         self.answers.setdefault((candidate, replicate), {}).update({p.item_id: p for p in predictions})
 
-    def note(self, key: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Write down a decision and return the one that stands: the first under its key."""
+    def note(self, key: str, data: Mapping[str, Any]) -> None:
+        """Write down a decision; the first one under a key stands."""
         if key not in self.events:
-            self.journal.add_event(key, data)
+            if self.store:
+                self.store.add_event(self.search, key, data)
             self.events[key] = data
-        return self.events[key]
 
     def missing(self, candidate: str, replicate: int, items: Iterable[Item]) -> list[Item]:
         """Items that a candidate has no answer to, not even a failed one."""
@@ -159,6 +105,34 @@ class Archive:
         }
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load_archive(store: Store, search: str) -> Archive:
+    """Rebuild a search's archive from the database.
+
+    Raises
+    ------
+    StoreError
+        If there is no such search, or one of its items is gone.
+    """
+    searches = store.searches
+    items = {item.id: item for item in store.content.read_items()}
+    splits = {}
+    for split, ids in searches.read_splits(search).items():
+        missing = [i for i in ids if i not in items]
+        if missing:
+            raise StoreError(f"search {search}: the item {missing[0]!r} is not in the study any more")
+        splits[split] = tuple(items[i] for i in ids)
+    if not splits:
+        raise StoreError(f"there is no search {search}; see: oversight search show")
+    return Archive(
+        splits,
+        {c.id: c for c in searches.read_candidates(search)},
+        {key: {p.item_id: p for p in found} for key, found in searches.read_answers(search).items()},
+        dict(searches.read_events(search)),
+        search,
+        searches,
+    )
 
 
 def _code(prediction: Prediction | None) -> int:
