@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from agents.sandbox import gate
 from harness.types import Program
 
 Payload = dict[str, Any]
@@ -106,26 +108,36 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
-class Sandbox(Protocol):
-    """One tier. A sandbox is opened once (``async with``) and runs any number of programs."""
+class Sandbox(ABC):
+    """One tier. A sandbox is opened once (``async with``) and runs any number of programs.
 
-    @property
-    def name(self) -> str:
-        """``"monty"``, ``"cpython"`` or ``"bubblewrap"``."""
-        ...
+    Parameters
+    ----------
+    limits
+        What a program may use.
 
-    @property
-    def layers(self) -> str:
-        """What holds a program on this tier, in words; known once it is open."""
-        ...
+    Attributes
+    ----------
+    name
+        ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
+    layers
+        What holds a program on this tier, in words; known once it is open.
+    modules, language
+        What a program may import, and use of Python, on this tier.
+    """
 
-    @property
-    def limits(self) -> SandboxLimits:
-        """What a program may use."""
-        ...
+    name: str
+    layers = ""
+    modules = gate.MODULES
+    language: str
 
+    def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+
+    @abstractmethod
     async def __aenter__(self) -> Self: ...
 
+    @abstractmethod
     async def __aexit__(self, *exc: object) -> None: ...
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
@@ -138,19 +150,29 @@ class Sandbox(Protocol):
         SandboxError
             If the sandbox itself cannot work.
         """
-        ...
+        return await self.run_tree(gate.check_program(program), tasks, host)
 
+    @abstractmethod
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """Do the same with a parsed source, past the gate: the tier alone has to hold it."""
-        ...
 
+    @abstractmethod
     async def run_code(self, code: str) -> str:
         """Run Python that reaches nothing at all; return what it printed, or ``"error: …"``."""
-        ...
 
     def restrictions(self) -> str:
         """What a program may not use on this tier, in words for whoever writes programs."""
-        ...
+        limits, plain = self.limits, sorted(n for n in self.modules if not n.startswith("agents."))
+        return f"""\
+The source defines exactly one `async def forward(task)`, which returns a record or a text. At the top
+stand only imports, constants, functions and classes; there is no `global`. Importable are only
+{", ".join(plain)}; of asyncio only {", ".join(sorted(gate.ASYNCIO))}.
+Not available: {", ".join(sorted(gate.NO_NAMES))}; names and attributes that begin with two underscores
+(special methods may be defined); private attributes of other objects; files, sockets, processes, threads,
+the environment, the clock. getattr and hasattr take a plain name in quotes. Randomness is seeded.
+{self.language}
+Limits: {limits.seconds:g} s of computing between two calls, {limits.memory >> 20} MiB, {limits.calls} calls
+per item, {limits.characters:,} characters per call and per answer, {gate.LONGEST:,} characters of source."""
 
 
 class Stopped(Exception):

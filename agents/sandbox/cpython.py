@@ -1,4 +1,4 @@
-"""The second tier: CPython itself, in a process that can do nothing but compute and speak to us.
+"""The second tier and the third: CPython in a process that can do nothing but compute and speak to us.
 
 A worker is started clean (empty environment, isolated mode, no site packages) and forks for each
 session; the child gives up its user, its limits, the file system, the network and nearly all system
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import shutil
 import signal
 import socket
 import sys
@@ -23,49 +24,36 @@ from agents.sandbox.base import (
     Nobody,
     Payload,
     ProgramOutcome,
+    Sandbox,
     SandboxLimits,
     Stopped,
     read_outcomes,
     run_together,
 )
-from agents.sandbox.channel import LONGEST_LINE, converse
-from agents.sandbox.prelude_text import prelude_text
-from agents.sandbox.restrictions import CPYTHON, restrictions
-from agents.sandbox.shim import strip_own
-from agents.sandbox.worker import Worker
+from agents.sandbox.shim import prelude_text, strip_own
+from agents.sandbox.worker import LONGEST_LINE, Worker, converse
 from harness import SandboxError
-from harness.types import Program
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()
+_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
 _SESSIONS = 8
 _TOO_LONG = {signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL}
 
 
-class CPythonSandbox:
-    """Runs programs in forks of one locked-down worker; see `agents.sandbox.base.Sandbox`.
-
-    Parameters
-    ----------
-    limits
-        What a program may use.
-
-    Attributes
-    ----------
-    layers
-        What holds a session, as the worker found it when it tried.
-    """
+class CPythonSandbox(Sandbox):
+    """Runs programs in forks of one locked-down worker; see `agents.sandbox.base.Sandbox`."""
 
     name = "cpython"
+    language = "The interpreter is CPython with the modules named above; everything else of Python works."
     around = ""
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
-        self.limits = limits
+        super().__init__(limits)
         self._worker: Worker | None = None
         # A program's session waits while its code runs in another: two pools of permits, no deadlock.
         self._free = asyncio.Semaphore(_SESSIONS)
         self._free_code = asyncio.Semaphore(_SESSIONS)
-        self.layers = ""
 
     def command(self) -> list[str]:
         """The worker's command line."""
@@ -81,14 +69,6 @@ class CPythonSandbox:
         if self._worker is not None:
             await self._worker.close()
             self._worker = None
-
-    def restrictions(self) -> str:
-        """See `agents.sandbox.base.Sandbox`."""
-        return restrictions(self.limits, CPYTHON)
-
-    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """See `agents.sandbox.base.Sandbox`."""
-        return await self.run_tree(gate.check_program(program), tasks, host)
 
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """See `agents.sandbox.base.Sandbox`."""
@@ -138,6 +118,33 @@ class CPythonSandbox:
                     await worker.end(number)
         finally:
             writer.close()
+
+
+class BubblewrapSandbox(CPythonSandbox):
+    """The third tier: the second one in namespaces of its own, made by bubblewrap (Linux).
+
+    The worker sees a file system of Python's own files, read-only, no network device, no other process,
+    and no user but nobody; inside it every session is locked down as on the second tier.
+    """
+
+    name = "bubblewrap"
+    around = "namespaces of its own, "
+
+    def command(self) -> list[str]:
+        """The worker's command line, behind bubblewrap's."""
+        wrap = shutil.which("bwrap")
+        if wrap is None:
+            raise SandboxError("bubblewrap is not installed (program bwrap)")
+        jail = str(ZYGOTE.parent)
+        seen = dict.fromkeys([*_SYSTEM, sys.base_prefix])
+        return [
+            *(wrap, "--unshare-all", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"),
+            *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"),
+            *("--dev", "/dev", "--chdir", "/"),
+            *(word for path in seen for word in ("--ro-bind-try", path, path)),
+            *("--ro-bind", jail, jail, "--"),
+            *super().command(),
+        ]
 
 
 def _death(how: str, limits: SandboxLimits) -> str:

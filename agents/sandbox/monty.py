@@ -18,16 +18,14 @@ from agents.sandbox.base import (
     Host,
     Payload,
     ProgramOutcome,
+    Sandbox,
     SandboxLimits,
     Stopped,
     read_outcomes,
     run_together,
 )
-from agents.sandbox.prelude_text import prelude_text
-from agents.sandbox.restrictions import MONTY, restrictions
-from agents.sandbox.shim import for_monty
+from agents.sandbox.shim import for_monty, prelude_text
 from harness import SandboxError
-from harness.types import Program
 
 if TYPE_CHECKING:
     import ast
@@ -45,20 +43,19 @@ _ROUND_TRIPS = 4
 """Suspensions that a call may take: the call, its settling, a name looked up, a sleep."""
 
 
-class MontySandbox:
-    """Runs programs in Monty's worker processes; see `agents.sandbox.base.Sandbox`.
-
-    Parameters
-    ----------
-    limits
-        What a program may use.
-    """
+class MontySandbox(Sandbox):
+    """Runs programs in Monty's worker processes; see `agents.sandbox.base.Sandbox`."""
 
     name = "monty"
     layers = "an interpreter without files, sockets or processes; a worker process, empty environment"
+    modules = gate.MODULES - {"enum", "heapq", "operator", "textwrap"}
+    language = """\
+The interpreter is a subset of Python. It has no class inheritance (so no exceptions or enumerations of
+your own), no yield, no async with, no property, staticmethod or classmethod, and no str.maketrans; classes
+may define methods but __len__ is not called. Semaphores and locks do not exist; asyncio.gather does."""
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
-        self.limits = limits
+        super().__init__(limits)
         self._pool: AsyncMonty | None = None
         # A program's session waits while its code runs in another: two pools of permits, no deadlock.
         self._free = {"program": asyncio.Semaphore(_SESSIONS), "code": asyncio.Semaphore(_SESSIONS)}
@@ -79,14 +76,6 @@ class MontySandbox:
             # Monty's threads drop what they held a moment after they answered; one that does so while the
             # interpreter ends aborts the process.
             await asyncio.sleep(_SETTLING)
-
-    def restrictions(self) -> str:
-        """See `agents.sandbox.base.Sandbox`."""
-        return restrictions(self.limits, MONTY)
-
-    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """See `agents.sandbox.base.Sandbox`."""
-        return await self.run_tree(gate.check_program(program), tasks, host)
 
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """See `agents.sandbox.base.Sandbox`."""

@@ -1,4 +1,6 @@
-"""Rewrites what Monty lacks into what it has, with the same meaning; CPython gets sources as they are.
+"""The text that runs in a sandbox: what stands in front of a program, and the program itself.
+
+What Monty lacks is rewritten into what it has, with the same meaning; CPython gets sources as they are.
 
 - ``next(<generator>, default)`` → ``next(iter(<generator>), default)``
 - ``key=votes.count`` → ``key=lambda it: votes.count(it)``: methods are no values there
@@ -11,8 +13,20 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
+from pathlib import Path
 
 STAND_INS = frozenset({"statistics", "string"})
+_HERE = Path(__file__).parent
+
+
+@cache
+def prelude_text(*, stand_ins: bool) -> str:
+    """Join the files that a program stands on; `stand_ins` for a tier that lacks modules."""
+    shared = (_HERE.parent / "workflow.py", _HERE.parent / "operators.py")
+    files = (*shared, *((_HERE / "modules.py",) if stand_ins else ()), _HERE / "prelude.py")
+    trees = [strip_own(ast.parse(path.read_text(encoding="utf-8"))) for path in files]
+    return "\n\n".join(ast.unparse(tree) for tree in trees)
 
 
 def strip_own(tree: ast.Module) -> ast.Module:

@@ -39,8 +39,7 @@ def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -
         return MontySandbox(limits)
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise ConfigError(f"the sandbox tier {tier!r} needs Linux on x86-64; use 'monty'")
-    from agents.sandbox.bubblewrap import BubblewrapSandbox
-    from agents.sandbox.cpython import CPythonSandbox
+    from agents.sandbox.cpython import BubblewrapSandbox, CPythonSandbox
 
     return CPythonSandbox(limits) if tier == "cpython" else BubblewrapSandbox(limits)
 

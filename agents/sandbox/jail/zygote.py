@@ -25,19 +25,8 @@ else:
     import session
 
 _WARM = (
-    *(
-        "_strptime",
-        "collections",
-        "copy",
-        "dataclasses",
-        "datetime",
-        "enum",
-        "functools",
-        "heapq",
-        "itertools",
-        "json",
-    ),
-    *("math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
+    *("_strptime", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "heapq"),
+    *("itertools", "json", "math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
 )
 """Imported before anything is locked: afterwards no file can be opened."""
 

@@ -42,8 +42,7 @@ class ExpertLabels:
     @property
     def answered(self) -> BoolArray:
         """Items with a yes or a no, shape (n,)."""
-        answered: BoolArray = (self.truth >= 0) | self.refused.any(axis=1)
-        return answered
+        return (self.truth >= 0) | self.refused.any(axis=1)
 
     @property
     def n_ordinary(self) -> int:

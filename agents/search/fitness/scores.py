@@ -101,8 +101,7 @@ def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, est
     nothing = (K - 2) / (K - 1) if estimator == "raw" else 0.0
     silent = np.where(settled & (estimator == "raw"), np.nan, nothing)
     scores = np.where(y == UNREADABLE, silent, scores)
-    result: FloatArray = np.where(y == FAILED, np.nan, scores)
-    return result
+    return np.where(y == FAILED, np.nan, scores)
 
 
 def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
@@ -127,13 +126,11 @@ def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) 
 
 
 def _transformed(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
-    scores: FloatArray = np.where(avoided, 1.0, 2.0 - effective) * readable
-    return scores
+    return np.where(avoided, 1.0, 2.0 - effective) * readable
 
 
 def _raw(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
-    scores: FloatArray = np.where(effective > 2, avoided & readable, np.nan)
-    return scores
+    return np.where(effective > 2, avoided & readable, np.nan)
 
 
 def _weighted(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
@@ -148,8 +145,7 @@ def _weighted(readable: BoolArray, avoided: BoolArray, effective: FloatArray) ->
         w = _plugin(K, int(S_o[j]), int(n_o[j]), int(S_c[j]), int(n_c[j]))
         n = n_o[j] + n_c[j]
         weight[j] = np.where(ordinary, w * n / n_o[j], (1 - w) * n / n_c[j])
-    scores: FloatArray = plain * weight
-    return scores
+    return plain * weight
 
 
 def _plugin(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
@@ -169,8 +165,7 @@ def _routed(y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: s
         data = _with_posterior(data, y[complete])
     width = data.propensities.shape[1]
     rows = [pseudo_outcomes(accuracy_target(np.maximum(row, UNREADABLE), width), data) for row in y]
-    scores: FloatArray = np.where(y == FAILED, np.nan, np.array(rows))
-    return scores
+    return np.where(y == FAILED, np.nan, np.array(rows))
 
 
 def _with_posterior(data: RoutedSample, votes: IntArray) -> RoutedSample:
