@@ -126,12 +126,12 @@ def load_archive(store: Store, search: str) -> Archive:
     if not splits:
         raise StoreError(f"there is no search {search}; see: oversight search show")
     return Archive(
-        splits,
-        {c.id: c for c in searches.read_candidates(search)},
-        {key: {p.item_id: p for p in found} for key, found in searches.read_answers(search).items()},
-        dict(searches.read_events(search)),
-        search,
-        searches,
+        splits=splits,
+        candidates={c.id: c for c in searches.read_candidates(search)},
+        answers={key: {p.item_id: p for p in found} for key, found in searches.read_answers(search).items()},
+        events=dict(searches.read_events(search)),
+        search=search,
+        store=searches,
     )
 
 
