@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from agents.programs import Example, PromptFormat, Role
-from agents.runtime import Broker, WorkflowHost, prediction_of
+from agents.runtime import Broker, WorkflowHost
 from agents.sandbox import open_sandbox, read_outcomes
 from agents.sandbox.prelude import _answer_all
 from harness import OversightError
@@ -61,7 +61,7 @@ class Workflow:
         if desk.fatal is not None:
             raise desk.fatal
         outcomes = read_outcomes(found, len(questions), sandbox.limits)
-        return [prediction_of(desk, j, outcome) for j, outcome in enumerate(outcomes)]
+        return [desk.prediction(j, outcome) for j, outcome in enumerate(outcomes)]
 
     def main(self) -> None:
         """Answer the questions of a file, from the command line; one JSON object a line comes out."""

@@ -69,7 +69,7 @@ class Task:
         return answers
 
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
-        """Answer as `agents.search.loop.context.Evaluate` asks; one call per item."""
+        """Answer as `agents.search.context.Evaluate` asks; one call per item."""
         self.calls += len(items)
         answers = self.answers(program, run)
         return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]

@@ -1,6 +1,6 @@
-"""``workflow.toml`` beside study.toml: the roles and the wording that a study gives to workflows.
+"""Roles and wording that a study gives to workflows: data that decides prompts without touching code.
 
-Without the file, letters are asked for, and each class of a fixed-class study is a role::
+They stand in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class of a fixed-class study is a role::
 
     answer = "option"          # or "letter": what an answer says
     field_chars = 120          # longest content of the other fields
@@ -15,19 +15,107 @@ Without the file, letters are asked for, and each class of a fixed-class study i
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agents.programs.prompt_format import DEFAULT_FORMAT, Example, PromptFormat
-from agents.programs.roles import Role, default_roles
 from harness import DataError
 from harness.datasets import read_rows
 from harness.types import Item
 
-SETTING_FILE = "workflow.toml"
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A solved item that may be shown before the question; none of the items to be answered.
+
+    Attributes
+    ----------
+    text
+        What is asked.
+    answer
+        The right option's text.
+    thinking
+        One line that leads to it; may be empty.
+    """
+
+    text: str
+    answer: str
+    thinking: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFormat:
+    """What every call of a study has in common.
+
+    Attributes
+    ----------
+    style
+        ``"json"`` asks for one JSON object with all fields; ``"lines"`` has every field completed
+        as a line of its own, one request each, see `agents.runtime.line_prompt`.
+    answer
+        Whether a field called ``answer`` holds an option's letter or its text. Small models do
+        not follow letters; to them the text says more.
+    field_chars
+        Longest content of any other field, enforced by the schema where the endpoint can; None
+        sets no limit.
+    max_tokens
+        Cap of a call's answer; with lines, of each.
+    examples
+        Shown, as earlier turns, in the calls that ask for an answer.
+    max_words
+        Longest text of an item that is shown, in words; None shows all.
+    labels
+        With lines, what the line of a field begins with; ``question`` and ``options`` are fields, too.
+    code
+        Whether a program may have code that the model wrote run, in a sandbox of its own.
+    """
+
+    style: Literal["json", "lines"] = "json"
+    answer: Literal["letter", "option"] = "letter"
+    field_chars: int | None = None
+    max_tokens: int = 2048
+    examples: tuple[Example, ...] = ()
+    max_words: int | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    code: bool = False
+
+    def label(self, name: str) -> str:
+        """What a field's line begins with: its name, if the study does not say."""
+        return self.labels.get(name, f"{name[:1].upper()}{name[1:]}:")
+
+
+DEFAULT_FORMAT = PromptFormat()
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One expert that a prompt can name.
+
+    Attributes
+    ----------
+    name
+        Unique within a study; how a router names it.
+    text
+        The sentence that is put at the head of a prompt.
+    """
+
+    name: str
+    text: str
+
+
+def default_roles(items: Sequence[Item]) -> tuple[Role, ...]:
+    """One role for each class if all items share their options, and a generalist, who is last.
+
+    Items with options of their own have nothing in common to make experts of: the generalist is
+    alone then.
+    """
+    shared = {frozenset(item.options) for item in items}
+    names = items[0].options if len(shared) == 1 else ()
+    experts = tuple(Role(name, f"You are an expert for {name}.") for name in names)
+    return (*experts, Role("generalist", "You are a careful generalist."))
 
 
 class _Section(BaseModel):
@@ -61,7 +149,7 @@ def read_workflow_settings(
     DataError
         Naming file and key of the first thing wrong.
     """
-    path = Path(folder) / SETTING_FILE
+    path = Path(folder) / "workflow.toml"
     if not path.exists():
         return DEFAULT_FORMAT, default_roles(items)
     try:
@@ -86,9 +174,9 @@ def read_workflow_settings(
 def _examples(path: Path) -> tuple[Example, ...]:
     examples = []
     for row in read_rows(path):
-        for field in ("text", "label"):
-            if not row.fields.get(field):
-                raise DataError("is missing", file=row.file, line=row.line, field=field)
+        for name in ("text", "label"):
+            if not row.fields.get(name):
+                raise DataError("is missing", file=row.file, line=row.line, field=name)
         thinking = str(row.fields.get("thinking") or "")
         examples.append(Example(str(row.fields["text"]), str(row.fields["label"]), thinking))
     return tuple(examples)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from agents.runtime.call_cache import CallCache
-from agents.runtime.reply import find_missing
+from agents.runtime.call_prompt import find_missing
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
 from harness.llm import (

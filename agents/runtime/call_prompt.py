@@ -1,15 +1,24 @@
-"""A program's call becomes the request that is sent; letters and formats are made from the item's K."""
+"""A program's call becomes the request that is sent, and the reply the fields that were asked for.
+
+Letters and formats are made from the item's K; a reply is read whatever order and dress it has.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
-from agents.programs import Call, Example, PromptFormat, Shown
+from agents.programs import Example, PromptFormat
+from agents.runtime.call import Call, Shown
 from harness.llm import Message, Request, option_letters_of
 from harness.types import Item
 
 NOBODY = "You are a helpful assistant."
+_FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)  # made once: raw line breaks in strings are common
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def answers(item: Item, shape: PromptFormat) -> tuple[str, ...]:
@@ -118,3 +127,46 @@ def _turns(example: Example, call: Call, item: Item, shape: PromptFormat) -> lis
         Message("user", _question(example.text, shape) + "\n"),
         Message("assistant", json.dumps(reply, ensure_ascii=False) + "\n"),
     ]
+
+
+def read_object(text: str) -> dict[str, Any] | None:
+    """Find the JSON object in a reply: the whole of it, a fenced one, or the first that parses."""
+    text = _THOUGHT.sub("", text).strip()
+    fenced = _FENCE.search(text)
+    for candidate in filter(None, (text, fenced and fenced[1])):
+        try:
+            found = _DECODER.decode(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            return found
+    for start in (match.start() for match in re.finditer(r"\{", text)):
+        try:
+            found = _DECODER.raw_decode(text, start)[0]
+        except (ValueError, RecursionError):
+            continue
+        return found if isinstance(found, dict) else None
+    return None
+
+
+def find_missing(text: str, fields: Sequence[str]) -> list[str]:
+    """Fields that a reply does not hold."""
+    found = read_object(text)
+    return [field for field in fields if found is None or found.get(field) is None]
+
+
+def read_fields(text: str, fields: Sequence[str]) -> dict[str, str]:
+    """Contents of the fields by name; surplus ones are dropped, missing ones empty.
+
+    A reply without any JSON object is the content of the only field, if one was asked for.
+    """
+    found = read_object(text)
+    if found is None:
+        return {field: text.strip() if len(fields) == 1 else "" for field in fields}
+    return {field: _content(found.get(field)) for field in fields}
+
+
+def _content(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.broker import Broker
-from agents.runtime.evaluate import answer_items
+from agents.runtime.host import answer_items
 from harness import ProgramRefused
 from harness.llm import FREE, Budget, ModelReply, Request
 from harness.types import Item, PredictionStatus, Program

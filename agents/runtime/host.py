@@ -1,24 +1,98 @@
-"""The host's side of a sandbox: tasks go in without anything secret, calls come out and are answered."""
+"""A program's answers to items, as predictions like any model's: the host's side of a sandbox.
+
+Tasks go in without anything secret, calls come out and are answered.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.programs import BadCall, PromptFormat, Role, read_call
-from agents.runtime.call_prompt import answers, make_call_request
+from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from agents.runtime.call import BadCall, read_call
+from agents.runtime.call_prompt import answers, make_call_request, read_fields
 from agents.runtime.line_prompt import line_request, read_line
-from agents.runtime.reply import read_fields
+from agents.sandbox import Payload, ProgramOutcome, Sandbox, check_program
 from harness import TransientModelError
-from harness.llm import ModelReply, Notation, Request, option_letters_of
-from harness.types import Item
+from harness.llm import ModelReply, Request, Unreadable, option_letters_of, parse_answer
+from harness.types import Item, Prediction, PredictionStatus, Program
 
 if TYPE_CHECKING:
     from agents.runtime.broker import Broker
-    from agents.sandbox import Payload, Sandbox
+
+BATCH = 64
+"""Items of one session: enough that its start costs nothing, few enough to hold in memory."""
+
+
+async def answer_items(
+    program: Program,
+    items: Sequence[Item],
+    *,
+    broker: Broker,
+    roles: Sequence[Role],
+    replicate: int = 0,
+    sandbox: Sandbox,
+    shape: PromptFormat = DEFAULT_FORMAT,
+) -> list[Prediction]:
+    """Answer every item with a program.
+
+    A program that raises, loops or passes a limit has answered and named no option: UNREADABLE,
+    which is wrong on the accuracy scale, so that crashing never pays. Only what the program cannot
+    help is FAILED: a call that failed after all retries, whatever the program made of it.
+
+    Parameters
+    ----------
+    program
+        What to run.
+    items
+        What to answer.
+    broker
+        The only way to the model.
+    roles
+        Experts the program may name, see `agents.programs.workflow_settings`.
+    replicate
+        Number of the independent repetition; it becomes the predictions' `sample`.
+    sandbox
+        Where the program runs.
+    shape
+        How calls are worded in this study.
+
+    Returns
+    -------
+    list of Prediction
+        One per item, in order; tokens are summed over the item's calls, cached ones included.
+
+    Raises
+    ------
+    ProgramRefused
+        If the static gate refuses the source.
+    BudgetSpent
+        If the budget ends; what was answered stays in the broker's cache.
+    FatalModelError
+        If the endpoint refuses in a way that no repetition mends.
+    SandboxError
+        If the sandbox itself cannot work.
+    """
+    check_program(program)
+    batches = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+
+    async def answer(batch: Sequence[Item]) -> list[Prediction]:
+        desk = WorkflowHost(batch, broker, roles, shape, replicate, sandbox)
+        outcomes = await sandbox.run(program, desk.payloads(), desk)
+        if desk.fatal is not None:
+            raise desk.fatal
+        return [desk.prediction(j, outcome) for j, outcome in enumerate(outcomes)]
+
+    tasks = [asyncio.create_task(answer(batch)) for batch in batches]
+    try:
+        return [prediction for done in await asyncio.gather(*tasks) for prediction in done]
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 @dataclass(slots=True)
@@ -70,11 +144,6 @@ class WorkflowHost:
         self.fatal: Exception | None = None
         self._broker, self._roles, self._shape, self._sandbox = broker, roles, shape, sandbox
 
-    @property
-    def asked(self) -> Notation:
-        """What an answer is to say."""
-        return self._shape.answer
-
     def payloads(self) -> list[Payload]:
         """What the program sees of each item."""
         return [
@@ -111,12 +180,36 @@ class WorkflowHost:
         except TransientModelError as error:
             tally.failed = str(error)
             raise RuntimeError("the call failed") from None
-        except Exception as error:  # noqa: BLE001  `evaluate` raises it
+        except Exception as error:  # noqa: BLE001  `answer_items` raises it
             # The budget, the endpoint, the database or a fault of ours: never the program's doing.
             self.fatal = error
             raise RuntimeError("stopped") from None
         finally:
             tally.seconds = time.perf_counter() - tally.started
+
+    def prediction(self, index: int, outcome: ProgramOutcome) -> Prediction:
+        """Read what became of one of the items."""
+        item, tally = self.items[index], self.tallies[index]
+        option, status, reason = None, PredictionStatus.UNREADABLE, outcome.reason
+        if tally.failed:
+            status, reason = PredictionStatus.FAILED, tally.failed
+        elif outcome.answer is not None:
+            shown = parse_answer(outcome.answer, item.shown_options, asked=self._shape.answer)
+            if isinstance(shown, Unreadable):
+                reason = shown.reason
+            else:
+                option, status, reason = item.permutation[shown], PredictionStatus.OK, ""
+        return Prediction(
+            item.id,
+            option,
+            status,
+            reason,
+            sample=self.replicate,
+            raw=outcome.answer or "",
+            input_tokens=tally.input_tokens,
+            output_tokens=tally.output_tokens,
+            seconds=tally.seconds,
+        )
 
     async def _ask(self, index: int, payload: Any) -> Payload:
         call = read_call(payload, self._sandbox.limits.characters)

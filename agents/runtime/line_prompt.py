@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agents.programs import Call, Example, PromptFormat, Shown
+from agents.programs import Example, PromptFormat
+from agents.runtime.call import Call, Shown
 from agents.runtime.call_prompt import answers, cut, is_answer
 from harness.llm import Request, option_letters_of
 from harness.types import Item

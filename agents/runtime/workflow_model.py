@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from agents.programs import PromptFormat, Role
 from agents.runtime.broker import Broker, CallUsage
 from agents.runtime.dry_run import dry_run_program
-from agents.runtime.evaluate import answer_items
+from agents.runtime.host import answer_items
 from agents.sandbox import DEFAULT_LIMITS, SandboxLimits, open_sandbox
 from harness import first_of
 from harness.config import ModelSection
@@ -112,7 +112,7 @@ def run_workflow(
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
-        As `agents.runtime.evaluate.answer_items` and the model do.
+        As `agents.runtime.host.answer_items` and the model do.
     """
     sandbox = open_sandbox(plan.tier, limits)
     settings, spec = plan.settings, target.spec

@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from agents.search.archive import Archive
+from agents.search.confirmation import decide
+from agents.search.context import SearchContext
 from agents.search.fitness import Board, compare_paired, measure_power, score_items
-from agents.search.loop import TWICE, SearchContext, decide
+from agents.search.loop import TWICE
 from harness import EstimateError, decode
 from harness.analysis import true_accuracy
 from harness.config import Study

@@ -10,7 +10,7 @@ from pprint import pformat
 from agents import operators, workflow
 from agents.programs import PromptFormat, Role
 from agents.sandbox import STAND_INS, strip_own
-from agents.search.loop import SearchContext
+from agents.search.context import SearchContext
 from harness import BadInput
 from harness.types import Program
 

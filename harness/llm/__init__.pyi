@@ -1,6 +1,6 @@
 from .answers import (
-    DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, Notation as Notation, Unreadable as Unreadable,
-    check_template as check_template, option_letters_of as option_letters_of, parse_answer as parse_answer,
+    DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, Unreadable as Unreadable, check_template as check_template,
+    option_letters_of as option_letters_of, parse_answer as parse_answer,
 )
 from .batch import cancel_batches as cancel_batches, run_batches as run_batches
 from .limits import (

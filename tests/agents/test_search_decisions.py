@@ -20,7 +20,7 @@ from agents.search import (
     simulated_labels,
 )
 from agents.search.fitness.paired_test import compare_paired, minimum_detectable
-from agents.search.loop.successive_halving import race_group
+from agents.search.successive_halving import race_group
 from benchmarks._population import FreshDraws, Steps
 from harness import ConfigError
 from harness.config import SearchSection

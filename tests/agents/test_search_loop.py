@@ -13,9 +13,9 @@ import pytest
 from agents.programs import NAMES, load_program
 from agents.search import Archive, PolicyView, Proposal, SearchContext, confirm_finalists, search
 from agents.search.archive import load_archive
+from agents.search.confirmation import decide
 from agents.search.launch import find_quotation
-from agents.search.loop.confirmation import decide
-from agents.search.loop.loop import Ended
+from agents.search.loop import Ended
 from agents.search.policies.recombine import Recombine, Wordings
 from benchmarks._population import FreshDraws, Steps
 from harness import BudgetSpent, ProgramRefused, StoreError, TransientModelError

@@ -15,7 +15,6 @@ from importlib.resources import files
 
 import numpy as np
 
-from agents.search.loop import PolicyView, Proposal
 from agents.search.policies.model_policy import child_name
 from agents.search.policies.mutations import (
     Value,
@@ -28,6 +27,7 @@ from agents.search.policies.mutations import (
     set_argument,
 )
 from agents.search.policies.selection import draw_parent
+from agents.search.proposal import PolicyView, Proposal
 from harness.types import Candidate, Program
 
 TRIES = 60

@@ -51,7 +51,7 @@ class SearchedWinner:
     Attributes
     ----------
     naive, reported, sd, confirmed
-        As in `agents.search.loop.confirmation.Winner`.
+        As in `agents.search.confirmation.Winner`.
     test, start_test
         Both on the test items, from experts' answers; None if there are no such items.
     difference

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from agents.search.loop.context import SearchContext, gather_all
+from agents.search.context import SearchContext, gather_all
 
 if TYPE_CHECKING:
     from agents.search.fitness import Board

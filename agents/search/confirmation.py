@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from agents.search.context import SearchContext, gather_all
 from agents.search.fitness import least_variance, rounded, score_items
-from agents.search.loop.context import SearchContext, gather_all
 from harness import FloatArray
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.search.archive import Archive
 from agents.search.fitness import Board, ExpertLabels, score_candidates, score_items
-from agents.search.loop.policy import JudgedAnswer, PolicyView
+from agents.search.proposal import JudgedAnswer, PolicyView
 from harness import ConfigError, derive_seed
 from harness.config import SearchSection
 from harness.types import Item, Prediction, PredictionStatus, Program

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agents.search.loop.context import SearchContext, gather_all
-from agents.search.loop.policy import Policy, PolicyView, Proposal
-from agents.search.loop.successive_halving import race_group
+from agents.search.context import SearchContext, gather_all
+from agents.search.proposal import Policy, PolicyView, Proposal
+from agents.search.successive_halving import race_group
 from harness import BudgetSpent, FatalModelError, ModelError, ProgramRefused
 from harness.types import Candidate, Program
 

@@ -1,5 +1,0 @@
-"""The search itself: seed, propose in waves, successive halving, confirmation."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
