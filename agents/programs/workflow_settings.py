@@ -1,6 +1,7 @@
 """Roles and wording that a study gives to workflows: data that decides prompts without touching code.
 
-They stand in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class of a fixed-class study is a role::
+They stand in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class
+of a fixed-class study is a role::
 
     answer = "option"          # or "letter": what an answer says
     field_chars = 120          # longest content of the other fields
