@@ -20,11 +20,7 @@ from harness.types import Candidate, Estimate, Label, Prediction, Standing
 
 
 def report_search(
-    study: Study,
-    store: Store,
-    context: SearchContext,
-    created: str,
-    truth: Mapping[str, int] | None = None,
+    study: Study, store: Store, context: SearchContext, created: str, truth: Mapping[str, int] | None = None
 ) -> SearchReport:
     """Summarise a search; with `truth`, the winner's and the start's true accuracy on the test items."""
     archive, section = context.archive, context.section

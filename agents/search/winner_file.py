@@ -68,11 +68,7 @@ def write_file(
 ) -> str:
     """Write a workflow with the wording, roles and examples of its study; `options` as in `Workflow`."""
     tree = strip_own(ast.parse(program.source))
-    setting = {
-        "options": tuple(options),
-        "shape": asdict(shape),
-        "roles": [asdict(role) for role in roles],
-    }
+    setting = {"options": tuple(options), "shape": asdict(shape), "roles": [asdict(role) for role in roles]}
     return _FILE.format(
         title=title,
         thought=_quotable(program.thought) or "Its author gave no reason.",

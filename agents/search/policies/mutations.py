@@ -83,10 +83,7 @@ def run_beside(first: str, second: str) -> str:
     """Run two workflows and vote; the first one's answer stands if they differ."""
     trees = [
         _renamed(tree, {name: (entry if name == "forward" else f"{name}{mark}") for name in _own_names(tree)})
-        for tree, entry, mark in (
-            (ast.parse(first), "one", "_1"),
-            (ast.parse(second), "other", "_2"),
-        )
+        for tree, entry, mark in ((ast.parse(first), "one", "_1"), (ast.parse(second), "other", "_2"))
     ]
     imports = {ast.unparse(s): s for tree in trees for s in tree.body if isinstance(s, _IMPORTS)}
     rest = [s for tree in trees for s in tree.body if not isinstance(s, _IMPORTS) and not _is_docstring(s)]

@@ -107,9 +107,7 @@ class Conversation:
 
     async def _turn(self) -> str:
         request = Request(
-            tuple(self.messages),
-            temperature=self.optimiser.temperature,
-            max_tokens=self.optimiser.max_tokens,
+            tuple(self.messages), temperature=self.optimiser.temperature, max_tokens=self.optimiser.max_tokens
         )
         reply = await self.optimiser.ask(request, f"{self.path}/{self._turns}")
         self._turns += 1
