@@ -96,7 +96,7 @@ def _export(args: argparse.Namespace, context: SearchContext) -> int:
     from pathlib import Path
 
     from agents.search import write_winner
-    from harness.report import write_whole
+    from harness.machine import write_whole
 
     path = Path(args.file)
     if path.suffix != ".py":

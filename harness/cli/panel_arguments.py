@@ -12,7 +12,7 @@ import numpy as np
 from harness.analysis import PanelStudy
 from harness.cli.study_arguments import add_study, study_of
 from harness.errors import ConfigError
-from harness.report import write_whole
+from harness.machine import write_whole
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:

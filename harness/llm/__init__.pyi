@@ -9,7 +9,7 @@ from .limits import (
     dollars as dollars, hold_budget as hold_budget, price_of as price_of, read_prices as read_prices,
 )
 from .local import (
-    cache_dir as cache_dir, find_local_model as find_local_model, start_local_model as start_local_model,
+    find_local_model as find_local_model, start_local_model as start_local_model,
     stop_local_model as stop_local_model,
 )
 from .models import (

@@ -1,7 +1,4 @@
-"""What belongs to the machine.
-
-Llocks, processes that outlive their caller, ports, files that are written whole.
-"""
+"""What belongs to the machine: servers that outlive their caller, ports, the cache, files written whole."""
 
 import lazy_loader
 

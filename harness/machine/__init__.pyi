@@ -1,4 +1,5 @@
-from .process import (
-    LOCK as LOCK, end_process as end_process, hold_lock as hold_lock, hold_start_lock as hold_start_lock,
-    is_alive as is_alive, is_free as is_free, locks as locks, log_end as log_end, wait_until as wait_until,
+from .files import cache_dir as cache_dir, write_whole as write_whole
+from .server_folder import (
+    ServerFolder as ServerFolder, hold_start_lock as hold_start_lock, is_alive as is_alive,
+    is_free as is_free,
 )

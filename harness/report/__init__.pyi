@@ -1,4 +1,4 @@
-from .pages import percent as percent, write_whole as write_whole
+from .pages import percent as percent
 from .panel_pictures import alphas_svg as alphas_svg, bounds_svg as bounds_svg, parity_svg as parity_svg
 from .search import (
     SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,16 +42,3 @@ def page_template(name: str) -> Template:
 def percent(share: float) -> str:
     """``71.2 %``."""
     return f"{100 * share:.1f} %"
-
-
-def write_whole(text: str, path: str | Path) -> Path:
-    """Write a text file, whole or not at all, and return its path."""
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with part.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
-    return path

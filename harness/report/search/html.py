@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.report.pages import page_template, write_whole
+from harness.machine import write_whole
+from harness.report.pages import page_template
 from harness.report.search.lineage import HEIGHT, WIDTH, lay_out
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.analysis import ESTIMATOR_NAMES, StudyReport
-from harness.report.pages import page_template, write_whole
+from harness.machine import write_whole
+from harness.report.pages import page_template
 from harness.report.study.table import cost, method
 
 

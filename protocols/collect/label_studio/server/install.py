@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness import LabelStudioError
-from harness.llm import cache_dir
-from harness.machine import hold_start_lock
+from harness.machine import cache_dir, hold_start_lock
 
 VERSION = "1.23.2"
 DATABASE = "label_studio.sqlite3"

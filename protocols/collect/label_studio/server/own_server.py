@@ -1,25 +1,21 @@
 """Start, find and stop a Label Studio server of one's own on this machine.
 
-One folder a server: its data, its log, and ``server.json`` (readable by its owner alone) with the
-admin's password and token. The server's process inherits a locked file and holds the lock as long as
-it lives, however it ends, so that no process number can be mistaken for it.
+One folder a server: its data, and the files of a `harness.machine.ServerFolder`, whose state holds the
+admin's password and token.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import secrets
 import shutil
 import socket
-import subprocess
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness import ConfigError, LabelStudioError
-from harness.machine import LOCK, end_process, hold_start_lock, is_alive, is_free, locks, log_end, wait_until
+from harness.machine import ServerFolder, hold_start_lock, is_alive, is_free
 from protocols.collect.label_studio.server.install import (
     DATABASE,
     clean_environment,
@@ -30,8 +26,6 @@ from protocols.collect.label_studio.server.install import (
 
 ADMIN = "admin@oversight.invalid"
 MAIN = "main"
-_DEADLINE, _GRACE = 180.0, 10.0
-_STATE, _LOG = "server.json", "server.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,8 @@ class LabelStudioServer:
     def public(self) -> dict[str, object]:
         """Everything but the secrets, and where these are."""
         shown = {name: value for name, value in asdict(self).items() if name not in ("token", "password")}
-        return {**shown, "secrets": str(Path(self.folder, _STATE)), "log": str(Path(self.folder, _LOG))}
+        files = _server_folder(Path(self.folder))
+        return {**shown, "secrets": str(files.state_file), "log": str(files.log)}
 
 
 def start_server(
@@ -97,12 +92,12 @@ def start_server(
     """
     if not 0 <= port <= 65535:
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
-    folder = _folder(name) if folder is None else folder
-    folder.mkdir(parents=True, exist_ok=True)
-    with hold_start_lock(folder):
-        if not is_alive(folder):
-            _launch(folder, port, hooks=hooks)
-        server = _wait_ready(folder)
+    files = _server_folder(folder or _folder(name))
+    files.path.mkdir(parents=True, exist_ok=True)
+    with hold_start_lock(files.path):
+        if not is_alive(files.path):
+            _launch(files, port, hooks=hooks)
+        server = _wait_ready(files)
     if port not in (0, server.port):
         raise ConfigError(
             f"this server already runs on port {server.port}: use that one, or stop it first with "
@@ -113,54 +108,55 @@ def start_server(
 
 def stop_server(name: str = MAIN, *, folder: Path | None = None) -> bool:
     """End a server and wait until it is gone; its data stay. True if one was running."""
-    folder = _folder(name) if folder is None else folder
-    if not folder.is_dir():
+    files = _server_folder(folder or _folder(name))
+    if not files.path.is_dir():
         return False
-    with hold_start_lock(folder):
-        server = _read(folder) if is_alive(folder) else None
-        if server is not None:
-            _end(folder, server.pid)
-    return server is not None
+    with hold_start_lock(files.path):
+        return files.stop()
 
 
 def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioServer | None:
     """Return the running server, or None."""
-    folder = _folder(name) if folder is None else folder
-    return _read(folder) if folder.is_dir() and is_alive(folder) else None
+    files = _server_folder(folder or _folder(name))
+    return files.read() if files.path.is_dir() and is_alive(files.path) else None
 
 
 def _folder(name: str) -> Path:
     return home() / "servers" / name
 
 
-def _launch(folder: Path, port: int, *, hooks: bool) -> None:
-    python, last = environment(), _read(folder)
+def _server_folder(path: Path) -> ServerFolder[LabelStudioServer]:
+    return ServerFolder(
+        path=path,
+        kind=LabelStudioServer,
+        program="Label Studio",
+        product="Label Studio",
+        failure=LabelStudioError,
+        deadline=180.0,
+    )
+
+
+def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -> None:
+    python, last, data = environment(), files.read(), files.path / "data"
     if not port:
         port = last.port if last and is_free(last.port) else _any_free_port()
     elif not is_free(port):
         raise ConfigError(f"port {port} is taken: choose another with --port, or leave it out")
     server = LabelStudioServer(
-        folder=str(folder),
+        folder=str(files.path),
         url=f"http://127.0.0.1:{port}",
         pid=0,
         admin=ADMIN,
         token=last.token if last else secrets.token_hex(20),
         password=last.password if last else secrets.token_urlsafe(12),
     )
-    if not (folder / "data" / DATABASE).exists():
-        (folder / "data").mkdir(exist_ok=True)
-        shutil.copyfile(template(), folder / "data" / f"{DATABASE}.part")
-        (folder / "data" / f"{DATABASE}.part").replace(folder / "data" / DATABASE)
-    _write(folder, server)  # so that no process number of an earlier server stays behind
-    _write(folder, replace(server, pid=_spawn(python, folder, server, hooks=hooks)))
-
-
-def _spawn(python: Path, folder: Path, server: LabelStudioServer, *, hooks: bool) -> int:
-    """Start the process and return its number; it is no child of this one, so nobody need wait for it."""
-    fcntl = locks()
+    if not (data / DATABASE).exists():
+        data.mkdir(exist_ok=True)
+        shutil.copyfile(template(), data / f"{DATABASE}.part")
+        (data / f"{DATABASE}.part").replace(data / DATABASE)
     environ = clean_environment(
         {
-            "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"),
+            "LABEL_STUDIO_BASE_DATA_DIR": str(data),
             "LABEL_STUDIO_USERNAME": server.admin,
             "LABEL_STUDIO_PASSWORD": server.password,
             "LABEL_STUDIO_USER_TOKEN": server.token,
@@ -169,51 +165,30 @@ def _spawn(python: Path, folder: Path, server: LabelStudioServer, *, hooks: bool
             "SSRF_PROTECTION_ENABLED": str(not hooks).lower(),
         }
     )
-    detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(folder / _LOG)]
     serve = [str(python), "-m", "label_studio.server", "start", "--no-browser"]
     # Its default is to listen on every interface.
-    where = ["--internal-host", "127.0.0.1", "--port", str(server.port)]
-    lock = os.open(folder / LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(  # noqa: S603 - a fixed command; what varies are arguments
-            [*detach, *serve, *where],
-            cwd=folder,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            pass_fds=(lock,),
-            check=True,
-        )
-    finally:
-        os.close(lock)  # the server has its own copy, and with it the lock
-    return int(done.stdout)
+    where = ["--internal-host", "127.0.0.1", "--port", str(port)]
+    files.write(server)  # so that no process number of an earlier server stays behind
+    files.write(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
 
 
-def _wait_ready(folder: Path) -> LabelStudioServer:
-    server = _read(folder)
+def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
+    server = files.read()
     if server is None:
         raise LabelStudioError(
-            f"{folder / _STATE} is damaged: remove it, and end the server's process by hand"
+            f"{files.state_file} is damaged: remove it, and end the server's process by hand"
         )
 
-    def moved() -> bool:
+    def look() -> LabelStudioServer | None:
         # It takes the next port without a word to the caller; only its log tells.
-        return b"Trying to start at" in (folder / _LOG).read_bytes()
+        if b"Trying to start at" in files.log.read_bytes():
+            files.stop()
+            raise ConfigError(
+                f"port {server.port} was taken meanwhile: start again, or choose another with --port"
+            )
+        return server if _answers(server) else None
 
-    in_time = wait_until(lambda: _answers(server) or moved() or not is_alive(folder), _DEADLINE)
-    if in_time and is_alive(folder) and not moved():
-        return server
-    if is_alive(folder):
-        _end(folder, server.pid)
-    if moved():
-        raise ConfigError(
-            f"port {server.port} was taken meanwhile: start again, or choose another with --port"
-        )
-    tail = log_end(folder / _LOG)
-    what = "ended while starting" if in_time else f"did not answer within {_DEADLINE:.0f} s"
-    raise LabelStudioError("\n  ".join([f"Label Studio {what}; the end of {folder / _LOG}:", *tail]))
+    return files.wait_ready(look)
 
 
 def _answers(server: LabelStudioServer) -> bool:
@@ -235,26 +210,3 @@ def _any_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _read(folder: Path) -> LabelStudioServer | None:
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        return LabelStudioServer(**json.loads((folder / _STATE).read_text(encoding="utf-8")))
-    return None
-
-
-def _write(folder: Path, server: LabelStudioServer) -> None:
-    fresh = folder / f"{_STATE}.part"
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
-        json.dump(asdict(server), stream)
-    fresh.replace(folder / _STATE)
-
-
-def _end(folder: Path, pid: int) -> None:
-    if not pid:
-        raise LabelStudioError(
-            f"a server runs in {folder}, but its process is not known (its start was killed): end it by hand"
-        )
-    if not end_process(folder, pid, _GRACE):
-        raise LabelStudioError(f"process {pid} of Label Studio does not end, not even by SIGKILL")

@@ -1,0 +1,51 @@
+"""Where the project keeps what it installs, and files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from harness.errors import ConfigError
+
+
+def cache_dir() -> Path:
+    """Return the user's cache directory for this project, made if it is missing.
+
+    Returns
+    -------
+    Path
+        ``$OVERSIGHT_CACHE``, else ``$XDG_CACHE_HOME/oversight``, else ``~/.cache/oversight``.
+
+    Raises
+    ------
+    ConfigError
+        The directory cannot be made.
+    """
+    own, shared = os.environ.get("OVERSIGHT_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    folder = Path(own) if own else Path(shared or "~/.cache") / "oversight"
+    try:
+        folder = folder.expanduser().absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(
+            f"the cache directory {folder} cannot be made ({error}): set OVERSIGHT_CACHE to one you can write"
+        ) from error
+    return folder
+
+
+def write_whole(text: str, path: str | Path, mode: int = 0o666) -> Path:
+    """Write a file so that it is there whole or not at all, and return its path.
+
+    Missing folders are made. `mode` is the permissions before the user's mask.
+    """
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part.unlink(missing_ok=True)  # or it would keep the permissions that it had
+    opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(opened, "w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(path)
+    return path

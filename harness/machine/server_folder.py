@@ -1,0 +1,196 @@
+"""A server process on this machine that outlives whoever starts it, known by a lock.
+
+The process inherits a locked file of its folder and holds the lock as long as it lives, however it
+ends, so no process number can be mistaken for it. One caller at a time starts or stops it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from harness.errors import ConfigError, OversightError
+from harness.machine.files import write_whole
+
+State = TypeVar("State")
+Found = TypeVar("Found")
+_LOCK = "server.lock"
+_POLL, _GRACE, _KILL_GRACE = 0.05, 10.0, 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFolder(Generic[State]):
+    """The folder of one server: its lock, its log and its state.
+
+    Attributes
+    ----------
+    path
+        The folder itself.
+    kind
+        Dataclass of the state, with the process's number as `pid`; 0 while that is unknown.
+    program, product
+        What messages call the process, and what it is a process of.
+    failure
+        The error that says that it did not start or end.
+    deadline
+        Seconds within which it must answer.
+    """
+
+    path: Path
+    kind: type[State]
+    program: str
+    product: str
+    failure: type[OversightError]
+    deadline: float
+
+    @property
+    def log(self) -> Path:
+        """What the process prints."""
+        return self.path / "server.log"
+
+    @property
+    def state_file(self) -> Path:
+        """What callers know of the process, readable by its owner alone."""
+        return self.path / "server.json"
+
+    def read(self) -> State | None:
+        """Return the state; None if the file is missing or damaged."""
+        with contextlib.suppress(OSError, ValueError):
+            return TypeAdapter(self.kind).validate_json(self.state_file.read_bytes())
+        return None
+
+    def write(self, state: State) -> None:
+        """Write the state in one step."""
+        write_whole(json.dumps(asdict(state)), self.state_file, mode=0o600)  # type: ignore[call-overload]
+
+    def spawn(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> int:
+        """Start the process and return its number; it is no child of this one, so nobody need wait for it."""
+        detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(self.log)]
+        lock = os.open(self.path / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            fcntl = _locks()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = subprocess.run(  # noqa: S603 - a fixed command; what varies are arguments
+                [*detach, *command],
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                pass_fds=(lock,),
+                check=True,
+            )
+        finally:
+            os.close(lock)  # the server has its own copy, and with it the lock
+        return int(done.stdout)
+
+    def wait_ready(self, look: Callable[[], Found | None]) -> Found:
+        """Wait until `look` finds the server; else end it and raise with the end of its log."""
+        until = time.monotonic() + self.deadline
+        while (found := look()) is None:
+            alive = is_alive(self.path)
+            if not alive or time.monotonic() > until:
+                self.stop()
+                what = f"did not answer within {self.deadline:.0f} s" if alive else "ended while starting"
+                tail = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+                raise self.failure("\n  ".join([f"{self.program} {what}; the end of {self.log}:", *tail]))
+            time.sleep(_POLL)
+        return found
+
+    def stop(self) -> bool:
+        """End the process, by force if need be, and wait until it is gone; whether one was running."""
+        state: Any = self.read() if is_alive(self.path) else None
+        if state is None:
+            return False
+        if not state.pid:
+            raise self.failure(
+                f"a server runs in {self.path}, but its process is not known (its start was killed): "
+                "end it by hand"
+            )
+        if not end_process(self.path, state.pid, _GRACE):
+            raise self.failure(f"process {state.pid} of {self.product} does not end, not even by SIGKILL")
+        return True
+
+
+def is_alive(directory: Path) -> bool:
+    """Whether a server holds its lock."""
+    fcntl = _locks()
+    with (directory / _LOCK).open("a") as lock:
+        try:
+            # Shared, so that two callers asking at once do not take each other for a server.
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def hold_start_lock(directory: Path) -> Iterator[None]:
+    """Let one process at a time start or stop the server."""
+    fcntl = _locks()
+    with (directory / "start.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def end_process(directory: Path, pid: int, grace: float) -> bool:
+    """End the process, by force after `grace` seconds; whether it is gone."""
+    for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, _KILL_GRACE)):
+        # Asked each time: once the lock is free the number may belong to somebody else.
+        if is_alive(directory):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, sign)
+        if wait_until(lambda: not is_alive(directory), seconds):
+            return True
+    return False
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait for the condition, at most so long; whether it came true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL)
+    return True
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on the port of the loopback interface."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _locks() -> ModuleType:
+    """The module of the locks that a process passes on to what it starts.
+
+    Raises
+    ------
+    ConfigError
+        On Windows, which has none.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        raise ConfigError(
+            "servers of one's own run on Linux and macOS; here, name one that runs elsewhere "
+            "(LABEL_STUDIO_URL, or the endpoint of a model in study.toml)"
+        ) from None
+    return fcntl
