@@ -13,19 +13,7 @@ from agents.runtime.call_cache import CallCache
 from agents.runtime.call_prompt import find_missing
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
-from harness.llm import (
-    Budget,
-    Limiter,
-    Message,
-    Model,
-    ModelReply,
-    Price,
-    Request,
-    TokenGuess,
-    ask_with_retries,
-    ask_within,
-    hold_budget,
-)
+from harness.llm import Budget, CallCounts, LimitedModel, Limiter, Message, Model, ModelReply, Price, Request
 from harness.store import Store, StoredCall
 
 OUTPUT_CAP = 2048
@@ -80,13 +68,11 @@ class Broker:
         tries: int = 5,
         limiter: Limiter | None = None,
     ) -> None:
-        self._model, self._name, self._budget, self._price = model, name, budget, price
+        self._name, self._budget, self._price = name, budget, price
         self._cache = CallCache(store)
-        self._tries = tries
-        self._limiter = limiter or Limiter(concurrency)
+        self._model = LimitedModel(model, limiter or Limiter(concurrency), tries)
         # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
-        self._unstored = asyncio.Semaphore(self._limiter.concurrency)
-        self._guess = TokenGuess()
+        self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._under_way: dict[str, asyncio.Task[ModelReply]] = {}
         self._answered = False
         self.spent = CallUsage()
@@ -195,9 +181,9 @@ class Broker:
         return ModelReply(second.text, second.finish_reason, *tokens)
 
     async def _send(self, request: Request) -> ModelReply:
-        held = await hold_budget(self._budget, self._guess, request)
+        held = await self._budget.hold(*self._model.guess.guess(request))
         try:
-            reply, _ = await ask_with_retries(self._try, request, self._tries)
+            reply = await self._model.ask(request, CallCounts())
         except FatalModelError as error:
             if not self._answered:
                 raise
@@ -212,9 +198,6 @@ class Broker:
             return reply
         finally:
             self._budget.release(held)
-
-    async def _try(self, request: Request) -> ModelReply:
-        return await ask_within(self._limiter, self._guess, self._model, request)
 
     async def _keep(self, key: str, request: str, reply: ModelReply, started: float, error: str) -> None:
         price = self._price

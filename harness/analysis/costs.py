@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.analysis.contents import ESTIMATOR_NAMES
 from harness.config import LOCAL_ENDPOINT, Study
-from harness.llm import FREE, PriceTable, dollars, price_of, read_prices
+from harness.llm import FREE, PriceTable, dollars, read_prices
 from harness.store import Store
 from harness.types import Estimate, Prediction, PredictionStatus
 
@@ -22,7 +22,7 @@ def run_cost(store: Store, run: Mapping[str, Any], prices: PriceTable) -> float 
     """Return what a run cost in dollars; None if its model's price is unknown."""
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
-    price = FREE if free else price_of(run["spec"]["model"], prices)
+    price = FREE if free else prices.models.get(run["spec"]["model"])
     return None if price is None else dollars(price, store.runs.sum_usage(run["id"]))
 
 

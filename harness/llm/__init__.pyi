@@ -4,9 +4,9 @@ from .answers import (
 )
 from .batch import cancel_batches as cancel_batches, run_batches as run_batches
 from .limits import (
-    Budget as Budget, FREE as FREE, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
-    TokenGuess as TokenGuess, ask_with_retries as ask_with_retries, ask_within as ask_within,
-    dollars as dollars, hold_budget as hold_budget, price_of as price_of, read_prices as read_prices,
+    Budget as Budget, CallCounts as CallCounts, FREE as FREE, LimitedModel as LimitedModel,
+    Limiter as Limiter, Price as Price, PriceTable as PriceTable, dollars as dollars,
+    read_prices as read_prices,
 )
 from .local import (
     find_local_model as find_local_model, start_local_model as start_local_model,

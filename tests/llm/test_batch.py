@@ -18,7 +18,7 @@ from harness.llm import (
     run_batches,
     run_targets,
 )
-from harness.llm.batch import batch_api as batch_module
+from harness.llm.batch.batch_api import BatchLimits
 from harness.store import Batch, Store
 from harness.types import Item, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
@@ -52,8 +52,14 @@ def target(url: str, samples: int = 1) -> Target:
     return Target(make_spec("big", settings, "$text", None), settings)
 
 
-def collect(store: Store, items: list[Item], asked: Target, *, wait: bool = True) -> int:
-    [(_, left)] = run_batches(store, [i.id for i in items], [asked], prices=PRICES, wait=wait, poll=0.01)
+QUICK = BatchLimits(poll=0.01)
+
+
+def collect(
+    store: Store, items: list[Item], asked: Target, *, wait: bool = True, limits: BatchLimits = QUICK
+) -> int:
+    ids = [item.id for item in items]
+    [(_, left)] = run_batches(store, ids, [asked], prices=PRICES, wait=wait, limits=limits)
     return left
 
 
@@ -89,16 +95,16 @@ def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Store, items:
 def test_a_command_killed_while_handing_over_hands_over_once(
     killed: str, store: Store, items: list[Item]
 ) -> None:
-    with store, fake_batches(FakeBatches(lambda line: said(line, "red"))) as server:
+    with store, fake_batches(FakeBatches(lambda line: said(line, "red"), steps=1)) as server:
         asked = target(server.url)
-        store.runs.add_run(asked.spec)
-        requests = tuple((i.id, 0) for i in items)
-        store.endpoints.add_batch(Batch("marker", asked.spec.id, None, "sending", requests))
         if killed == "after":  # the server has it, but the answer to that was never noted
-            lines = b"\n".join(batch_module._lines(store, asked, Batch("", "", None, "", requests)))  # noqa: SLF001
-            server.files["file-0"] = lines
-            body = {"endpoint": "/v1/chat/completions", "input_file_id": "file-0"}
-            server.create({**body, "completion_window": "24h", "metadata": {"oversight": "marker"}})
+            collect(store, items, asked, wait=False)
+            [batch] = store.endpoints.read_batches(asked.spec.id, ["sent"])
+            store.endpoints.update_batch(batch.marker, remote_id=None, state="sending")
+        else:
+            store.runs.add_run(asked.spec)
+            requests = tuple((i.id, 0) for i in items)
+            store.endpoints.add_batch(Batch("marker", asked.spec.id, None, "sending", requests))
         assert collect(store, items, asked) == 0
         assert len(server.batches) == 1
         assert {p.option for p in store.runs.read_predictions(asked.spec.id)} == {0}
@@ -108,19 +114,15 @@ def test_what_is_given_up_may_be_asked_in_another_way(store: Store, items: list[
     with store, fake_batches(FakeBatches(answer, steps=1)) as server:
         asked = target(server.url)
         assert collect(store, items, asked, wait=False) == 6
-        assert cancel_batches(store, [asked], poll=0.01) == 1
+        assert cancel_batches(store, [asked], limits=QUICK) == 1
         assert store.endpoints.read_batches(asked.spec.id, ("sending", "sent")) == []
         assert "i1" not in {p.item_id for p in store.runs.read_predictions(asked.spec.id)}
 
 
-def test_a_large_batch_becomes_several(
-    store: Store, items: list[Item], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch_module, "MOST_REQUESTS", 4)
-    monkeypatch.setattr(batch_module, "MOST_BYTES", 400)
+def test_a_large_batch_becomes_several(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(lambda line: said(line, "red"))) as server:
         asked = target(server.url)
-        assert collect(store, items, asked) == 0
+        assert collect(store, items, asked, limits=BatchLimits(requests=4, size=400, poll=0.01)) == 0
         assert len(server.batches) == 3  # four in two halves, and two
         assert len(server.paid) == 6
         assert len(store.runs.read_predictions(asked.spec.id)) == 6

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness import BudgetSpent, ConfigError, DataError
-from harness.llm import FREE, Budget, Price, PriceTable, price_of, read_prices
+from harness.llm import FREE, Budget, Price, PriceTable, read_prices
 
 PRICE = Price(input=1.0, output=10.0)  # 1,000 + 100 tokens cost 0.2 cents
 
@@ -16,8 +16,8 @@ def test_a_table_is_read_with_its_date(tmp_path: Path) -> None:
     path.write_text('checked = 2026-11-21\n[models."a/b"]\ninput = 1\noutput = 10\n')
     table = read_prices(path)
     assert table.checked == date(2026, 11, 21)
-    assert price_of("a/b", table) == PRICE
-    assert price_of("other", table) is None
+    assert table.models["a/b"] == PRICE
+    assert "other" not in table.models
     assert PRICE.dollars(1_000_000, 100_000) == pytest.approx(2.0)
     assert PRICE.in_batch().dollars(1_000_000, 100_000) == pytest.approx(1.0)
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.llm import Price, Progress, Request, TokenGuess
-from harness.llm.runner.writer import Writer
+from harness.llm import Price, Progress, Request
+from harness.llm.limits.tokens import TokenGuess
+from harness.llm.runner.workers import Writer
 from harness.types import Prediction, PredictionStatus
 
 

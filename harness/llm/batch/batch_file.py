@@ -8,7 +8,8 @@ import orjson
 
 from harness.config import ModelSection
 from harness.errors import Fault, ModelError
-from harness.llm.models import ModelReply, Request, parse_completion, request_body, status_error
+from harness.llm.limits import CallCounts
+from harness.llm.models import Request, parse_completion, read_refusal, request_body
 from harness.llm.runner import make_failed, read_prediction
 from harness.types import Item, Prediction, Source
 
@@ -41,15 +42,15 @@ def read_answer(
     response = (line or {}).get("response")
     if not response:
         said = ((line or {}).get("error") or {}).get("message") or "no answer came before the batch ended"
-        return make_failed(item, f"{Fault.EXPIRED}: {said}", sample, Source.BATCH)
+        return make_failed(item, sample, f"{Fault.EXPIRED}: {said}", CallCounts(attempts=1), Source.BATCH)
     body = orjson.dumps(response.get("body"))
     try:
-        if response.get("status_code") != 200:
-            found = status_error(response.get("status_code", 500), body, {}, settings)
-            if isinstance(found, ModelReply):
-                return read_prediction(item, found, sample, Source.BATCH)
-            raise found
-        return read_prediction(item, parse_completion(body), sample, Source.BATCH, asked=asked)
+        if response.get("status_code") == 200:
+            reply = parse_completion(body)
+        else:
+            reply = read_refusal(response.get("status_code", 500), body, {}, settings)
     except ModelError as error:
         kind = getattr(error, "fault", "refused request")
-        return make_failed(item, f"{kind}: {error}", sample, Source.BATCH)
+        return make_failed(item, sample, f"{kind}: {error}", CallCounts(attempts=1), Source.BATCH)
+    counts = CallCounts(attempts=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
+    return read_prediction(item, sample, reply, counts, source=Source.BATCH, asked=asked)

@@ -1,132 +1,18 @@
-"""What calls cost: a table of prices that the user keeps, and a budget that counts what is under way.
-
-No price is built in, since prices change without notice and a wrong one is worse than none. The table
-is a TOML file in dollars per million tokens::
-
-    checked = 2026-11-21            # when the prices were looked up; shown beside every estimate
-
-    [models."gpt-5-mini"]
-    input = 0.25
-    output = 2.00
-    batch = 0.5                     # the Batch API's price as a share of the above (default 0.5)
-"""
+"""A hard limit on what calls may cost, which counts what is under way."""
 
 from __future__ import annotations
 
 import asyncio
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import date
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.errors import BudgetSpent, ConfigError, DataError
+from harness.errors import BudgetSpent, ConfigError
+from harness.llm.limits.prices import Price, dollars
 from harness.types import Source
 
 if TYPE_CHECKING:
     from harness.store import Usage
-
-PRICE_FILE = "prices.toml"
-"""Where the table is looked for beside study.toml, unless ``[prices] file`` names another place."""
-
-_PER = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars per million tokens.
-
-    Attributes
-    ----------
-    input, output
-        Of tokens sent and received.
-    batch
-        What the Batch API takes, as a share of both.
-    """
-
-    input: float
-    output: float
-    batch: float = 0.5
-
-    def dollars(self, input_tokens: int, output_tokens: int) -> float:
-        """Cost of a call, or of many together."""
-        return (input_tokens * self.input + output_tokens * self.output) / _PER
-
-    def in_batch(self) -> Price:
-        """Price of the same tokens through the Batch API."""
-        return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
-
-
-FREE = Price(0.0, 0.0)
-"""Of a model on this machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class PriceTable:
-    """Prices by model name, and the day they were looked up."""
-
-    models: Mapping[str, Price] = field(default_factory=dict)
-    checked: date | None = None
-
-
-def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
-    """Read a price table.
-
-    Parameters
-    ----------
-    path
-        The TOML file.
-    required
-        Whether a missing file is an error; else it is an empty table.
-
-    Raises
-    ------
-    DataError
-        Naming file and key: not TOML, an unknown key, a price that is no number ≥ 0.
-    """
-    path = Path(path)
-    if not required and not path.exists():
-        return PriceTable()
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the price table cannot be read: {error}", file=path) from None
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"not valid TOML: {error}", file=path) from None
-    checked = table.pop("checked", None)
-    if checked is not None and type(checked) is not date:
-        raise DataError(f"must be a date such as 2026-11-21, not {checked!r}", file=path, field="checked")
-    models = table.pop("models", {})
-    if table:
-        raise DataError("unknown key; known are checked and models", file=path, field=next(iter(table)))
-    return PriceTable({name: _price(entry, path, name) for name, entry in models.items()}, checked)
-
-
-def _price(entry: Any, path: Path, name: str) -> Price:
-    where = f"models.{name}"
-    if not isinstance(entry, dict):
-        raise DataError("must be a table with input and output", file=path, field=where)
-    for key, value in entry.items():
-        if key not in ("input", "output", "batch"):
-            raise DataError("unknown key; known are input, output, batch", file=path, field=f"{where}.{key}")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise DataError(f"must be a number ≥ 0, not {value!r}", file=path, field=f"{where}.{key}")
-    for key in ("input", "output"):
-        if key not in entry:
-            raise DataError("is missing", file=path, field=f"{where}.{key}")
-    return Price(**{key: float(value) for key, value in entry.items()})
-
-
-def price_of(model: str, table: PriceTable) -> Price | None:
-    """Return a model's price; None if the table does not know it."""
-    return table.models.get(model)
-
-
-def dollars(price: Price, used: Iterable[Usage]) -> float:
-    """Cost of what a run used, batches at their price and imported answers at none."""
-    by_source = {Source.CALL: price, Source.BATCH: price.in_batch(), Source.IMPORT: FREE}
-    return sum(by_source[u.source].dollars(u.input_tokens, u.output_tokens) for u in used)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +48,7 @@ class Budget:
     usd, tokens
         Limits; None sets none. Tokens are those sent and received together.
     price
-        Of the model that is asked; None if unknown.
+        What the model that is asked costs; None if unknown.
 
     Raises
     ------
@@ -177,7 +63,7 @@ class Budget:
         if usd is not None and price is None:
             raise ConfigError(
                 "a budget in dollars needs the model's price, which is unknown: add the model to "
-                f"{PRICE_FILE}, or limit tokens instead"
+                "prices.toml, or limit tokens instead"
             )
         self._usd, self._tokens, self._price = usd, tokens, price
         self._account = _Account()
@@ -226,6 +112,22 @@ class Budget:
         account.held_tokens += input_tokens + output_tokens
         return call
 
+    async def hold(self, input_tokens: int, output_tokens: int) -> Reservation:
+        """Reserve as `reserve` does, once calls under way have given back enough of what they held.
+
+        Raises
+        ------
+        BudgetSpent
+            If there is no room and nothing under way can make any.
+        """
+        while True:
+            try:
+                return self.reserve(input_tokens, output_tokens)
+            except BudgetSpent:
+                if not self.under_way:
+                    raise
+            await self._account.changed.wait()
+
     def settle(self, reservation: Reservation, input_tokens: int, output_tokens: int) -> None:
         """Replace what was held back for a call by what it used."""
         self.charge(input_tokens, output_tokens)
@@ -242,10 +144,6 @@ class Budget:
         account.held_usd = account.held_usd - reservation.usd if account.held else 0.0
         account.changed.set()
         account.changed = asyncio.Event()
-
-    async def changed(self) -> None:
-        """Wait until a reservation is settled or released."""
-        await self._account.changed.wait()
 
     def charge(self, input_tokens: int, output_tokens: int) -> None:
         """Count what was used without a reservation."""

@@ -1,7 +1,10 @@
 from .chat_completions import (
-    parse_completion as parse_completion, request_body as request_body, status_error as status_error,
+    parse_completion as parse_completion, read_refusal as read_refusal, request_body as request_body,
 )
-from .factory import RunnableModel as RunnableModel, make_model as make_model
+from .factory import make_model as make_model
+from .model import (
+    Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
+    RunnableModel as RunnableModel,
+)
 from .model_identity import ServedModel as ServedModel
-from .openai_model import sdk_client as sdk_client, sdk_error as sdk_error
-from .requests import Message as Message, Model as Model, ModelReply as ModelReply, Request as Request
+from .openai_model import sdk_client as sdk_client, translate_errors as translate_errors

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from harness.config import ModelSection
-from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from harness.llm.models.requests import ModelReply, Request
+from harness.errors import FatalModelError, Fault, RefusedRequest, TransientModelError
+from harness.llm.models.model import ModelReply, Request
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
@@ -68,26 +68,30 @@ def parse_completion(data: bytes) -> ModelReply:
         raise TransientModelError(f"it holds no message: {_short(data)!r}", fault=Fault.MALFORMED) from error
 
 
-def status_error(
-    status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection
-) -> ModelError | ModelReply:
-    """Turn another status than 200 into an error; a filtered prompt is an answer, not an error."""
+def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
+    """Read the body of another status than 200; a filtered prompt is an answer, all else an error.
+
+    Raises
+    ------
+    TransientModelError, FatalModelError
+        As the status says.
+    """
     code, said = _said(data)
     if code == "content_filter":
         return ModelReply("", finish_reason="content_filter")
     message = f"HTTP {status}: {said}"
     if status in _TRANSIENT_STATUS or status >= 500:
         if code == "insufficient_quota":
-            return FatalModelError(f"{message}; the account behind {settings.api_key_env} has nothing left")
+            raise FatalModelError(f"{message}; the account behind {settings.api_key_env} has nothing left")
         fault = _FAULTS.get(status, Fault.SERVER)
-        return TransientModelError(message, fault=fault, retry_after=retry_after(headers))
+        raise TransientModelError(message, fault=fault, retry_after=retry_after(headers))
     if status in (400, 413, 422):
-        return RefusedRequest(f"{message}; if the prompt is too long, set max_words under [prompt]")
+        raise RefusedRequest(f"{message}; if the prompt is too long, set max_words under [prompt]")
     if status in (401, 403):
         message += f"; check the key in {settings.api_key_env}"
     elif status == 404:
         message += f"; check the model name {settings.model!r} and the endpoint {settings.endpoint}"
-    return FatalModelError(message)
+    raise FatalModelError(message)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

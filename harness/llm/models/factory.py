@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from harness.config import ModelSection
-
-if TYPE_CHECKING:
-    from harness.llm.models.requests import ModelReply, Request
-
-
-class RunnableModel(Protocol):
-    """A `harness.llm.models.requests.Model` that can also be looked at before anything is paid for."""
-
-    async def ask(self, request: Request) -> ModelReply:
-        """Answer one request."""
-        ...
-
-    async def check(self) -> None:
-        """Raise FatalModelError if it cannot answer at all."""
-        ...
-
-    async def close(self) -> None:
-        """Free connections."""
-        ...
+from harness.llm.models.model import RunnableModel
 
 
 def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:

@@ -17,9 +17,9 @@ from yarl import URL
 
 from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import parse_completion, request_body, status_error
+from harness.llm.models.chat_completions import parse_completion, read_refusal, request_body
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.requests import ModelReply, Request
+from harness.llm.models.model import ModelReply, Request
 
 _OK = 200
 _REFUSED = (401, 403)
@@ -52,7 +52,7 @@ class HttpModel:
         self._session: aiohttp.ClientSession | None = None
 
     async def ask(self, request: Request) -> ModelReply:
-        """Send a request and return what came back; see `harness.llm.models.requests.Model`."""
+        """Send a request and return what came back; see `harness.llm.models.model.Model`."""
         body = orjson.dumps(request_body(request, self._settings))
         session = self._session or self._open()
         try:
@@ -62,10 +62,7 @@ class HttpModel:
             raise self._no_answer(error) from error
         if response.status == _OK:
             return parse_completion(data)
-        found = status_error(response.status, data, response.headers, self._settings)
-        if isinstance(found, ModelReply):
-            return found
-        raise found
+        return read_refusal(response.status, data, response.headers, self._settings)
 
     async def check(self) -> None:
         """Make sure, before anything is paid for, that the endpoint is there and takes the key.
@@ -90,8 +87,7 @@ class HttpModel:
         except (aiohttp.ClientError, OSError):
             return
         if response.status in _REFUSED:
-            found = status_error(response.status, data, response.headers, self._settings)
-            raise found if isinstance(found, FatalModelError) else FatalModelError(str(found))
+            read_refusal(response.status, data, response.headers, self._settings)
 
     async def close(self) -> None:
         """Close the connection pool."""

@@ -6,13 +6,16 @@ Model lists, files and batches go through `sdk_client`; endpoints that need more
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import openai
 
 from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import parse_completion, request_body, status_error
+from harness.llm.models.chat_completions import parse_completion, read_refusal, request_body
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.requests import ModelReply, Request
+from harness.llm.models.model import ModelReply, Request
 
 
 def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
@@ -32,7 +35,7 @@ def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
             timeout=settings.timeout,
             max_retries=0,
         )
-    # One layer retries: harness.llm.limits.retry.
+    # One layer retries: harness.llm.limits.limited_model.
     return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=settings.timeout, max_retries=0)
 
 
@@ -50,17 +53,13 @@ class OpenAIModel:
         self._client = sdk_client(settings)
 
     async def ask(self, request: Request) -> ModelReply:
-        """Send a request and return what came back; see `harness.llm.models.requests.Model`."""
-        body = request_body(request, self._settings)
-        with_errors = self._client.chat.completions.with_raw_response
+        """Send a request and return what came back; see `harness.llm.models.model.Model`."""
+        create = self._client.chat.completions.with_raw_response.create
         try:
-            raw = await with_errors.create(**body)
-            return parse_completion(raw.http_response.content)
+            raw = await create(**request_body(request, self._settings))
         except openai.OpenAIError as error:
-            found = model_error(error, self._settings)
-            if isinstance(found, ModelReply):
-                return found
-            raise found from error
+            return read_sdk_error(error, self._settings)
+        return parse_completion(raw.http_response.content)
 
     async def check(self) -> None:
         """Make sure that the endpoint is there and takes the key, for nothing.
@@ -77,7 +76,7 @@ class OpenAIModel:
         except openai.APIConnectionError as error:
             raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
         except openai.AuthenticationError as error:
-            raise FatalModelError(str(model_error(error, self._settings))) from error
+            read_sdk_error(error, self._settings)
         except openai.OpenAIError:
             return
 
@@ -86,24 +85,28 @@ class OpenAIModel:
         await self._client.close()
 
 
-def model_error(
-    error: openai.OpenAIError, settings: ModelSection
-) -> FatalModelError | TransientModelError | ModelReply:
-    """Translate an error of the SDK into one of this project."""
+def read_sdk_error(error: openai.OpenAIError, settings: ModelSection) -> ModelReply:
+    """Read an error of the SDK as `read_refusal` reads a body: a filtered prompt is an answer.
+
+    Raises
+    ------
+    TransientModelError, FatalModelError
+        All else, as errors of this project.
+    """
     if isinstance(error, openai.APIStatusError):
         response = error.response
-        found = status_error(response.status_code, response.content, response.headers, settings)
-        if isinstance(found, FatalModelError | TransientModelError | ModelReply):
-            return found
+        return read_refusal(response.status_code, response.content, response.headers, settings)
     if isinstance(error, openai.APITimeoutError):
-        return TransientModelError(f"no answer within {settings.timeout:g} s", fault=Fault.TIMEOUT)
+        raise TransientModelError(f"no answer within {settings.timeout:g} s", fault=Fault.TIMEOUT) from error
     cause = error.__cause__ or error
-    return TransientModelError(f"{type(cause).__name__}: {cause}", fault=Fault.CONNECTION)
+    raise TransientModelError(f"{type(cause).__name__}: {cause}", fault=Fault.CONNECTION) from error
 
 
-def sdk_error(error: Exception, settings: ModelSection) -> Exception:
-    """Translate an error if it is one of the SDK; return any other as it is."""
-    if not isinstance(error, openai.OpenAIError):
-        return error
-    found = model_error(error, settings)
-    return FatalModelError("content filter") if isinstance(found, ModelReply) else found
+@contextmanager
+def translate_errors(settings: ModelSection) -> Iterator[None]:
+    """Raise errors of the SDK as those of this project."""
+    try:
+        yield
+    except openai.OpenAIError as error:
+        read_sdk_error(error, settings)
+        raise FatalModelError("content filter") from error

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.llm.answers import make_request
 from harness.llm.limits import PriceTable, TokenGuess
-from harness.llm.runner.features import LOGPROBS, STRUCTURED
-from harness.llm.runner.preparation import Target, price_target
+from harness.llm.runner.targets import Target, load_items, price_target
 from harness.store import Store
 
 
@@ -57,19 +56,22 @@ def forecast(
     A feature that was not tried yet is taken to be offered.
     """
     target = price_target(target, prices)
-    spec, settings = target.spec, target.settings
-    update = {}
-    if settings.structured != "never":
-        update["structured"] = store.endpoints.read_probe(spec.endpoint, spec.model, STRUCTURED) is not False
-    if settings.logprobs:
-        update["logprobs"] = store.endpoints.read_probe(spec.endpoint, spec.model, LOGPROBS) is not False
-    spec = spec.model_copy(update=update)
+    settings = target.settings
+    update = {
+        feature: store.endpoints.read_probe(settings.where, settings.model, feature) is not False
+        for feature, wanted in (
+            ("structured", settings.structured != "never"),
+            ("logprobs", settings.logprobs),
+        )
+        if wanted
+    }
+    spec = target.spec.model_copy(update=update)
     calls = sent = 0
     guess = TokenGuess()
-    for portion in store.runs.find_unasked(spec.id, ids, settings.samples, retry_failed=retry_failed):
-        items = store.content.find_items({item_id for item_id, _ in portion})
-        calls += len(portion)
-        sent += sum(guess.guess(make_request(spec, items[item_id]))[0] for item_id, _ in portion)
+    left = replace(target, spec=spec).find_left(store, ids, retry_failed=retry_failed)
+    for item, _ in load_items(store, left):
+        calls += 1
+        sent += guess.guess(make_request(spec, item))[0]
     known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens]
     answers = sum(u.predictions for u in known)
     if answers:

@@ -1,19 +1,21 @@
-"""One model's part of the work: its calls, within its endpoint's limits and its budget."""
+"""One model's part of the work: what it is asked, within its endpoint's limits and its budget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from harness.config import RunSpec
-from harness.llm.answers import make_request
-from harness.llm.limits import Budget, Limiter, TokenGuess, ask_within, hold_budget
-from harness.llm.runner.prediction import predict
+from harness.errors import FatalModelError, ModelError, TransientModelError
+from harness.llm.answers import Unreadable, make_request, notation_of
+from harness.llm.limits import Budget, CallCounts, LimitedModel
+from harness.llm.models import Request
+from harness.llm.runner.prediction import CUT, make_failed, read_option, read_prediction
 from harness.types import Item, Prediction
 
-if TYPE_CHECKING:
-    from harness.llm.models import Model, ModelReply, Request
+MORE = 4
+"""An answer that was cut by the token limit is asked for once more with this many times as many."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,36 +27,24 @@ class Job:
     spec
         What is asked, and the run's name.
     model
-        What answers.
-    limiter
-        Of the endpoint; jobs with the same one share it.
+        What answers, within the limits of its endpoint.
     todo
         Items and sample numbers without a stored answer; drawn from as places come free.
     budget
         What may still be spent; None has no limit.
-    tries
-        Calls per item before it counts as failed.
-    accepts
-        Whether an answer of the model of this name will do.
     """
 
     spec: RunSpec
-    model: Model
-    limiter: Limiter
+    model: LimitedModel
     todo: Iterator[tuple[Item, int]]
     budget: Budget | None = None
-    tries: int = 5
-    accepts: Callable[[str], bool] = lambda _: True
     run_id: str = field(init=False)
-    _guess: TokenGuess = field(default_factory=TokenGuess)
-    _guesses: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.run_id = self.spec.id  # hashed once, not for every row
-        self._guesses = self.budget is not None or self.limiter.counts_tokens
 
     async def predict(self, item: Item, sample: int) -> Prediction:
-        """Ask about one item.
+        """Ask about one item and read the answer.
 
         Raises
         ------
@@ -63,32 +53,38 @@ class Job:
         FatalModelError
             If a call failed in a way that no repetition mends.
         """
-        held = None
-        if self.budget is not None:
-            held = await hold_budget(self.budget, self._guess, make_request(self.spec, item))
+        request = make_request(self.spec, item)
+        if self.budget is None:
+            return await self._ask(request, item, sample)
+        held = await self.budget.hold(*self.model.guess.guess(request))
         try:
-            prediction = await predict(
-                self._ask, self.spec, item, sample, tries=self.tries, accepts=self.accepts
-            )
-        except BaseException:
-            if self.budget is not None and held is not None:
-                self.budget.release(held)
-            raise
-        if self.budget is not None and held is not None:
-            self.budget.settle(held, prediction.input_tokens, prediction.output_tokens)
-        return prediction
+            prediction = await self._ask(request, item, sample)
+            self.budget.charge(prediction.input_tokens, prediction.output_tokens)
+            return prediction
+        finally:
+            self.budget.release(held)
 
-    async def _ask(self, request: Request) -> ModelReply:
-        return await ask_within(self.limiter, self._guess, self.model, request, learns=self._guesses)
+    async def _ask(self, request: Request, item: Item, sample: int) -> Prediction:
+        """Ask; a last passing fault becomes a prediction that failed.
 
-
-def in_turn(jobs: list[Job]) -> Iterator[tuple[Job, Item, int]]:
-    """Draw from all jobs in turn, so that models sharing an endpoint get equal shares of it."""
-    left = list(jobs)
-    while left:
-        for job in list(left):
-            following = next(job.todo, None)
-            if following is None:
-                left.remove(job)
-            else:
-                yield job, *following
+        An answer that the token limit cut before it could be read is asked for once more with a higher
+        limit.
+        """
+        started, counts, asked = time.perf_counter(), CallCounts(), notation_of(self.spec.template)
+        try:
+            reply = await self.model.ask(request, counts)
+            if (
+                reply.finish_reason == CUT
+                and request.max_tokens
+                and isinstance(read_option(item, reply, asked), Unreadable)
+            ):
+                more = replace(request, max_tokens=MORE * request.max_tokens)
+                reply = await self.model.ask(more, counts)
+        except FatalModelError as error:
+            raise FatalModelError(f"{self.spec.name}, item {item.id!r}: {error}") from error
+        except ModelError as error:
+            counts.seconds = time.perf_counter() - started
+            kind = f"{error.fault}: " if isinstance(error, TransientModelError) else ""
+            return make_failed(item, sample, f"{kind}{error}", counts)
+        counts.seconds = time.perf_counter() - started
+        return read_prediction(item, sample, reply, counts, asked=asked)

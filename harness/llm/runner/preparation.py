@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec
-from harness.errors import ConfigError
-from harness.llm.limits import FREE, Price, PriceTable, price_of
-from harness.llm.models import RunnableModel, make_model
-from harness.llm.runner.features import LOGPROBS, STRUCTURED, probe_feature
+import orjson
+
+from harness.errors import ConfigError, RefusedRequest
+from harness.llm.limits import CallCounts, LimitedModel, Limiter
+from harness.llm.models import Request, RunnableModel, make_model
+from harness.llm.runner.targets import Target
 from harness.store import Store
 
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One model to run: what is asked, how it is reached, what it costs (None: unknown).
-
-    `function` is a callable that answers in place of what the settings name.
-    """
-
-    spec: RunSpec
-    settings: ModelSection
-    price: Price | None = None
-    function: Callable[[str], Any] | None = None
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it runs on this machine, so that nobody sends a bill."""
-        settings = self.settings
-        programs = (settings.python, settings.command, self.function)
-        return settings.endpoint == LOCAL_ENDPOINT or any(programs)
-
-
-def price_target(target: Target, prices: PriceTable) -> Target:
-    """Fill in the price, as the table has it."""
-    return replace(target, price=FREE if target.is_free else price_of(target.settings.model, prices))
+_SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+_QUESTION = "Is 2 smaller than 3? Answer yes or no."
+_Feature = Literal["structured", "logprobs"]
 
 
 def prepare(
@@ -56,12 +41,12 @@ def prepare(
         If an endpoint cannot be reached or refuses the key.
     """
     models = [make_model(target.settings, target.function) for target in targets]
+    looks = _Looks(store)
 
     async def look() -> list[Target]:
-        looked: set[str] = set()
         try:
             return [
-                await _look(store, target, model, ids, looked, retry_failed=retry_failed)
+                await looks.look(target, model, ids, retry_failed=retry_failed)
                 for target, model in zip(targets, models, strict=True)
             ]
         finally:
@@ -71,42 +56,74 @@ def prepare(
     return asyncio.run(look())
 
 
-async def _look(
-    store: Store,
-    target: Target,
-    model: RunnableModel,
-    ids: Sequence[str],
-    looked: set[str],
-    *,
-    retry_failed: bool,
-) -> Target:
-    settings = target.settings
+@dataclass(slots=True)
+class _Looks:
+    """Looks at endpoints, at each once."""
 
-    async def check() -> None:
-        if settings.where not in looked:
+    store: Store
+    looked: set[str] = field(default_factory=set)
+
+    async def look(
+        self, target: Target, model: RunnableModel, ids: Sequence[str], *, retry_failed: bool
+    ) -> Target:
+        settings, update = target.settings, {}
+        if settings.structured != "never":
+            update["structured"] = await self._offers(target, model, "structured")
+            if settings.structured == "always" and not update["structured"]:
+                raise ConfigError(
+                    f'{target.spec.name}: structured = "always", but {settings.where} does not follow a JSON '
+                    'Schema; use "auto" or "never"'
+                )
+        if settings.logprobs:
+            update["logprobs"] = await self._offers(target, model, "logprobs")
+        target = replace(target, spec=target.spec.model_copy(update=update))
+        if any(target.find_left(self.store, ids, retry_failed=retry_failed)):
+            await self._check(target, model)
+        return target
+
+    async def _check(self, target: Target, model: RunnableModel) -> None:
+        if target.settings.where not in self.looked:
             await model.check()
-            looked.add(settings.where)
+            self.looked.add(target.settings.where)
 
-    async def offered(feature: str) -> bool:
-        known = store.endpoints.read_probe(settings.where, settings.model, feature)
+    async def _offers(self, target: Target, model: RunnableModel, feature: _Feature) -> bool:
+        settings = target.settings
+        known = self.store.endpoints.read_probe(settings.where, settings.model, feature)
         if known is None:
-            await check()
-            known, detail = await probe_feature(model, feature, settings.tries)
-            store.endpoints.add_probe(settings.where, settings.model, feature, offered=known, detail=detail)
+            await self._check(target, model)
+            known, detail = await _probe(LimitedModel(model, Limiter(1), settings.tries), feature)
+            self.store.endpoints.add_probe(
+                settings.where, settings.model, feature, offered=known, detail=detail
+            )
         return known
 
-    update = {}
-    if settings.structured != "never":
-        update["structured"] = await offered(STRUCTURED)
-        if settings.structured == "always" and not update["structured"]:
-            raise ConfigError(
-                f'{target.spec.name}: structured = "always", but {settings.where} does not follow a JSON '
-                'Schema; use "auto" or "never"'
-            )
-    if settings.logprobs:
-        update["logprobs"] = await offered(LOGPROBS)
-    target = replace(target, spec=target.spec.model_copy(update=update))
-    portions = store.runs.find_unasked(target.spec.id, ids, settings.samples, retry_failed=retry_failed)
-    if any(portions):
-        await check()
-    return target
+
+async def _probe(model: LimitedModel, feature: _Feature) -> tuple[bool, str]:
+    """Try with a tiny question whether a model follows a JSON Schema, or gives log-probabilities.
+
+    Returns
+    -------
+    bool, str
+        Whether it does, and what came back.
+
+    Raises
+    ------
+    ModelError
+        If no answer came for a reason that has nothing to do with the feature.
+    """
+    if feature == "structured":
+        request = Request.of(_QUESTION, schema=_SCHEMA)
+    else:
+        request = Request.of(_QUESTION, max_tokens=64, logprobs=True)
+    try:
+        reply = await model.ask(request, CallCounts())
+    except RefusedRequest as error:
+        return False, str(error)
+    if feature == "logprobs":
+        return bool(reply.logprobs), f"{len(reply.logprobs)} tokens"
+    try:
+        found = orjson.loads(reply.text)
+    except orjson.JSONDecodeError:
+        return False, reply.text[:200]
+    # A server may take the schema, pass it over, and answer in JSON of its own.
+    return isinstance(found, dict) and found.get("answer") in ("yes", "no"), reply.text[:200]

@@ -69,8 +69,3 @@ class Progress:
             parts.append("price unknown")
         parts += [f"{count} {kind}" for kind, count in self.by_kind.most_common(3)]
         return ", ".join(parts)
-
-
-def tell(text: str) -> None:
-    """Say something to the user beside the result."""
-    sys.stderr.write(text + "\n")

@@ -1,4 +1,4 @@
-"""What a model is to the runner and to workflows: something that answers a request."""
+"""A model as the runner and workflows know it: something that answers a request."""
 
 from __future__ import annotations
 
@@ -98,4 +98,12 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Free connections."""
+        ...
+
+
+class RunnableModel(Model, Protocol):
+    """A model that can also be looked at before anything is paid for."""
+
+    async def check(self) -> None:
+        """Raise FatalModelError if it cannot answer at all."""
         ...

@@ -1,0 +1,115 @@
+"""A model within the limits of its endpoint: every call in a place of its own, retried, counted.
+
+This is the one layer that retries; the clients below are told not to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import SystemRandom
+from typing import TYPE_CHECKING
+
+from harness.errors import Fault, TransientModelError
+from harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
+from harness.llm.limits.tokens import TokenGuess
+
+if TYPE_CHECKING:
+    from harness.llm.models import Model, ModelReply, Request
+
+LONGEST_WAIT = 60.0
+PATIENCE = 3
+"""So many times the tries for HTTP 429: a refused call costs nothing, and a later one will succeed."""
+
+_uniform = SystemRandom().uniform
+
+
+@dataclass(slots=True)
+class CallCounts:
+    """What the calls for one answer used, also those whose reply was not taken."""
+
+    attempts: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class LimitedModel:
+    """A model with the limits of its endpoint.
+
+    Attributes
+    ----------
+    model
+        What answers.
+    limiter
+        The endpoint's limits; models with the same one share it.
+    tries
+        Calls until a request counts as failed.
+    accepts
+        Whether an answer of the model of this name will do.
+    guess
+        How many tokens a call will use, learnt from those before.
+    """
+
+    model: Model
+    limiter: Limiter
+    tries: int = 5
+    accepts: Callable[[str], bool] = lambda _: True
+    guess: TokenGuess = field(default_factory=TokenGuess)
+
+    async def ask(self, request: Request, counts: CallCounts) -> ModelReply:
+        """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
+
+        Raises
+        ------
+        ModelError
+            The last one, if no try succeeded; at once if it is fatal.
+        """
+        tried = 0
+        while True:
+            try:
+                return await self._call(request, counts)
+            except TransientModelError as error:
+                tried += 1
+                if tried >= self.tries * (PATIENCE if error.fault is Fault.RATE_LIMIT else 1):
+                    raise
+                pause = _pause(tried, error.retry_after)
+            await asyncio.sleep(pause)
+
+    async def close(self) -> None:
+        """Free the model's connections."""
+        await self.model.close()
+
+    async def _call(self, request: Request, counts: CallCounts) -> ModelReply:
+        """Make one call, and tell the limiter and the guess what came of it."""
+        counts.attempts += 1
+        limiter = self.limiter
+        expected = sum(self.guess.guess(request)) if limiter.counts_tokens else 0
+        started = await limiter.acquire(expected)
+        try:
+            reply = await self.model.ask(request)
+        except TransientModelError as error:
+            if error.fault in (Fault.RATE_LIMIT, Fault.OVERLOADED):
+                limiter.overloaded(started, error.retry_after)
+            raise
+        finally:
+            limiter.release()
+        limiter.succeeded()
+        if expected:
+            limiter.used(expected, reply.input_tokens + reply.output_tokens)
+        self.guess.learn(request, reply.input_tokens, reply.output_tokens)
+        counts.input_tokens += reply.input_tokens
+        counts.output_tokens += reply.output_tokens
+        if reply.model and not self.accepts(reply.model):
+            raise TransientModelError(f"{reply.model!r} answered", fault=Fault.WRONG_MODEL)
+        return reply
+
+
+def _pause(tried: int, retry_after: float | None) -> float:
+    """Return the seconds the endpoint asked for and a little more, else random exponential back-off."""
+    if retry_after is None:
+        return _uniform(0, min(LONGEST_WAIT, 0.5 * 2 ** min(tried - 1, 10)))
+    # Not all at the same moment, or the next second starts with the same overload.
+    return min(retry_after, LONGEST_PAUSE) * (1 + _uniform(0, 0.1))

@@ -1,0 +1,118 @@
+"""What calls cost: a table of prices that the user keeps.
+
+No price is built in, since prices change without notice and a wrong one is worse than none. The table
+is a TOML file in dollars per million tokens::
+
+    checked = 2026-11-21            # when the prices were looked up; shown beside every estimate
+
+    [models."gpt-5-mini"]
+    input = 0.25
+    output = 2.00
+    batch = 0.5                     # the Batch API's price as a share of the above (default 0.5)
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import DataError
+from harness.types import Source
+
+if TYPE_CHECKING:
+    from harness.store import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per million tokens.
+
+    Attributes
+    ----------
+    input, output
+        For tokens sent and received.
+    batch
+        What the Batch API takes, as a share of both.
+    """
+
+    input: float
+    output: float
+    batch: float = 0.5
+
+    def dollars(self, input_tokens: int, output_tokens: int) -> float:
+        """Cost of a call, or of many together."""
+        return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
+
+    def in_batch(self) -> Price:
+        """Price of the same tokens through the Batch API."""
+        return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
+
+
+FREE = Price(0.0, 0.0)
+"""What a model on this machine costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices by model name, and the day they were looked up."""
+
+    models: Mapping[str, Price] = field(default_factory=dict)
+    checked: date | None = None
+
+
+def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
+    """Read a price table.
+
+    Parameters
+    ----------
+    path
+        The TOML file.
+    required
+        Whether a missing file is an error; else it is an empty table.
+
+    Raises
+    ------
+    DataError
+        Naming file and key: not TOML, an unknown key, a price that is no number ≥ 0.
+    """
+    path = Path(path)
+    if not required and not path.exists():
+        return PriceTable()
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the price table cannot be read: {error}", file=path) from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"not valid TOML: {error}", file=path) from None
+    checked = table.pop("checked", None)
+    if checked is not None and type(checked) is not date:
+        raise DataError(f"must be a date such as 2026-11-21, not {checked!r}", file=path, field="checked")
+    models = table.pop("models", {})
+    if table:
+        raise DataError("unknown key; known are checked and models", file=path, field=next(iter(table)))
+    return PriceTable({name: _price(entry, path, name) for name, entry in models.items()}, checked)
+
+
+def _price(entry: Any, path: Path, name: str) -> Price:
+    where = f"models.{name}"
+    if not isinstance(entry, dict):
+        raise DataError("must be a table with input and output", file=path, field=where)
+    for key, value in entry.items():
+        if key not in ("input", "output", "batch"):
+            raise DataError("unknown key; known are input, output, batch", file=path, field=f"{where}.{key}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            raise DataError(f"must be a number ≥ 0, not {value!r}", file=path, field=f"{where}.{key}")
+    for key in ("input", "output"):
+        if key not in entry:
+            raise DataError("is missing", file=path, field=f"{where}.{key}")
+    return Price(**{key: float(value) for key, value in entry.items()})
+
+
+def dollars(price: Price, used: Iterable[Usage]) -> float:
+    """Cost of what a run used, batches at their price and imported answers at none."""
+    by_source = {Source.CALL: price, Source.BATCH: price.in_batch(), Source.IMPORT: FREE}
+    return sum(by_source[u.source].dollars(u.input_tokens, u.output_tokens) for u in used)
