@@ -13,10 +13,10 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from agents.prelude import _answer_all
 from agents.programs import Example, PromptFormat, Role
 from agents.runtime import Broker, WorkflowHost
 from agents.sandbox import open_sandbox, read_outcomes
-from agents.sandbox.prelude import _answer_all
 from harness import OversightError
 from harness.config import ModelSection
 from harness.datasets import read_items

@@ -24,7 +24,7 @@ _HERE = Path(__file__).parent
 def prelude_text(*, stand_ins: bool) -> str:
     """Join the files that a program stands on; `stand_ins` for a tier that lacks modules."""
     shared = (_HERE.parent / "workflow.py", _HERE.parent / "operators.py")
-    files = (*shared, *((_HERE / "modules.py",) if stand_ins else ()), _HERE / "prelude.py")
+    files = (*shared, *((_HERE / "modules.py",) if stand_ins else ()), _HERE.parent / "prelude.py")
     trees = [strip_own(ast.parse(path.read_text(encoding="utf-8"))) for path in files]
     return "\n\n".join(ast.unparse(tree) for tree in trees)
 

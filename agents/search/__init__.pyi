@@ -1,16 +1,15 @@
-from .archive import Archive as Archive
 from .confirmation import confirm_finalists as confirm_finalists
 from .context import SearchContext as SearchContext
 from .fitness import (
-    ExpertLabels as ExpertLabels, Kind as Kind, measure_power as measure_power, score_items as score_items,
-    shrink_scores as shrink_scores, simulated_labels as simulated_labels,
+    Archive as Archive, ExpertLabels as ExpertLabels, Kind as Kind, measure_power as measure_power,
+    score_items as score_items, shrink_scores as shrink_scores, simulated_labels as simulated_labels,
 )
 from .launch import continue_search as continue_search, estimate_costs as estimate_costs
 from .loop import search as search
 from .policies import (
-    choose as choose, probabilities as probabilities, published_probabilities as published_probabilities,
+    Policy as Policy, PolicyView as PolicyView, Proposal as Proposal, choose as choose,
+    probabilities as probabilities, published_probabilities as published_probabilities,
 )
-from .proposal import Policy as Policy, PolicyView as PolicyView, Proposal as Proposal
 from .search_report import report_search as report_search
 from .setup import (
     open_search as open_search, prepare_search as prepare_search, resume_search as resume_search,

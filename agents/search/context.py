@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.search.archive import Archive
-from agents.search.fitness import Board, ExpertLabels, score_candidates, score_items
-from agents.search.proposal import JudgedAnswer, PolicyView
+from agents.search.fitness import Archive, Board, ExpertLabels, score_candidates, score_items
+from agents.search.policies import JudgedAnswer, PolicyView
 from harness import ConfigError, derive_seed
 from harness.config import SearchSection
 from harness.types import Item, Prediction, PredictionStatus, Program

@@ -12,8 +12,7 @@ from agents.sandbox import Sandbox, open_sandbox
 from agents.search.confirmation import confirm_finalists
 from agents.search.context import SearchContext
 from agents.search.loop import Ended, search
-from agents.search.policies import Adas, AFlow, Optimizer, Recombine, Reflect, Wordings
-from agents.search.proposal import Policy
+from agents.search.policies import Adas, AFlow, Optimizer, Policy, Recombine, Reflect, Wordings
 from agents.search.setup import model_name
 from harness import BudgetSpent, ConfigError
 from harness.analysis import study_prices

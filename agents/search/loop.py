@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.search.context import SearchContext, gather_all
-from agents.search.proposal import Policy, PolicyView, Proposal
+from agents.search.policies import Policy, PolicyView, Proposal
 from agents.search.successive_halving import race_group
 from harness import BudgetSpent, FatalModelError, ModelError, ProgramRefused
 from harness.types import Candidate, Program

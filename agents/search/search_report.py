@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
-from agents.search.archive import Archive
 from agents.search.confirmation import decide
 from agents.search.context import SearchContext
-from agents.search.fitness import Board, compare_paired, measure_power, score_items
+from agents.search.fitness import Archive, Board, compare_paired, measure_power, score_items
 from agents.search.loop import TWICE
 from harness import EstimateError, decode
 from harness.analysis import true_accuracy

@@ -9,9 +9,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
-from agents.search.archive import load_archive
 from agents.search.context import SearchContext
-from agents.search.fitness import ExpertLabels
+from agents.search.fitness import ExpertLabels, load_archive
 from harness import BadInput, ConfigError, decode, derive_seed
 from harness.config import SearchSection, Study
 from harness.store import Store

@@ -12,8 +12,8 @@ import pytest
 
 from agents.programs import NAMES, load_program
 from agents.search import Archive, PolicyView, Proposal, SearchContext, confirm_finalists, search
-from agents.search.archive import load_archive
 from agents.search.confirmation import decide
+from agents.search.fitness.archive import load_archive
 from agents.search.launch import find_quotation
 from agents.search.loop import Ended
 from agents.search.policies.recombine import Recombine, Wordings

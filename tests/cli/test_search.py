@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from agents.search.archive import load_archive
+from agents.search.fitness.archive import load_archive
 from harness.cli.main import main
 from harness.store import Store
 from protocols.collect import SimulatedExperts

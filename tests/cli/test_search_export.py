@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.search.archive import load_archive
+from agents.search.fitness.archive import load_archive
 from harness.cli.main import main
 from harness.store import Store
 from tests.cli.search_study import CLASSES, answer, lay_out

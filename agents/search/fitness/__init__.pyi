@@ -1,3 +1,4 @@
+from .archive import Archive as Archive, load_archive as load_archive
 from .board import Board as Board, rounded as rounded, score_candidates as score_candidates
 from .empirical_bayes import least_variance as least_variance, shrink_scores as shrink_scores
 from .expert_labels import ExpertLabels as ExpertLabels

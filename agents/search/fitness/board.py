@@ -19,7 +19,7 @@ from harness import UNREADABLE, EstimateError, FloatArray, IntArray
 from harness.types import Item, PredictionStatus, Standing
 
 if TYPE_CHECKING:
-    from agents.search.archive import Archive
+    from agents.search.fitness.archive import Archive
     from agents.search.fitness.expert_labels import ExpertLabels
 
 _DRAWS = 2000

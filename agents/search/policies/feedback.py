@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from harness.types import Standing
 
 if TYPE_CHECKING:
-    from agents.search.proposal import PolicyView
+    from agents.search.policies.proposal import PolicyView
 
 BEST, LATEST = 5, 5
 CASES = 6

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
+from agents.search.policies.proposal import PolicyView, Proposal
 from agents.search.policies.selection import draw_parent
-from agents.search.proposal import PolicyView, Proposal
 from harness.llm import Message
 from harness.types import Candidate, Program
 

@@ -26,8 +26,8 @@ from agents.search.policies.mutations import (
     run_beside,
     set_argument,
 )
+from agents.search.policies.proposal import PolicyView, Proposal
 from agents.search.policies.selection import draw_parent
-from agents.search.proposal import PolicyView, Proposal
 from harness.types import Candidate, Program
 
 TRIES = 60

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from agents.search.policies.feedback import describe_cases, describe_standing
 from agents.search.policies.model_policy import ModelPolicy, child_name, draw_leader, proposal_of
 from agents.search.policies.optimizer import Conversation, ReplyRefused, render_template
-from agents.search.proposal import PolicyView, Proposal
+from agents.search.policies.proposal import PolicyView, Proposal
 
 
 @dataclass(frozen=True, slots=True)

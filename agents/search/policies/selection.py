@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from agents.search.proposal import PolicyView
+from agents.search.policies.proposal import PolicyView
 from harness import FloatArray
 from harness.types import Candidate
 

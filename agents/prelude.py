@@ -1,4 +1,4 @@
-"""Runs a program over its tasks inside the sandbox; text that goes there after `agents.workflow`."""
+"""Runs a program over its tasks; text that goes into the sandbox after `agents.workflow`."""
 
 import asyncio
 from typing import Any
