@@ -10,7 +10,6 @@ from typing import Any
 
 from protocols.collect.label_studio.server.transport import Transport
 
-PAGE = 500
 _FIELDS = "id,description,label_config,task_number"  # all the others cost a query each
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the one form the server's filter reads
 _HOOKED = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"]
@@ -41,22 +40,17 @@ class Client(Transport):
 
     # --- who and what ------------------------------------------------------------------------
 
-    def version(self) -> str:
-        """Version of the server."""
-        return str(self.read(lambda sdk: sdk.versions.get(), patient=False).release)
-
     def me(self) -> str:
         """E-mail address of the account that the token belongs to."""
-        return str(self.read(lambda sdk: sdk.users.whoami(), patient=False).email)
+        return str(self.read("users.whoami", patient=False).email)
 
     def users(self) -> dict[str, int]:
         """E-mail address (lower case) → user id, of all accounts."""
-        return {str(u.email).lower(): int(u.id) for u in self.read(lambda sdk: sdk.users.list())}
+        return {str(u.email).lower(): int(u.id) for u in self.read("users.list")}
 
     def invitation(self) -> str:
         """Address at which an account can be made."""
-        reply = self.read(lambda sdk: sdk.organizations.invites.get_invite_link())
-        link = str(reply.invite_url)
+        link = str(self.read("organizations.invites.get_invite_link").invite_url)
         return link if link.startswith("http") else self.url + link
 
     # --- projects ----------------------------------------------------------------------------
@@ -65,78 +59,73 @@ class Client(Transport):
         """The projects of these ids that are there, in one call."""
         if not ids:
             return {}
-        numbers = ",".join(map(str, ids))
-        rows = self.pages(
-            lambda sdk, n: sdk.projects.list(ids=numbers, include=_FIELDS, page=n, page_size=PAGE)
-        )
+        rows = self.pages("projects.list", ids=",".join(map(str, ids)), include=_FIELDS)
         return {p.id: p for p in map(_project, rows) if p.id in set(ids)}
 
     def find_project(self, marker: str) -> Project | None:
         """Find the project whose description carries the marker."""
-        rows = self.pages(lambda sdk, n: sdk.projects.list(include=_FIELDS, page=n, page_size=PAGE))
+        rows = self.pages("projects.list", include=_FIELDS)
         return next((p for p in map(_project, rows) if marker in p.description), None)
 
     def create_project(self, title: str, page: str, description: str, instructions: str) -> Project:
         """Make a project in which nothing but the task is shown."""
         made = self.write(
-            lambda sdk: sdk.projects.create(
-                title=title,
-                label_config=page,
-                description=description,
-                expert_instruction=instructions,
-                show_instruction=bool(instructions),
-                **_SETTINGS,
-            )
+            "projects.create",
+            title=title,
+            label_config=page,
+            description=description,
+            expert_instruction=instructions,
+            show_instruction=bool(instructions),
+            **_SETTINGS,
         )
         return Project(int(made.id), description, page, 0)
 
     def update_project(self, project_id: int, **changes: object) -> None:
         """Change a project's page or settings."""
-        self.write(lambda sdk: sdk.projects.update(id=project_id, **changes))
+        self.write("projects.update", id=project_id, **changes)
 
     def delete_project(self, project_id: int) -> None:
         """Remove a project with all that is in it."""
-        self.write(lambda sdk: sdk.projects.delete(id=project_id))
+        self.write("projects.delete", id=project_id)
 
     # --- hooks -------------------------------------------------------------------------------
 
     def hooks(self, project_id: int, part: str) -> list[int]:
         """Ids of a project's webhooks whose address has the part."""
-        found = self.read(lambda sdk: sdk.webhooks.list(project=str(project_id)))
+        found = self.read("webhooks.list", project=str(project_id))
         return [int(hook.id) for hook in found if part in str(hook.url)]
 
     def add_hook(self, project_id: int, url: str) -> int:
         """Have an address called, without content, whenever an annotation changes."""
         made = self.write(
-            lambda sdk: sdk.webhooks.create(
-                project=project_id, url=url, actions=_HOOKED, send_payload=False, send_for_all_actions=False
-            )
+            "webhooks.create",
+            project=project_id,
+            url=url,
+            actions=_HOOKED,
+            send_payload=False,
+            send_for_all_actions=False,
         )
         return int(made.id)
 
     def remove_hook(self, hook_id: int) -> None:
         """Have it called no more."""
-        self.write(lambda sdk: sdk.webhooks.delete(id=hook_id))
+        self.write("webhooks.delete", id=hook_id)
 
     # --- tasks -------------------------------------------------------------------------------
 
     def import_tasks(self, project_id: int, data: Sequence[Mapping[str, object]]) -> list[int] | None:
         """Send tasks in one request; their ids in order, or None if the server does not tell."""
-        request: Any = [{"data": dict(d)} for d in data]
-        reply = self.write(
-            lambda sdk: sdk.projects.import_tasks(id=project_id, request=request, return_task_ids=True)
-        )
+        request = [{"data": dict(d)} for d in data]
+        reply = self.write("projects.import_tasks", id=project_id, request=request, return_task_ids=True)
         ids = [int(i) for i in getattr(reply, "task_ids", None) or ()]
         return ids if len(ids) == len(request) else None
 
     def delete_task(self, task_id: int) -> None:
         """Remove a task."""
-        self.write(lambda sdk: sdk.tasks.delete(id=str(task_id)))
+        self.write("tasks.delete", id=str(task_id))
 
-    def tasks(
-        self, project_id: int, since: datetime | None = None, *, answers: bool = True
-    ) -> list[dict[str, Any]]:
-        """List tasks with ``id`` and ``data`` and, if `answers`, all their ``annotations``.
+    def tasks(self, project_id: int, since: datetime | None = None) -> list[dict[str, Any]]:
+        """List tasks with ``id``, ``data`` and all their ``annotations``.
 
         Parameters
         ----------
@@ -148,12 +137,7 @@ class Client(Transport):
             changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
             value = since.astimezone(UTC).strftime(_CLOCK)
             query["filters"] = {"conjunction": "and", "items": [{**changed, "value": value}]}
-        more: dict[str, Any] = {"fields": "all"} if answers else {"include": "id,data"}
-        rows = self.pages(
-            lambda sdk, n: sdk.tasks.list(
-                project=project_id, query=json.dumps(query), page=n, page_size=PAGE, **more
-            )
-        )
+        rows = self.pages("tasks.list", project=project_id, query=json.dumps(query), fields="all")
         return [_task(row) for row in rows]
 
 

@@ -7,11 +7,11 @@ while a server restarts; writing is not: whoever wrote looks first what has arri
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError, LabelStudioError
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
     from protocols.collect.label_studio.server.connection import Connection
 
-T = TypeVar("T")
-Sdk = Any  # the generated types do not say what the Community edition answers
+PAGE = 500
 
 
 class Transport:
     """A server, and how to call it.
+
+    A call is named as in the SDK, such as ``"projects.list"``. Its types are not used: they do not say what
+    the Community edition answers.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class Transport:
         """The server's own time when it last answered."""
         return self._clock
 
-    def pages(self, page: Callable[[Sdk, int], Any]) -> list[Any]:
+    def pages(self, call: str, **arguments: Any) -> list[Any]:
         """All pages of a list: as many rows as the server says there are, none twice.
 
         The list may change while it is read; then it is read again.
@@ -67,7 +69,7 @@ class Transport:
             number, total, steady = 1, 0, True
             while number == 1 or (len(rows) < total and steady):
                 try:
-                    found = self.read(partial(_at, page, number))
+                    found = self.read(call, page=number, page_size=PAGE, **arguments)
                 except _MissingError:
                     if number == 1:
                         raise
@@ -84,25 +86,25 @@ class Transport:
             f"{self.url}: a list has {len(rows)} of {total} entries; run the command again"
         )
 
-    def read(self, call: Callable[[Sdk], T], *, patient: bool = True) -> T:
+    def read(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
         """Call, and again while the server is away; first waits are short, as a restart may be."""
         deadline, wait = time.monotonic() + (self._patience if patient else 0), 0.2
         while True:
             try:
-                return self.write(call)
+                return self.write(call, **arguments)
             except _AwayError as error:
                 if time.monotonic() + wait > deadline:
                     raise LabelStudioError(str(error)) from None
             time.sleep(wait)
             wait = min(2 * wait, 2.0)
 
-    def write(self, call: Callable[[Sdk], T]) -> T:
+    def write(self, call: str, **arguments: Any) -> Any:
         """Call once; the server may have done it even if this fails."""
         import httpx
         from label_studio_sdk.core.api_error import ApiError
 
         try:
-            return call(self._sdk)
+            return attrgetter(call)(self._sdk)(**arguments)
         except httpx.TimeoutException:
             raise _AwayError(f"{self.url} did not answer within {self._timeout:.0f} s") from None
         except httpx.HTTPError as error:
@@ -151,7 +153,7 @@ class Transport:
         )
 
     @cached_property
-    def _sdk(self) -> Sdk:
+    def _sdk(self) -> Any:
         from label_studio_sdk import LabelStudio  # 3 s: only who talks to a server pays
 
         make: Any = LabelStudio  # it has no types of its own
@@ -164,7 +166,3 @@ class _MissingError(LabelStudioError):
 
 class _AwayError(LabelStudioError):
     """The server is not there, or not itself: another try may help."""
-
-
-def _at(page: Callable[[Sdk, int], Any], number: int, sdk: Sdk) -> Any:
-    return page(sdk, number)
