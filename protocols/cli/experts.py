@@ -11,7 +11,8 @@ import argparse
 from dataclasses import asdict
 
 from harness.cli import add_study, emit, study_of
-from harness.store import Store
+from harness.store import Repository
+from protocols.collect import Campaign, invite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +26,9 @@ def run(args: argparse.Namespace) -> int:
     """Do what was asked."""
     from rich.table import Table
 
-    from protocols.collect import Campaign, invite
-
     study = study_of(args)
-    with Store(study.store_url) as store, Campaign(study, store) as desk:
-        accounts = invite(desk, link=args.link, check=args.action == "list")
+    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+        accounts = invite(campaign, link=args.link, check=args.action == "list")
     table = Table("expert", "classes", "logs in as", "password or link", title="Accounts")
     for a in accounts:
         secret = a.password or a.link or ("has an account" if a.exists else "no account")

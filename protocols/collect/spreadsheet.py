@@ -1,8 +1,10 @@
-"""Questions to spreadsheets, one file per expert, and answers back: no server needed.
+"""Questions to spreadsheets, one file per person, and answers back: no server needed.
 
-The file has the columns ``question_id, expert, text, options, question, answer, comment``. The
-expert fills in `answer` with yes, no or unsure (or leaves it empty: not answered yet) and may
-write a `comment`. Nothing in it tells the truth, a prediction, or what another expert said.
+For yes/no questions the columns are ``question_id, expert, text, options, question, answer, comment``. The
+expert fills in `answer` with yes, no or unsure (or leaves it empty: not answered yet) and may write a
+`comment`. For a panel they are ``assignment_id, item, annotator, text, options, label``; the annotator
+writes one of the options, in the item's shuffled order, into `label`. Nothing in a file tells the truth, a
+prediction, or what another person said.
 """
 
 from __future__ import annotations
@@ -11,36 +13,38 @@ import csv
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from harness import BadInput, DataError, derive_seed
-from harness.datasets import Row, read_rows
-from harness.types import Answer, Item, Question, Verdict
+from harness.datasets import Row, fold, read_rows
+from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
+from protocols.collect.pending import Pending
 
-COLUMNS = ("question_id", "expert", "text", "options", "question", "answer", "comment")
+LONG = ("item", "annotator", "label")
 SOURCE = "offline"
 
 
 def export_questions(
-    questions: Sequence[Question],
+    questions: Sequence[Pending],
     items: Mapping[str, Item],
     answered: Iterable[str],
     folder: str | Path,
     form: str = "csv",
 ) -> list[Path]:
-    """Write the open questions, one file per expert, in an order shuffled per expert.
+    """Write what is open, one file per person, in an order shuffled per person.
 
     Parameters
     ----------
     questions
-        All questions of the study.
+        All questions of the study, or all assignments of its panel.
     items
         Item id → item.
     answered
-        Ids of questions that have an answer already; they are left out.
+        Ids of questions or assignments that came back already; they are left out.
     folder
         Where the files go; it is made if need be.
     form
@@ -49,42 +53,28 @@ def export_questions(
     Returns
     -------
     list of Path
-        The files, one per expert with open questions.
+        The files, one per person with something open.
 
     Raises
     ------
     BadInput
-        If a file is there already with questions whose answers were not imported yet.
+        If a file is there already with answers that were not imported yet.
     """
-    folder = Path(folder)
-    done = set(answered)
-    by_expert: dict[str, list[Question]] = {}
-    for question in questions:
-        if question.id not in done:
-            by_expert.setdefault(question.expert, []).append(question)
-    paths = {expert: folder / f"questions-{file_name(expert)}.{form}" for expert in by_expert}
-    refuse_unread(paths, "question_id", done)
+    folder, done = Path(folder), set(answered)
+    by_person: dict[str, list[Pending]] = defaultdict(list)
+    for asked in questions:
+        if asked.id not in done:
+            by_person[asked.expert].append(asked)
+    yes_no = all(isinstance(asked, Question) for asked in questions)
+    kind, column = ("questions", "question_id") if yes_no else ("panel", "assignment_id")
+    paths = {name: folder / f"{kind}-{_file_name(name)}.{form}" for name in by_person}
+    _refuse_unread(paths, column, done)
     folder.mkdir(parents=True, exist_ok=True)
-    for expert, asked in by_expert.items():
-        rng = np.random.default_rng(derive_seed(asked[0].seed, "order", expert))
-        shuffled = [asked[int(j)] for j in rng.permutation(len(asked))]
-        write_rows(paths[expert], COLUMNS, [_row(q, items[q.item_id]) for q in shuffled])
+    for name, given in by_person.items():
+        order = np.random.default_rng(derive_seed(given[0].seed, "order", name)).permutation(len(given))
+        rows = [_row(given[int(j)], items[given[int(j)].item_id]) for j in order]
+        _write_rows(paths[name], list(rows[0]), rows)
     return list(paths.values())
-
-
-def refuse_unread(paths: Mapping[str, Path], column: str, done: Container[str]) -> None:
-    """Refuse to write over files (by person) whose rows were not all read back.
-
-    Raises
-    ------
-    BadInput
-        Naming the file; or two people whose names make the same one.
-    """
-    if len(set(paths.values())) < len(paths):
-        raise BadInput("two people's names make the same file name; rename one")
-    for path in paths.values():
-        if path.exists() and any(str(row.fields.get(column)) not in done for row in read_rows(path)):
-            raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
 
 
 def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> list[Answer]:
@@ -96,52 +86,112 @@ def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> 
         Naming file, line and field: a missing column, an answer that is not yes, no, unsure or
         skip, a question that was never asked or was put to another expert, a second answer.
     """
-    asked = {question.id: question for question in questions}
+    known = {question.id: question for question in questions}
     answers: dict[str, Answer] = {}
-    for path in paths:
-        for row in read_rows(path):
-            answer = _answer(row, asked)
-            if answer is None:
-                continue
-            first = answers.setdefault(answer.question.id, answer)
-            if first.verdict != answer.verdict:
-                raise row.error(
-                    "answer", f"second answer {answer.verdict.value!r}; the first was {first.verdict.value!r}"
-                )
+    needed = "import the files that `label export` wrote"
+    for row, said in _filled_rows(paths, ("question_id", "expert", "answer"), needed):
+        name, expert = str(row.fields["question_id"]), str(row.fields["expert"])
+        if said.lower() not in set(Verdict):
+            raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
+        question, verdict = known.get(name), Verdict(said.lower())
+        if question is None:
+            raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
+        if expert != question.expert:
+            raise row.error("expert", f"the question was put to {question.expert!r}, not to {expert!r}")
+        answer = Answer(question, expert, verdict, SOURCE, str(row.fields.get("comment") or ""))
+        _check_same(row, "answer", answers.setdefault(name, answer).verdict.value, verdict.value)
     return list(answers.values())
 
 
-def _answer(row: Row, asked: Mapping[str, Question]) -> Answer | None:
-    for column in ("question_id", "expert", "answer"):
-        if column not in row.fields:
-            raise row.error(column, "there is no such column; import the files that `label export` wrote")
-    said = str(row.fields["answer"] or "").strip().lower()
-    if not said:
-        return None
-    if said not in set(Verdict):
-        raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
-    question = asked.get(str(row.fields["question_id"]))
-    if question is None:
-        raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
-    expert = str(row.fields["expert"])
-    if expert != question.expert:
-        raise row.error("expert", f"the question was put to {question.expert!r}, not to {expert!r}")
-    return Answer(question, expert, Verdict(said), SOURCE, str(row.fields.get("comment") or ""))
+def read_panel(
+    paths: Iterable[str | Path], assignments: Sequence[Assignment], items: Mapping[str, Item]
+) -> list[Choice]:
+    """Read filled-in files, or any with the columns ``item, annotator, label``; empty labels are passed over.
+
+    The same file read twice is one rating; two different labels are an error.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field: a missing column, an assignment that was never made or is
+        another annotator's, a label that is no option of the item, a second label.
+    """
+    known = {a.id: a for a in assignments}
+    by_pair = {(a.item_id, a.annotator): a for a in assignments}
+    choices: dict[str, Choice] = {}
+    for row, said in _filled_rows(paths, LONG, f"needed are {', '.join(LONG)}"):
+        assignment = _find_assignment(row, known, by_pair)
+        item = items[assignment.item_id]
+        label = next((option for option in item.options if fold(option) == fold(said)), None)
+        if label is None:
+            shown = " | ".join(item.shown_options)
+            raise row.error("label", f"{said!r} is no option; options are {shown}")
+        first = choices.setdefault(assignment.id, Choice(assignment, label, SOURCE))
+        _check_same(row, "label", first.label, label)
+    return list(choices.values())
 
 
-def _row(question: Question, item: Item) -> dict[str, str]:
-    return {
-        "question_id": question.id,
-        "expert": question.expert,
-        "text": item.text,
-        "options": " | ".join(item.shown_options),
-        "question": f"Is the answer: {item.options[question.option]}?",
-        "answer": "",
-        "comment": "",
-    }
+def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
+    """Write ratings in the long form ``item, annotator, label`` that the verbs read."""
+    path = Path(path)
+    _write_rows(path, LONG, [{"item": r.item, "annotator": r.annotator, "label": r.label} for r in ratings])
+    return path
 
 
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[dict[str, str]]) -> None:
+def _refuse_unread(paths: Mapping[str, Path], column: str, done: Container[str]) -> None:
+    """Refuse to write over files (by person) whose rows were not all read back, or one file twice."""
+    if len(set(paths.values())) < len(paths):
+        raise BadInput("two people's names make the same file name; rename one")
+    for path in paths.values():
+        if path.exists() and any(str(row.fields.get(column)) not in done for row in read_rows(path)):
+            raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
+
+
+def _filled_rows(
+    paths: Iterable[str | Path], columns: Sequence[str], needed: str
+) -> Iterator[tuple[Row, str]]:
+    """Give the rows that have all the columns and something in the last one, and that."""
+    for path in paths:
+        for row in read_rows(path):
+            for column in columns:
+                if column not in row.fields:
+                    raise row.error(column, f"there is no such column; {needed}")
+            if said := str(row.fields[columns[-1]] or "").strip():
+                yield row, said
+
+
+def _check_same(row: Row, column: str, first: str, again: str) -> None:
+    if first != again:
+        raise row.error(column, f"second {column} {again!r}; the first was {first!r}")
+
+
+def _find_assignment(
+    row: Row, known: Mapping[str, Assignment], by_pair: Mapping[tuple[str, str], Assignment]
+) -> Assignment:
+    item, annotator = str(row.fields["item"]), str(row.fields["annotator"])
+    if "assignment_id" not in row.fields:
+        found = by_pair.get((item, annotator))
+        if found is None:
+            raise row.error("annotator", f"the item {item!r} was never given to {annotator!r}")
+        return found
+    found = known.get(str(row.fields["assignment_id"]))
+    if found is None:
+        raise row.error("assignment_id", f"{row.fields['assignment_id']!r} was never assigned")
+    if annotator != found.annotator:
+        raise row.error("annotator", f"the item was given to {found.annotator!r}, not to {annotator!r}")
+    return found
+
+
+def _row(asked: Pending, item: Item) -> dict[str, str]:
+    shown = {"text": item.text, "options": " | ".join(item.shown_options)}
+    if isinstance(asked, Question):
+        question = f"Is the answer: {item.options[asked.option]}?"
+        named = {"question_id": asked.id, "expert": asked.expert}
+        return {**named, **shown, "question": question, "answer": "", "comment": ""}
+    return {"assignment_id": asked.id, "item": item.id, "annotator": asked.annotator, **shown, "label": ""}
+
+
+def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
     """Write CSV, or JSON Lines by the name's ending, whole or not at all."""
     part = path.with_name(path.name + ".part")
     with part.open("w", encoding="utf-8", newline="") as stream:
@@ -156,7 +206,7 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[dict[str, str]
     part.replace(path)
 
 
-def file_name(expert: str) -> str:
+def _file_name(expert: str) -> str:
     """What of a name a file name can hold; refused if nothing is left."""
     name = re.sub(r"[^\w.-]+", "_", expert)
     if not name.strip("._"):

@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from harness import ConfigError
-from harness.store import Store
-from protocols.collect import Bell, Campaign, listen_for_webhooks, start_server, stop_server
-from protocols.collect.label_studio.server.webhooks import PATH
+from harness.store import Repository
+from protocols.collect import Campaign, start_server, stop_server
+from protocols.collect.label_studio.server.webhooks import PATH, Bell, listen_for_webhooks
 from tests.e2e.conftest import EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio
@@ -61,7 +61,7 @@ def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
 
 def test_what_a_hook_says_is_never_read(bench: Bench) -> None:
     bell = Bell()
-    with Store(bench.url) as store, Campaign(bench.study, store) as desk:
+    with Repository(bench.url) as store, Campaign(bench.study, store) as desk:
         with listen_for_webhooks(desk.projects(), 0, bell):
             url = hooks_of(bench)[0]["url"]
             forged = {"action": "ANNOTATION_CREATED", "annotation": {"result": ["yes"], "completed_by": 1}}
@@ -81,7 +81,7 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
     foreign = {**left, "url": "http://127.0.0.1:9/somebody-elses"}
     kept = bench.admin.do("POST", "/api/webhooks/", foreign)["id"]
     with (
-        Store(bench.url) as store,
+        Repository(bench.url) as store,
         Campaign(bench.study, store) as desk,
         listen_for_webhooks(desk.projects(), 0, Bell()),
     ):
@@ -93,7 +93,7 @@ def test_servers_that_cannot_call_say_so(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
-        Store(bench.url) as store,
+        Repository(bench.url) as store,
         Campaign(bench.study, store) as desk,
         listen_for_webhooks(desk.projects(), 0, Bell()),
     ):

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.types import Item, Question
 from protocols.collect.label_studio.adjudication import Annotation, Reason, adjudicate, read_result
 
 ANA, EVE = 5, 9
 OFFERED = ("yes", "no", "unsure")
-SKIPPED = "passed over"
+ITEM = Item("i", "text", ("a", "b"), (0, 1))
+QUESTION = Question("q", "i", 0, "ana", 2, "partitioned", 0.5, 1)
 
 
 def said(
@@ -30,7 +32,7 @@ def said(
         ([], None, []),
         ([said("yes")], "yes", []),
         ([said("unsure")], "unsure", []),
-        ([said("", cancelled=True, result=[])], SKIPPED, []),
+        ([said("", cancelled=True, result=[])], "skip", []),
         ([said("", cancelled=True, result=[]), said("no", 2)], "no", []),
         ([said("yes", author=EVE, editor=EVE)], None, [Reason.FOREIGN]),
         ([said("yes", editor=EVE)], None, [Reason.EDITED]),
@@ -47,8 +49,8 @@ def said(
     ],
 )
 def test_cases(annotations: list[Annotation], value: str | None, reasons: list[Reason]) -> None:
-    judged = adjudicate(annotations, ANA, OFFERED)
-    assert (SKIPPED if judged.skipped else judged.value) == value
+    judged = adjudicate(annotations, ANA, QUESTION, ITEM)
+    assert judged.value == value
     assert [reason for _, reason, _ in judged.rejected] == reasons
 
 
@@ -68,13 +70,13 @@ def test_cases(annotations: list[Annotation], value: str | None, reasons: list[R
     st.sampled_from([ANA, None]),
 )
 def test_what_counts_is_always_the_experts_own(annotations: list[Annotation], expert: int | None) -> None:
-    judged = adjudicate(annotations, expert, OFFERED)
+    judged = adjudicate(annotations, expert, QUESTION, ITEM)
     rejected = [annotation.id for annotation, _, _ in judged.rejected]
     assert len(set(rejected)) == len(rejected)
     if judged.annotation is not None:
         assert (judged.annotation.author, judged.annotation.editor) == (expert, expert)
         assert judged.annotation.id not in rejected
-    assert (judged.value is None and not judged.skipped) == (judged.annotation is None)
+    assert (judged.value is None) == (judged.annotation is None)
     assert {a.id for a in annotations if a.author != expert or a.editor != expert} <= set(rejected)
 
 

@@ -16,12 +16,14 @@ import pytest
 from harness import ConfigError, DataError
 from harness.store import QueuedTask
 from harness.types import Answer, Question, Verdict
-from protocols.collect import Bell, Connection, listen_for_webhooks, server_name, start_server, verdict_page
+from protocols.collect import Connection, server_name, start_server, verdict_page
+from protocols.collect.label_studio.accounts import account_email, slug
 from protocols.collect.label_studio.labelling_page import check_page, panel_page, same_page
-from protocols.collect.label_studio.names import account_email, project_title, slug
+from protocols.collect.label_studio.push import project_title
 from protocols.collect.label_studio.queues import new_queues, new_tasks
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import connect
+from protocols.collect.label_studio.server.webhooks import Bell, listen_for_webhooks
 from protocols.collect.label_studio.watch import balance_queues
 from protocols.routing import Expert, Roster
 
@@ -40,9 +42,9 @@ def jwt(claims: dict[str, Any]) -> str:
 def test_different_names_stay_different() -> None:
     names = ["ana", "Ana", "ANA", "a na", "a-na", "é", "ü", "", "x" * 99, "x" * 98]
     assert len({slug(name) for name in names}) == len(names)
-    assert len({account_email(name, "") for name in names}) == len(names)
+    assert len({account_email(Expert(name, ("a",))) for name in names}) == len(names)
     assert slug("ana") == "ana"
-    assert account_email("ana", "Ana@X.org") == "ana@x.org"
+    assert account_email(Expert("ana", ("a",), email="Ana@X.org")) == "ana@x.org"
     assert server_name("study", "ana") == "study--ana"
     assert len(project_title("", "a")) >= 3
     assert len(project_title("s" * 99, "ana")) == 50

@@ -14,7 +14,8 @@ from harness import BadInput, DataError, EstimateError
 from harness.datasets import read_ratings
 from harness.panel import krippendorff_alpha, make_panel
 from harness.types import Answer, Assignment, Item, Rating
-from protocols.collect import SimulatedExperts, export_assignments, read_panel, write_ratings
+from protocols.collect import SimulatedExperts, export_questions
+from protocols.collect.spreadsheet import read_panel, write_ratings
 from protocols.routing import BalancedPanel, Direct, Expert, RandomPanel, Roster, one_expert_per_class
 
 CLASSES = ("red", "green", "blue")
@@ -101,7 +102,7 @@ def exported(tmp_path: Path) -> tuple[list[Path], list[Assignment], dict[str, It
     items = make_items(12)
     made = BalancedPanel(PEOPLE[:4], 3, seed=1).route(items)
     by_id = {i.id: i for i in items}
-    return export_assignments(made, by_id, (), tmp_path / "panel"), made, by_id
+    return export_questions(made, by_id, (), tmp_path / "panel"), made, by_id
 
 
 def fill(path: Path, labels: list[str]) -> None:
@@ -129,7 +130,7 @@ def test_spreadsheets_there_and_back(
     assert read_ratings(long_form, classes=CLASSES) == ratings
     assert read_panel([long_form], made, items) == choices
     krippendorff_alpha(make_panel(ratings, CLASSES).votes())
-    left = export_assignments(made, items, [a.id for a in made[:30]], tmp_path / "second", "jsonl")
+    left = export_questions(made, items, [a.id for a in made[:30]], tmp_path / "second", "jsonl")
     assert sum(len(p.read_text().splitlines()) for p in left) == 6
     assert read_panel(left, made, items) == []
 
@@ -139,10 +140,10 @@ def test_files_that_may_hold_ratings_are_never_overwritten(
 ) -> None:
     paths, made, items = exported
     with pytest.raises(BadInput, match="is there already and may hold answers"):
-        export_assignments(made, items, (), paths[0].parent)
+        export_questions(made, items, (), paths[0].parent)
     twins = RandomPanel(("a b", "a/b"), 2).route(list(items.values()))
     with pytest.raises(BadInput, match="make the same file name"):
-        export_assignments(twins, items, (), paths[0].parent / "twins")
+        export_questions(twins, items, (), paths[0].parent / "twins")
 
 
 def test_bad_rows_are_named(exported: tuple[list[Path], list[Assignment], dict[str, Item]]) -> None:

@@ -1,14 +1,14 @@
-"""Accounts for experts: made through the invitation link, so that they can log in."""
+"""Accounts for experts: what they are called, and how they are made so that experts can log in."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness import LabelStudioError
-from protocols.collect.label_studio.names import account_email
 
 if TYPE_CHECKING:
     from protocols.collect.label_studio.campaign import Campaign
@@ -39,7 +39,25 @@ class Account:
     link: str = field(default="", repr=False)
 
 
-def invite(desk: Campaign, *, link: bool = False, check: bool = False) -> list[Account]:
+def slug(name: str) -> str:
+    """Turn any name into letters, digits and dashes; different names stay different."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    if plain == name:
+        return plain
+    return f"{plain[:24] or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+
+def server_name(study: str, expert: str) -> str:
+    """Name of an expert's own server."""
+    return f"{slug(study)}--{slug(expert)}"
+
+
+def account_email(expert: Expert) -> str:
+    """Address an expert logs in with: the roster's, else one that no mail can reach."""
+    return (expert.email or f"{slug(expert.name)}@experts.invalid").lower()
+
+
+def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> list[Account]:
     """Give every expert of the roster who has no account one, or a link to make one.
 
     Parameters
@@ -54,15 +72,14 @@ def invite(desk: Campaign, *, link: bool = False, check: bool = False) -> list[A
     LabelStudioError
         If the server refuses to make an account.
     """
-    accounts = []
-    for expert in desk.roster.experts:
-        client = desk.client(expert.name)
-        accounts.append(_account(client, expert, link=link, check=check))
-    return accounts
+    return [
+        _invite_expert(campaign.client(expert.name), expert, link=link, check=check)
+        for expert in campaign.roster.experts
+    ]
 
 
-def _account(client: Client, expert: Expert, *, link: bool, check: bool) -> Account:
-    email = account_email(expert.name, expert.email)
+def _invite_expert(client: Client, expert: Expert, *, link: bool, check: bool) -> Account:
+    email = account_email(expert)
     there = email in client.users()
     password = invitation = ""
     if not there and link and not check:

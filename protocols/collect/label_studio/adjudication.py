@@ -1,4 +1,4 @@
-"""Which annotation of a task is the answer, and why the others are not.
+"""Which annotation of a task is the answer, what it says, and why the others are not.
 
 The Community edition has no roles: anybody with an account may answer anybody's tasks, and name any
 user as the author. The one trace is the editor, which the server sets itself. So an answer counts
@@ -8,11 +8,15 @@ only if the asked expert is its author *and* its last editor.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from protocols.collect.label_studio.labelling_page import CHOICE, COMMENT
+from harness.types import Item, Question, Verdict
+from protocols.collect.label_studio.labelling_page import CHOICE, COMMENT, VERDICTS
+
+if TYPE_CHECKING:
+    from protocols.collect.pending import Pending
 
 
 class Reason(StrEnum):
@@ -60,17 +64,25 @@ class Annotation:
 class Judgement:
     """The one answer to a task, if there is one, and what counts for nothing.
 
-    `value` is what was chosen, None if nothing was or the task was `skipped`.
+    Attributes
+    ----------
+    value
+        What was said, as it is stored: a verdict or a label (empty if skipped); None if nothing counts.
+    annotation
+        The one that says it.
+    rejected
+        The others, why, and a detail.
     """
 
     value: str | None = None
     comment: str = ""
-    skipped: bool = False
     annotation: Annotation | None = None
-    rejected: tuple[tuple[Annotation, Reason, str], ...] = field(default=())
+    rejected: tuple[tuple[Annotation, Reason, str], ...] = ()
 
 
-def adjudicate(annotations: Sequence[Annotation], expert: int | None, offered: Sequence[str]) -> Judgement:
+def adjudicate(
+    annotations: Sequence[Annotation], expert: int | None, asked: Pending, item: Item
+) -> Judgement:
     """Judge all annotations of one task.
 
     Parameters
@@ -79,8 +91,8 @@ def adjudicate(annotations: Sequence[Annotation], expert: int | None, offered: S
         Whatever is on the server for the task.
     expert
         User id of the expert who was asked; None if they have no account.
-    offered
-        Values that may be chosen.
+    asked, item
+        What was asked, which decides what may be said.
 
     Returns
     -------
@@ -88,6 +100,10 @@ def adjudicate(annotations: Sequence[Annotation], expert: int | None, offered: S
         A skip counts as an answer only if there is no other; equal answers count once, different
         ones not at all.
     """
+    if isinstance(asked, Question):
+        offered, skipped = {v.value: v.value for v in VERDICTS}, Verdict.SKIP.value
+    else:
+        offered, skipped = {str(j): option for j, option in enumerate(item.options)}, ""
     rejected: list[tuple[Annotation, Reason, str]] = []
     answers: list[tuple[Annotation, str, str]] = []
     skips: list[Annotation] = []
@@ -100,7 +116,7 @@ def adjudicate(annotations: Sequence[Annotation], expert: int | None, offered: S
             skips.append(annotation)
         else:
             try:
-                answers.append((annotation, *read_result(annotation.result, offered)))
+                answers.append((annotation, *read_result(annotation.result, tuple(offered))))
             except ValueError as error:
                 rejected.append((annotation, Reason.INVALID, str(error)))
     if len({value for _, value, _ in answers}) > 1:
@@ -110,9 +126,9 @@ def adjudicate(annotations: Sequence[Annotation], expert: int | None, offered: S
     if answers:
         annotation, value, comment = answers[0]
         rejected += [(again, Reason.DUPLICATE, v) for again, v, _ in answers[1:]]
-        return Judgement(value, comment, annotation=annotation, rejected=tuple(rejected))
+        return Judgement(offered[value], comment, annotation, tuple(rejected))
     if skips:
-        return Judgement(skipped=True, annotation=skips[0], rejected=tuple(rejected))
+        return Judgement(skipped, annotation=skips[0], rejected=tuple(rejected))
     return Judgement(rejected=tuple(rejected))
 
 
@@ -127,8 +143,9 @@ def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str
     values: list[object] = []
     comments: list[str] = []
     for region in result:
-        value = region.get("value") if isinstance(region, dict) else None
-        name = region.get("from_name") if isinstance(region, dict) else None
+        value, name = (
+            (region.get("value"), region.get("from_name")) if isinstance(region, dict) else (None, None)
+        )
         if name == CHOICE and isinstance(value, dict) and isinstance(value.get("choices"), list):
             values += value["choices"]
         elif name == COMMENT and isinstance(value, dict) and isinstance(value.get("text"), list | str):

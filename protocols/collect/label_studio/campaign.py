@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Self
 
 from harness import BadInput, LabelStudioError
 from harness.config import Study
-from harness.store import SOURCE, Queue, QueuedTask, Store
+from harness.store import SOURCE, LabellingStore, Queue, Repository
 from harness.types import Question
-from protocols.collect.label_studio.names import server_name
-from protocols.collect.label_studio.pull import pull_queue
+from protocols.collect.label_studio.accounts import server_name
+from protocols.collect.label_studio.pull import pull_queue, take_snapshot
 from protocols.collect.label_studio.push import Pushed, find_project, finish_project, push_queue
 from protocols.collect.label_studio.queues import (
     check_open,
@@ -23,14 +22,13 @@ from protocols.collect.label_studio.queues import (
     one_class_each,
     refuse_repeats,
 )
-from protocols.collect.label_studio.server import Client, Project, connect
-from protocols.collect.label_studio.snapshot import take_snapshot
+from protocols.collect.label_studio.server import Client, connect
 from protocols.collect.label_studio.task_payload import TaskSheet
 from protocols.collect.pending import read_pending
-from protocols.routing import Roster, read_roster
+from protocols.routing import next_questions, read_roster, routing_rule_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """What a pull changed in the stored answers, and how many annotations are in quarantine."""
 
@@ -42,7 +40,7 @@ class Difference:
 
 
 class Campaign:
-    """A study's labelling desk: one project per expert (or annotator of a panel) on Label Studio.
+    """A study's labelling: one project per expert (or annotator of a panel) on Label Studio.
 
     Parameters
     ----------
@@ -56,10 +54,12 @@ class Campaign:
         Seconds to wait for one answer of the server.
     """
 
-    def __init__(self, study: Study, store: Store, *, patience: float = 20.0, timeout: float = 120.0) -> None:
+    def __init__(
+        self, study: Study, store: Repository, *, patience: float = 20.0, timeout: float = 120.0
+    ) -> None:
         self.study, self.store = study, store
-        self.campaign, self.replies = store.labelling, store.replies(panel=study.experts.is_panel)
-        self.roster: Roster = read_roster(study.path(study.experts.roster))
+        self.labels = LabellingStore(store, panel=study.experts.is_panel)
+        self.roster = read_roster(study.path(study.experts.roster))
         self.sheet = TaskSheet.of(study)
         self._patience, self._timeout = patience, timeout
         self._clients: dict[str, Client] = {}
@@ -103,37 +103,38 @@ class Campaign:
         """
         with self._alone():
             asked = read_pending(self.study, self.store)
-            items = {item.id: item for item in self.store.content.read_items()}
+            items = {item.id: item for item in self.store.items()}
             if self.study.experts.statement.asks_on:
                 one_class_each(self.roster)
             refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
-            queues = self.campaign.read_queues()
+            queues = self.labels.queues()
             fresh = new_queues(self.roster, asked, queues)
-            tasks = new_tasks(asked, data, self.campaign.read_tasks())
+            tasks = new_tasks(asked, data, self.labels.tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
             clients = {a.expert: self.client(a.expert) for a in asked}
             for client in set(clients.values()):
                 client.me()  # a wrong token must fail before anything is written
             for queue in fresh:
-                self.campaign.save_queue(queue)
-            self.campaign.add_tasks(tasks)
-            answered = frozenset(self.replies.read_replies())
-            queued = self._queued()
+                self.labels.save_queue(queue)
+            self.labels.add_tasks(tasks)
+            answered = self.labels.book.replies().keys()
             return {
-                name: push_queue(
-                    clients[name],
-                    self.campaign,
-                    queue,
-                    self.sheet,
-                    self.study.study.name,
-                    queued[name],
-                    data,
-                    answered,
-                )
-                for name, queue in self.campaign.read_queues().items()
+                name: push_queue(clients[name], self.labels, queue, self.sheet, data, answered)
+                for name, queue in self.labels.queues().items()
                 if not queue.closed
             }
+
+    def push_next(self) -> int:
+        """Draw and send what follows from the answers, and count it; not every protocol asks on."""
+        if not self.study.experts.statement.asks_on:
+            return 0
+        plan = routing_rule_of(self.study, self.store, self.roster)
+        drawn = next_questions(plan, self.store.items(), (), self.store.answers())
+        new = self.store.add_questions(drawn)
+        if new:
+            self.push()
+        return new
 
     # --- pull --------------------------------------------------------------------------------
 
@@ -149,20 +150,17 @@ class Campaign:
         """
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
-            queued, known = self._queued(), take_snapshot(self.study, self.store)
-            projects: dict[tuple[str, int], Project] = {}
-            for client in {self.client(q.expert) for q in queues}:
-                ids = [q.project_id for q in queues if q.project_id and self.client(q.expert) is client]
-                found = client.projects(ids)
-                projects |= {(client.url, number): project for number, project in found.items()}
+            known = take_snapshot(self.labels, read_pending(self.study, self.store), self.store.items())
+            clients = {q.expert: self.client(q.expert) for q in queues}
+            projects = {
+                client: client.projects([q.project_id or 0 for q in queues if clients[q.expert] is client])
+                for client in dict.fromkeys(clients.values())
+            }
             before = self._pulled()
             for queue in queues:
-                client = self.client(queue.expert)
-                here = {number: p for (url, number), p in projects.items() if url == client.url}
-                project = find_project(client, queue, here)
-                tasks = queued[queue.expert]
-                looked, pulled = pull_queue(client, queue, project, self.sheet.page, tasks, known, full=full)
-                self.campaign.apply_look(looked, pulled, self.replies)
+                client = clients[queue.expert]
+                project = find_project(client, queue, projects[client])
+                pull_queue(client, self.labels, queue, project, self.sheet.page, known, full=full)
             return self._difference(before)
 
     def close(self, *, delete: bool = False) -> Difference:
@@ -188,13 +186,13 @@ class Campaign:
             for queue in left:
                 if delete:
                     self.client(queue.expert).delete_project(queue.project_id or 0)
-                self.campaign.save_queue(replace(self.campaign.read_queues()[queue.expert], closed=True))
+                self.labels.save_queue(replace(self.labels.queues()[queue.expert], closed=True))
         return found
 
     # --- what is here ------------------------------------------------------------------------
 
     def _pushed(self) -> list[Queue]:
-        queues = list(self.campaign.read_queues().values())
+        queues = list(self.labels.queues().values())
         if not queues:
             raise BadInput("nothing was pushed yet; send the questions with: oversight label push")
         if unfinished := [q.expert for q in queues if q.project_id is None]:
@@ -203,14 +201,8 @@ class Campaign:
             )
         return queues
 
-    def _queued(self) -> dict[str, list[QueuedTask]]:
-        queued: dict[str, list[QueuedTask]] = defaultdict(list)
-        for task in self.campaign.read_tasks():
-            queued[task.expert].append(task)
-        return queued
-
     def _pulled(self) -> dict[str, str]:
-        return {i: r.value for i, r in self.replies.read_replies().items() if r.source == SOURCE}
+        return {i: r.value for i, r in self.labels.book.replies().items() if r.source == SOURCE}
 
     def _difference(self, before: dict[str, str]) -> Difference:
         after = self._pulled()
@@ -220,7 +212,7 @@ class Campaign:
             changed=sum(before[q] != after[q] for q in both),
             withdrawn=len(before.keys() - after.keys()),
             answers=len(after),
-            quarantined=len(self.campaign.read_quarantine()),
+            quarantined=len(self.labels.quarantine()),
         )
 
     @contextlib.contextmanager

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from harness import DataError
 from harness.store import Response
 from harness.types import Item
+from protocols.collect.label_studio.accounts import account_email
 from protocols.collect.label_studio.adjudication import Annotation, adjudicate
-from protocols.collect.label_studio.names import account_email
-from protocols.collect.label_studio.task_payload import TaskSheet
 
 if TYPE_CHECKING:
     from protocols.collect.pending import Pending
@@ -38,7 +37,7 @@ def read_label_studio_export(
         another expert, or one that was not offered.
     """
     by_id = {a.id: a for a in asked}
-    emails = {account_email(e.name, e.email): e.name for e in roster.experts}
+    emails = {account_email(e): e.name for e in roster.experts}
     replies: dict[str, Response] = {}
     users: dict[int, str] = {}
     for file in files:
@@ -89,13 +88,12 @@ def _reply(
         raise wrong("annotations", f"cannot be read ({type(error).__name__}: {error})") from None
     if not found:
         return None
-    offered = TaskSheet.offered(asked, items[asked.item_id])
-    judged = adjudicate(found, _author(rows[0], found[0], asked.expert, emails, users, wrong), tuple(offered))
+    author = _author(rows[0], found[0], asked.expert, emails, users, wrong)
+    judged = adjudicate(found, author, asked, items[asked.item_id])
     if judged.rejected:
         _, reason, detail = judged.rejected[0]
         raise wrong("annotations", f"{reason.value} ({detail})")
-    said = TaskSheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
-    return Response(asked.id, asked.expert, said, SOURCE, judged.comment)
+    return Response(asked.id, asked.expert, judged.value or "", SOURCE, judged.comment)
 
 
 def _author(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from harness import ConfigError
 from harness.analysis import study_items
 from harness.config import STUDY_FILE, read_study
-from harness.store import Store
+from harness.store import PanelRatings, Repository
 from harness.types import Answer, Assignment, Question, Rating
 from protocols.collect.label_studio.campaign import Campaign, Difference
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
@@ -23,12 +23,12 @@ class LabelStudio:
 
     Parameters
     ----------
-    desk
-        The study's desk. Its database stays open until `close_files` or the end of ``with``.
+    campaign
+        The study's campaign. Its database stays open until `close_files` or the end of ``with``.
     """
 
-    def __init__(self, desk: Campaign) -> None:
-        self.desk = desk
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
 
     @classmethod
     def from_env(cls, study: str | Path = ".") -> Self:
@@ -46,7 +46,7 @@ class LabelStudio:
         """
         path = Path(study)
         read = read_study(path / STUDY_FILE if path.is_dir() else path)
-        return cls(Campaign(read, Store(read.store_url)))
+        return cls(Campaign(read, Repository(read.store_url)))
 
     def __enter__(self) -> Self:
         return self
@@ -64,37 +64,37 @@ class LabelStudio:
         LabelStudioError
             If the server fails; the same call goes on from there.
         """
-        study, store = self.desk.study, self.desk.store
+        study, store = self.campaign.study, self.campaign.store
         questions = [d for d in drawn if isinstance(d, Question)]
         given = [d for d in drawn if not isinstance(d, Question)]
         if questions if study.experts.is_panel else given:
             raise ConfigError(
                 f"the study's protocol is {study.experts.protocol!r}: push what that one draws, or change it"
             )
-        store.content.add_items(study_items(study))
-        store.content.add_questions(questions)
-        store.panel.add_assignments(given)
-        return self.desk.push()
+        store.add_items(study_items(study))
+        store.add_questions(questions)
+        PanelRatings(store).add_assignments(given)
+        return self.campaign.push()
 
     def pull(self, *, full: bool = False) -> list[Answer]:
         """Bring home what changed, and return all answers of the study."""
-        self.desk.pull(full=full)
-        return self.desk.store.content.read_answers()
+        self.campaign.pull(full=full)
+        return self.campaign.store.answers()
 
     def ratings(self, *, full: bool = False) -> list[Rating]:
         """Bring home what changed, and return all ratings of the panel."""
-        self.desk.pull(full=full)
-        return self.desk.store.panel.read_ratings()
+        self.campaign.pull(full=full)
+        return PanelRatings(self.campaign.store).ratings()
 
     def status(self) -> dict[str, QueueProgress]:
         """Expert → progress, from what was pulled so far."""
-        return measure_progress(self.desk.study, self.desk.store)
+        return measure_progress(self.campaign.study, self.campaign.store)
 
     def close(self, *, delete: bool = False) -> Difference:
         """Pull a last time and end the campaign."""
-        return self.desk.close(delete=delete)
+        return self.campaign.close(delete=delete)
 
     def close_files(self) -> None:
         """Close the database and the connections."""
-        self.desk.__exit__()
-        self.desk.store.close()
+        self.campaign.__exit__()
+        self.campaign.store.close()

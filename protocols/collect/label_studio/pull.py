@@ -9,43 +9,94 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from harness import LabelStudioError
-from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision
+from harness.store import SOURCE, LabellingStore, Pulled, Quarantined, Queue, QueuedTask, Response, Revision
+from harness.types import Item
 from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, adjudicate
 from protocols.collect.label_studio.labelling_page import same_page
-from protocols.collect.label_studio.task_payload import TaskSheet, digest
+from protocols.collect.label_studio.task_payload import digest
 
 if TYPE_CHECKING:
     from protocols.collect.label_studio.server import Client, Project
-    from protocols.collect.label_studio.snapshot import Snapshot
+    from protocols.collect.pending import Pending
 
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What is known here before a pull: what was asked, what came another way, what was seen last time.
+
+    Attributes
+    ----------
+    asked
+        Id → question or assignment.
+    items
+        Item id → item.
+    queued
+        Expert → task id → task.
+    elsewhere
+        Id → reply that came another way, such as a file.
+    live
+        (expert, task id) → annotation id → its last revision, unless that was its end.
+    quarantined
+        Expert → ids of tasks with something in quarantine.
+    """
+
+    asked: Mapping[str, Pending]
+    items: Mapping[str, Item]
+    queued: Mapping[str, Mapping[int, QueuedTask]]
+    elsewhere: Mapping[str, Response]
+    live: Mapping[tuple[str, int], Mapping[int, Revision]]
+    quarantined: Mapping[str, set[int]]
+
+
+def take_snapshot(labels: LabellingStore, asked: Iterable[Pending], items: Iterable[Item]) -> Snapshot:
+    """Read from the study's database what a pull compares with."""
+    queued: dict[str, dict[int, QueuedTask]] = defaultdict(dict)
+    for task in labels.tasks():
+        if task.task_id is not None:
+            queued[task.expert][task.task_id] = task
+    live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
+    for revision in {(r.expert, r.annotation_id): r for r in labels.revisions()}.values():
+        if not revision.deleted:
+            live[revision.expert, revision.task_id][revision.annotation_id] = revision
+    quarantined: dict[str, set[int]] = defaultdict(set)
+    for row in labels.quarantine():
+        quarantined[row.expert].add(row.task_id)
+    return Snapshot(
+        asked={a.id: a for a in asked},
+        items={item.id: item for item in items},
+        queued=queued,
+        elsewhere={i: r for i, r in labels.book.replies().items() if r.source != SOURCE},
+        live=live,
+        quarantined=quarantined,
+    )
+
+
 def pull_queue(
     client: Client,
+    labels: LabellingStore,
     queue: Queue,
     project: Project,
     page: str,
-    tasks: Sequence[QueuedTask],
     known: Snapshot,
     *,
     full: bool,
-) -> tuple[Queue, Pulled]:
-    """Pull one expert's project; return its queue, moved on to this look, and all that was looked at.
+) -> None:
+    """Pull one expert's project and store what is new.
 
     Parameters
     ----------
     page
         The page as it was pushed.
-    tasks
-        The expert's whole queue.
     full
         Whether to read every task; done anyway at the first pull, and where the server has another
         number of tasks than were pushed.
@@ -63,60 +114,41 @@ def pull_queue(
     started = client.clock
     if queue.user_id is None:
         queue = replace(queue, user_id=client.users().get(queue.email), cursor="")
-    by_id = {task.task_id: task for task in tasks if task.task_id is not None}
-    full = full or not queue.cursor or project.tasks != len(by_id)
-    since = None if full else datetime.fromisoformat(queue.cursor)
-    rows = client.tasks(project.id, since)
-    pulled = examine(queue, rows, by_id, known, full=full)
-    return replace(queue, cursor=(started - OVERLAP).isoformat()), pulled
+    full = full or not queue.cursor or project.tasks != len(known.queued.get(queue.expert, ()))
+    rows = client.tasks(project.id, None if full else datetime.fromisoformat(queue.cursor))
+    pulled = examine(queue, rows, known, full=full)
+    labels.apply(replace(queue, cursor=(started - OVERLAP).isoformat()), pulled)
 
 
-def examine(
-    queue: Queue,
-    rows: Iterable[Mapping[str, Any]],
-    by_id: Mapping[int, QueuedTask],
-    known: Snapshot,
-    *,
-    full: bool,
-) -> Pulled:
+def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *, full: bool) -> Pulled:
     """Judge every task that was read; pure."""
+    tasks = known.queued.get(queue.expert, {})
     replies: list[Response] = []
     quarantine: list[Quarantined] = []
     revisions: list[Revision] = []
     seen: set[int] = set()
     for row in rows:
-        task_id, task = int(row["id"]), by_id.get(row["id"])
-        seen.add(task_id)
+        task = tasks.get(row["id"])
+        question_id = None if task is None else task.question_id
         annotations = [Annotation.of(a) for a in row["annotations"]]
-        asked = None if task is None else known.asked[task.question_id]
-        question_id = None if asked is None else asked.id
-        revisions += _revisions(
-            queue.expert, task_id, question_id, annotations, known.live.get((queue.expert, task_id), {})
-        )
-        offered = {} if asked is None else TaskSheet.offered(asked, known.items[asked.item_id])
-        judged = _judge(row, task, annotations, queue.user_id, tuple(offered))
-        if asked is not None and judged.annotation is not None:
-            said = TaskSheet.skipped(asked) if judged.skipped else offered[judged.value or ""]
-            other = known.elsewhere.get(asked.id)
-            if other is None:
-                replies.append(Response(asked.id, asked.expert, said, SOURCE, judged.comment))
-            elif other.value != said:
-                told = f"{other.value} from {other.source}"
-                again = (*judged.rejected, (judged.annotation, Reason.ELSEWHERE, told))
-                judged = replace(judged, rejected=again)
+        seen.add(row["id"])
+        live = known.live.get((queue.expert, row["id"]), {})
+        revisions += _revisions(queue.expert, row["id"], question_id, annotations, live)
+        judged = _judge(row, task, annotations, queue.user_id, known)
+        if task is not None and judged.value is not None:
+            replies.append(Response(task.question_id, task.expert, judged.value, SOURCE, judged.comment))
         quarantine += [
-            Quarantined(queue.expert, a.id, task_id, question_id, reason.value, detail)
+            Quarantined(queue.expert, a.id, row["id"], question_id, reason.value, detail)
             for a, reason, detail in judged.rejected
         ]
-    lost = {task.question_id for number, task in by_id.items() if full and number not in seen}
-    gone = {*by_id, *known.quarantined.get(queue.expert, ())} if full else set()
+    gone = {*tasks, *known.quarantined.get(queue.expert, ())} if full else set()
     return Pulled(
         task_ids=frozenset(seen | gone),
-        question_ids=frozenset(by_id[i].question_id for i in seen if i in by_id),
+        question_ids=frozenset(tasks[i].question_id for i in seen & tasks.keys()),
         replies=tuple(replies),
         quarantine=tuple(quarantine),
         revisions=tuple(revisions),
-        lost=frozenset(lost),
+        lost=frozenset(tasks[i].question_id for i in tasks.keys() - seen if full),
     )
 
 
@@ -125,13 +157,20 @@ def _judge(
     task: QueuedTask | None,
     annotations: Sequence[Annotation],
     user_id: int | None,
-    offered: Sequence[str],
+    known: Snapshot,
 ) -> Judgement:
-    if task is None:
-        return Judgement(rejected=tuple((a, Reason.UNKNOWN_TASK, f"task {row['id']}") for a in annotations))
-    if digest(row["data"]) != task.digest:
-        return Judgement(rejected=tuple((a, Reason.ALTERED_TASK, f"task {row['id']}") for a in annotations))
-    return adjudicate(annotations, user_id, offered)
+    """Judge one task; what was answered elsewhere keeps that answer."""
+    if task is None or digest(row["data"]) != task.digest:
+        reason = Reason.UNKNOWN_TASK if task is None else Reason.ALTERED_TASK
+        return Judgement(rejected=tuple((a, reason, f"task {row['id']}") for a in annotations))
+    asked = known.asked[task.question_id]
+    judged = adjudicate(annotations, user_id, asked, known.items[asked.item_id])
+    other = known.elsewhere.get(asked.id)
+    if judged.annotation is None or other is None:
+        return judged
+    told = (judged.annotation, Reason.ELSEWHERE, f"{other.value} from {other.source}")
+    again = () if other.value == judged.value else (told,)
+    return replace(judged, value=None, rejected=(*judged.rejected, *again))
 
 
 def _revisions(
@@ -146,8 +185,7 @@ def _revisions(
     for a in annotations:
         told = [a.author, a.editor, a.cancelled, list(a.result), a.updated_at]
         version = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
-        last = live.get(a.id)
-        if last is None or last.version != version:
+        if a.id not in live or live[a.id].version != version:
             found.append(
                 Revision(
                     expert=expert,
@@ -165,9 +203,8 @@ def _revisions(
                 )
             )
     here = {a.id for a in annotations}
-    found += [
-        Revision(**{**asdict(last), "version": f"{last.version}-gone", "deleted": True})
+    return found + [
+        replace(last, version=f"{last.version}-gone", deleted=True)
         for number, last in live.items()
         if number not in here
     ]
-    return found

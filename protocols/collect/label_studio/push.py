@@ -6,24 +6,24 @@ arrived; so the next push reads the project, adopts what is there and sends the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness import LabelStudioError
 from protocols.collect.label_studio.labelling_page import same_page
-from protocols.collect.label_studio.names import project_title
 from protocols.collect.label_studio.task_payload import TaskSheet, digest
 
 if TYPE_CHECKING:
-    from harness.store import LabellingRepository, Queue, QueuedTask
+    from harness.store import LabellingStore, Queue, QueuedTask
     from protocols.collect.label_studio.server import Client, Project
 
 CHUNK = 500
+TITLE_LENGTH = 50  # Label Studio's own limit; at least 3
 CLOSED = "This project is finished. Answers given from now on are not counted."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pushed:
     """What a push did for one expert.
 
@@ -47,20 +47,16 @@ class Pushed:
 
 def push_queue(
     client: Client,
-    campaign: LabellingRepository,
+    labels: LabellingStore,
     queue: Queue,
     sheet: TaskSheet,
-    study: str,
-    tasks: Sequence[QueuedTask],
     data: Mapping[str, Mapping[str, object]],
-    answered: frozenset[str],
+    answered: Collection[str],
 ) -> Pushed:
     """Bring one expert's project to the state of the queue.
 
     Parameters
     ----------
-    tasks
-        The expert's whole queue.
     data
         Question id → what the task holds.
     answered
@@ -71,22 +67,30 @@ def push_queue(
     LabelStudioError
         If the server fails, or has another number of tasks in the end.
     """
-    project, restored = _project(client, campaign, queue, sheet, study)
+    project, restored = _open_project(client, labels, queue, sheet)
     queue = replace(queue, project_id=project.id, server=client.url)
+    tasks = _tasks_of(labels, queue)
     adopted = removed = 0
     known = {task.question_id: task.task_id for task in tasks if task.task_id is not None}
     if project.tasks != len(known) or any(task.sending for task in tasks):
-        adopted, removed, known = _reconcile(client, campaign, queue, tasks)
-    open_tasks = [t for t in tasks if t.question_id not in known and t.question_id not in answered]
-    for chunk in _chunks(open_tasks):
+        adopted, removed, known = _reconcile(client, labels, queue, tasks)
+    left = [t for t in tasks if t.question_id not in known and t.question_id not in answered]
+    for start in range(0, len(left), CHUNK):
+        chunk = left[start : start + CHUNK]
         sent = [data[task.question_id] for task in chunk]
-        campaign.mark_sending(replace(t, digest=digest(d)) for t, d in zip(chunk, sent, strict=True))
+        labels.mark_sending(replace(t, digest=digest(d)) for t, d in zip(chunk, sent, strict=True))
         ids = client.import_tasks(project.id, sent)
         if ids is not None:
-            campaign.set_task_ids(dict(zip((t.question_id for t in chunk), ids, strict=True)))
-    _check_count(client, campaign, queue)
-    url = f"{client.url}/projects/{project.id}/data?labeling=1"
-    return Pushed(project.id, url, len(open_tasks), adopted, removed, restored)
+            labels.set_task_ids(dict(zip((t.question_id for t in chunk), ids, strict=True)))
+    _check_count(client, labels, queue)
+    return Pushed(
+        project=project.id,
+        url=f"{client.url}/projects/{project.id}/data?labeling=1",
+        sent=len(left),
+        adopted=adopted,
+        removed=removed,
+        restored=restored,
+    )
 
 
 def find_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
@@ -119,30 +123,37 @@ def finish_project(client: Client, queue: Queue, study: str) -> None:
     )
 
 
-def _project(
-    client: Client, campaign: LabellingRepository, queue: Queue, sheet: TaskSheet, study: str
+def project_title(study: str, expert: str, *, closed: bool = False) -> str:
+    """Title of an expert's project."""
+    return f"{'(closed) ' * closed}{study} · {expert}"[:TITLE_LENGTH].ljust(3, "·")
+
+
+def _open_project(
+    client: Client, labels: LabellingStore, queue: Queue, sheet: TaskSheet
 ) -> tuple[Project, bool]:
+    """Return the expert's project, made if need be, and whether its page had to be put back."""
     if queue.project_id is not None:
         project = find_project(client, queue, client.projects([queue.project_id]))
         restored = not same_page(project.page, sheet.page)
         if restored:
             client.update_project(project.id, label_config=sheet.page)
         return project, restored
-    description = f"Questions of the study {study} for {queue.expert}. Do not edit. [{queue.marker}]"
+    description = f"Questions of the study {sheet.study} for {queue.expert}. Do not edit. [{queue.marker}]"
     # An earlier push may have been killed after the project was made.
     made = client.find_project(queue.marker) or client.create_project(
-        project_title(study, queue.expert), sheet.page, description, sheet.instructions_html
+        project_title(sheet.study, queue.expert), sheet.page, description, sheet.instructions_html
     )
-    campaign.save_queue(replace(queue, project_id=made.id, server=client.url))
+    labels.save_queue(replace(queue, project_id=made.id, server=client.url))
     return made, False
 
 
 def _reconcile(
-    client: Client, campaign: LabellingRepository, queue: Queue, tasks: Sequence[QueuedTask]
+    client: Client, labels: LabellingStore, queue: Queue, tasks: list[QueuedTask]
 ) -> tuple[int, int, dict[str, int]]:
     """Compare with what is on the server; return adopted, removed, and question → task there now."""
     there: dict[str, list[dict[str, Any]]] = {}
     rows = client.tasks(queue.project_id or 0)
+    present = {row["id"] for row in rows}
     for row in rows:
         there.setdefault(str(row["data"].get("question_id")), []).append(row)
     ids: dict[str, int | None] = {}
@@ -150,8 +161,8 @@ def _reconcile(
     removed = adopted = 0
     for task in tasks:
         ours = [row for row in there.get(task.question_id, ()) if digest(row["data"]) == task.digest]
-        present = {row["id"] for row in rows} & {task.task_id}
-        keep = task.task_id if present else min((row["id"] for row in ours), default=None)
+        found = min((row["id"] for row in ours), default=None)
+        keep = task.task_id if task.task_id in present else found
         if keep is not None:
             known[task.question_id] = keep
             adopted += keep != task.task_id
@@ -161,29 +172,27 @@ def _reconcile(
             if row["id"] != keep and not row["annotations"]:
                 client.delete_task(row["id"])
                 removed += 1
-    campaign.set_task_ids(ids)
+    labels.set_task_ids(ids)
     if adopted:  # what was answered there before it was known must not be passed over
-        campaign.save_queue(replace(queue, cursor=""))
+        labels.save_queue(replace(queue, cursor=""))
     return adopted, removed, known
 
 
-def _check_count(client: Client, campaign: LabellingRepository, queue: Queue) -> None:
+def _check_count(client: Client, labels: LabellingStore, queue: Queue) -> None:
     """Compare the number of tasks with the queue; where ids were not told, read them back."""
-    mine = [task for task in campaign.read_tasks() if task.expert == queue.expert]
-    if any(task.sending for task in mine):
-        _reconcile(client, campaign, queue, mine)
-        mine = [task for task in campaign.read_tasks() if task.expert == queue.expert]
-    expected = sum(task.task_id is not None for task in mine)
-    found = client.projects([queue.project_id or 0])
-    there = find_project(client, queue, found).tasks
-    if any(task.sending for task in mine) or there < expected:
+    tasks = _tasks_of(labels, queue)
+    if any(task.sending for task in tasks):
+        _reconcile(client, labels, queue, tasks)
+        tasks = _tasks_of(labels, queue)
+    expected = sum(task.task_id is not None for task in tasks)
+    there = find_project(client, queue, client.projects([queue.project_id or 0])).tasks
+    if any(task.sending for task in tasks) or there < expected:
         raise LabelStudioError(
             f"{client.url}: project {queue.project_id} of {queue.expert!r} holds {there} tasks, {expected} "
             "were sent; run the same command again"
         )
 
 
-def _chunks(tasks: Sequence[QueuedTask]) -> Iterator[Sequence[QueuedTask]]:
-    ordered = sorted(tasks, key=lambda task: task.place)
-    for start in range(0, len(ordered), CHUNK):
-        yield ordered[start : start + CHUNK]
+def _tasks_of(labels: LabellingStore, queue: Queue) -> list[QueuedTask]:
+    """The expert's whole queue, in its order."""
+    return [task for task in labels.tasks() if task.expert == queue.expert]

@@ -12,7 +12,7 @@ from harness.types import Verdict
 from protocols.collect.pending import read_pending
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueProgress:
     """One expert's questions and answers.
 

@@ -13,7 +13,7 @@ import numpy as np
 from harness import ConfigError, DataError, derive_seed
 from harness.store import Queue, QueuedTask
 from harness.types import Question
-from protocols.collect.label_studio.names import account_email
+from protocols.collect.label_studio.accounts import account_email
 from protocols.collect.label_studio.task_payload import digest
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def new_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str,
     """
     emails: dict[str, str] = {}
     for expert in roster.experts:
-        email = account_email(expert.name, expert.email)
+        email = account_email(expert)
         if email in emails.values():
             raise DataError(
                 f"expert {expert.name!r} has the address {email} of another expert; answers could not be "

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from harness import DataError
 from harness.config import Study
-from harness.types import Item, Question, Verdict
-from protocols.collect.label_studio.labelling_page import VERDICTS, check_page, panel_page, verdict_page
+from harness.types import Item, Question
+from protocols.collect.label_studio.labelling_page import check_page, panel_page, verdict_page
 
 if TYPE_CHECKING:
     from protocols.collect.pending import Pending
@@ -28,6 +28,8 @@ class TaskSheet:
 
     Attributes
     ----------
+    study
+        The study's name.
     page
         The labelling page.
     instructions
@@ -38,6 +40,7 @@ class TaskSheet:
         Whether tasks must bring the item's options.
     """
 
+    study: str
     page: str
     instructions: str = ""
     descriptions: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +72,7 @@ class TaskSheet:
             page = panel_page(() if own_options else classes, descriptions=described)
         else:
             page = verdict_page(options=own_options, descriptions=described)
-        return cls(page, section.instructions, section.descriptions, own_options)
+        return cls(study.study.name, page, section.instructions, section.descriptions, own_options)
 
     @property
     def instructions_html(self) -> str:
@@ -105,18 +108,6 @@ class TaskSheet:
         if self.own_options:
             sent["choices"] = [{"value": item.options[j], "alias": str(j)} for j in item.permutation]
         return sent
-
-    @staticmethod
-    def offered(asked: Pending, item: Item) -> Mapping[str, str]:
-        """What may be chosen on the page → what it means: a verdict, or an option of the item."""
-        if isinstance(asked, Question):
-            return {v.value: v.value for v in VERDICTS}
-        return {str(j): option for j, option in enumerate(item.options)}
-
-    @staticmethod
-    def skipped(asked: Pending) -> str:
-        """What is stored for a task that was passed over."""
-        return Verdict.SKIP.value if isinstance(asked, Question) else ""
 
 
 def _classes(study: Study) -> tuple[str, ...]:

@@ -8,20 +8,30 @@ The running estimate uses just these, with f as large as the slowest expert allo
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from harness import EstimateError, decode
+from harness import BadInput, EstimateError, decode
 from harness.config import Study
 from harness.estimate import accuracy, keep_predicted
-from harness.store import QueuedTask, Store
+from harness.store import LabellingStore, QueuedTask, Repository
 from harness.types import Answer, Estimate
+from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
+from protocols.collect.label_studio.server import Bell, listen_for_webhooks
+
+if TYPE_CHECKING:
+    from protocols.collect.label_studio.campaign import Campaign, Difference
+
+_GAP = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """A look at a campaign that goes on.
+    """The running estimates of a campaign that goes on.
 
     Attributes
     ----------
@@ -50,21 +60,105 @@ class Look:
         return max(e.high - e.low for e in self.estimates.values())
 
 
-def take_look(study: Study, store: Store, *, models: Sequence[str] | None = None) -> Look:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """A campaign after one more pull.
+
+    Attributes
+    ----------
+    difference
+        What the pull changed.
+    follow
+        Questions that follow from the answers and were sent.
+    progress
+        Expert → how far.
+    look
+        What the answers say so far.
+    reached
+        Whether every model's interval is as narrow as was asked for.
+    """
+
+    difference: Difference
+    follow: int
+    progress: Mapping[str, QueueProgress]
+    look: Look
+    reached: bool
+
+    @property
+    def open(self) -> int:
+        """Questions that are still open."""
+        return sum(p.open for p in self.progress.values())
+
+    @property
+    def is_last(self) -> bool:
+        """Whether there is nothing more to wait for."""
+        return self.reached or self.open == 0
+
+
+def watch_campaign(
+    campaign: Campaign,
+    *,
+    every: float,
+    models: Sequence[str] | None = None,
+    until_width: float | None = None,
+    webhook: int | None = None,
+) -> Generator[Watched]:
+    """Pull again and again, until the width is reached or all is answered.
+
+    Parameters
+    ----------
+    every
+        Seconds between pulls.
+    models
+        Names of runs to estimate; all of them if None.
+    until_width
+        Width of the widest interval at which to stop.
+    webhook
+        Port at which servers on this machine wake the next pull early.
+
+    Raises
+    ------
+    BadInput
+        If a model named was not run.
+    """
+    for name in models or ():
+        if name not in {run["name"] for run in campaign.store.runs()}:
+            raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
+    bell = Bell()
+    hooks = contextlib.nullcontext()
+    with hooks if webhook is None else listen_for_webhooks(campaign.projects(), webhook, bell):
+        while True:
+            found, follow = campaign.pull(), campaign.push_next()
+            look = take_look(campaign.study, campaign.store, models=models)
+            seen = Watched(
+                difference=found,
+                follow=follow,
+                progress=measure_progress(campaign.study, campaign.store),
+                look=look,
+                reached=until_width is not None and look.width() <= until_width,
+            )
+            yield seen
+            if seen.is_last:
+                return
+            if bell.wait(every):
+                time.sleep(min(_GAP, every))  # who answers fast must not be pulled at every click
+
+
+def take_look(study: Study, store: Repository, *, models: Sequence[str] | None = None) -> Look:
     """Estimate every model (or those named, newest runs) from what is stored by now; of a panel, nothing."""
     if study.experts.is_panel:
-        return Look(0.0, "", 0, {}, {})
-    answers = store.content.read_answers()
-    used, share, slowest = balance_queues(store.labelling.read_tasks(), answers)
-    options = {item.id: len(item.options) for item in store.content.read_items()}
-    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+        return Look(share=0.0, slowest="", used=0, estimates={}, undefined={})
+    answers = store.answers()
+    used, share, slowest = balance_queues(LabellingStore(store).tasks(), answers)
+    options = {item.id: len(item.options) for item in store.items()}
+    newest = {run["name"]: run["id"] for run in store.runs()}
     labels = decode(used)
     estimates, undefined = {}, {}
     for name in models or newest:
         if name not in newest:
             undefined[name] = "was not run yet"
             continue
-        predictions = store.runs.read_predictions(newest[name])
+        predictions = store.predictions(newest[name])
         try:
             estimates[name] = accuracy(
                 predictions,
@@ -75,7 +169,7 @@ def take_look(study: Study, store: Store, *, models: Sequence[str] | None = None
             )
         except EstimateError as error:
             undefined[name] = str(error)
-    return Look(share, slowest, len(used), estimates, undefined)
+    return Look(share=share, slowest=slowest, used=len(used), estimates=estimates, undefined=undefined)
 
 
 def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:
@@ -92,7 +186,7 @@ def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tu
         queues[task.expert].append(task.question_id)
     if not queues:
         return [], 0.0, ""
-    done: dict[str, float] = {}
+    done = dict[str, float]()
     for expert, queue in queues.items():
         first_open = next((j for j, q in enumerate(queue) if q not in by_question), len(queue))
         done[expert] = first_open / len(queue)

@@ -1,0 +1,148 @@
+"""The verbs of ``oversight label`` that look at, or talk to, a Label Studio server."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from dataclasses import asdict
+
+from harness import BadInput
+from harness.cli import emit, estimate_to_json, note
+from harness.config import Study
+from harness.store import LabellingStore, Repository
+from protocols.collect import Campaign, Difference, Watched, measure_progress, watch_campaign
+
+_SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
+_SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
+
+
+def push(args: argparse.Namespace, study: Study) -> int:
+    """Send what has no task yet."""
+    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+        done = campaign.push()
+    lines = [
+        f"{expert}: {p.sent} sent, {p.adopted} found there"
+        + (f", {p.removed} doubles removed" if p.removed else "")
+        + (", page put back" if p.restored else "")
+        + f"; {p.url}"
+        for expert, p in done.items()
+    ]
+    payload = {"sent": sum(p.sent for p in done.values()), "experts": {e: asdict(p) for e, p in done.items()}}
+    emit(args, payload, "\n".join([*lines, "next: oversight experts invite, then oversight label watch"]))
+    return 0
+
+
+def pull(args: argparse.Namespace, study: Study) -> int:
+    """Bring home what changed; for the sequential protocol send what follows."""
+    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+        found = campaign.pull(full=args.full)
+        follow = campaign.push_next()
+    emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
+    return 0
+
+
+def close(args: argparse.Namespace, study: Study) -> int:
+    """Pull a last time and end the campaign."""
+    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+        found = campaign.close(delete=args.delete)
+    emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
+    return 0
+
+
+def watch(args: argparse.Namespace, study: Study) -> int:
+    """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
+    _check_watch(args, study)
+    with (
+        Repository(study.store_url) as store,
+        Campaign(study, store) as campaign,
+        contextlib.closing(
+            watch_campaign(
+                campaign,
+                every=args.every,
+                models=args.model,
+                until_width=args.until_width,
+                webhook=args.webhook,
+            )
+        ) as looks,
+    ):
+        for seen in looks:
+            if args.once or seen.is_last:
+                emit(args, _payload(seen), _lines(seen))
+                break
+            note(_lines(seen))
+    return 0
+
+
+def _check_watch(args: argparse.Namespace, study: Study) -> None:
+    if args.every <= 0 or (args.until_width is not None and not 0 < args.until_width <= 1):
+        raise BadInput("--every must be above 0 and --until-width in (0, 1]")
+    if args.webhook is not None and not 0 <= args.webhook <= 65535:
+        raise BadInput(f"--webhook must be a port, from 0 (any free one) to 65535, is {args.webhook}")
+    if study.experts.is_panel and (args.until_width is not None or args.model):
+        raise BadInput("--until-width and --model are for yes/no questions; a panel estimates no accuracy")
+
+
+def show_status(args: argparse.Namespace, study: Study) -> int:
+    """Show who was asked what, what came back, and what does not count."""
+    from rich.table import Table
+
+    with Repository(study.store_url) as store:
+        now, quarantine = measure_progress(study, store), LabellingStore(store).quarantine()
+    shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
+    table = Table("expert", *shown, "s/answer", "left", title="Answers")
+    for expert, p in now.items():
+        typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
+        left = "" if p.seconds_left is None else _span(p.seconds_left)
+        table.add_row(expert, *(str(getattr(p, name)) for name in shown), typical, left)
+    totals = {
+        key: sum(getattr(p, key) for p in now.values()) for key in ("asked", "answered", "open", "foreign")
+    }
+    table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
+    if quarantine:
+        table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
+    experts = {expert: asdict(p) for expert, p in now.items()}
+    emit(args, {"experts": experts, **totals, "quarantine": [asdict(q) for q in quarantine]}, table)
+    return 0
+
+
+def _told(found: Difference, follow: int) -> str:
+    text = f"{found.new} new answers, {found.changed} changed, {found.withdrawn} withdrawn"
+    text += f"; {found.answers} in all"
+    if found.quarantined:
+        text += f"; {found.quarantined} annotations count for nothing, see oversight label status --json"
+    return text + (f"; {follow} questions follow from them and were sent" if follow else "")
+
+
+def _payload(seen: Watched) -> dict[str, object]:
+    return {
+        **asdict(seen.difference),
+        "next_questions": seen.follow,
+        "experts": {expert: asdict(p) for expert, p in seen.progress.items()},
+        "share": seen.look.share,
+        "slowest": seen.look.slowest,
+        "used": seen.look.used,
+        "estimates": {name: estimate_to_json(e) for name, e in seen.look.estimates.items()},
+        "undefined": seen.look.undefined,
+        "reached": seen.reached,
+        "open": seen.open,
+    }
+
+
+def _lines(seen: Watched) -> str:
+    wide, at = max(map(len, seen.progress)), seen.look
+    lines = []
+    for expert, p in seen.progress.items():
+        bar = "█" * round(20 * p.answered / p.asked)
+        left = "" if p.seconds_left is None else f", about {_span(p.seconds_left)} left"
+        lines.append(f"{expert:<{wide}} {bar:<20} {p.answered}/{p.asked}{left}")
+    lines += [f"{name}: {estimate}" for name, estimate in at.estimates.items()]
+    lines += [f"{name}: no estimate yet ({why})" for name, why in at.undefined.items()]
+    if at.slowest and at.estimates:
+        lines.append(
+            f"estimated from the first {at.share:.0%} of every queue, as far as {at.slowest} has come"
+        )
+    return "\n".join(lines)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

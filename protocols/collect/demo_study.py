@@ -1,0 +1,116 @@
+"""The whole chain on bundled case notes: a study laid out, asked, answered, estimated and reported."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from harness import BadInput
+from harness.analysis import StudyReport, study_items, summarise, template_of
+from harness.config import STUDY_FILE, Study, read_study
+from harness.datasets import read_key
+from harness.report import write_html
+from harness.store import Repository
+from protocols.collect.simulated import SimulatedExperts
+from protocols.routing import Partitioned, read_roster
+
+DATA = Path(__file__).parents[2] / "data"
+MODEL = "smollm2"
+ABSTENTION = 0.03
+_FILES = {
+    "case_notes.jsonl": "notes.jsonl",
+    "case_notes.experts.toml": "experts.toml",
+    "case_notes.prompt.txt": "prompt.txt",
+}
+_STUDY = """\
+[study]
+name = "Case notes"
+seed = 7
+
+[items]
+file = "notes.jsonl"
+classes = ["cardiology", "neurology", "gastroenterology", "pulmonology",
+           "nephrology", "endocrinology", "dermatology", "rheumatology"]
+
+[prompt]
+template = "prompt.txt"
+
+[models.smollm2]
+endpoint = "local"
+model = "smollm2-135m-instruct"
+temperature = 0.0
+max_tokens = 8
+stop = ["\\n"]
+concurrency = 2
+"""
+
+
+def run_demo(
+    folder: Path, limit: int | None = None, *, fresh: bool = False, tell: Callable[[str], None] = print
+) -> tuple[StudyReport, Path]:
+    """Run the chain, and return the report and its page; interrupted, the same call goes on.
+
+    Parameters
+    ----------
+    folder
+        Where the study goes.
+    limit
+        Use only the first so many notes.
+    fresh
+        Whether to start again from nothing.
+    tell
+        Called with what is done next.
+    """
+    from harness.llm import (
+        PriceTable,
+        Target,
+        find_local_model,
+        make_spec,
+        run_targets,
+        start_local_model,
+        stop_local_model,
+    )
+
+    study = lay_out_demo(folder, limit, fresh=fresh)
+    items = study_items(study)
+    tell(f"1/4  the small model ({study.models[MODEL].model}) on this machine")
+    running = find_local_model()
+    server = running or start_local_model()
+    try:
+        with Repository(study.store_url) as store:
+            tell(f"2/4  {len(items)} notes to eight experts, one question each")
+            plan = Partitioned(read_roster(folder / "experts.toml"), seed=study.study.seed)
+            store.add_items(items)
+            store.add_questions(plan.route(items))
+            key = read_key(DATA / "case_notes.key.csv", items)
+            experts = SimulatedExperts(key, abstention=ABSTENTION, seed=study.study.seed)
+            store.add_answers(experts.answer(store.questions()))
+            tell(f"3/4  the model reads every note ({server.url})")
+            spec = make_spec(MODEL, study.models[MODEL], template_of(study), None)
+            target = Target(spec, study.models[MODEL])
+            [done] = run_targets(store, [item.id for item in items], [target], prices=PriceTable())
+            if done.asked < len(items):
+                tell(f"     {len(items) - done.asked} answers were there already (--fresh starts again)")
+            tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
+            report = summarise(store, study, truth=key, curve=True)
+    finally:
+        if running is None:
+            stop_local_model()
+    return report, write_html(report, folder / "report.html")
+
+
+def lay_out_demo(folder: Path, limit: int | None, *, fresh: bool) -> Study:
+    """Lay out an ordinary study, as a person would."""
+    if not (DATA / "case_notes.jsonl").exists():
+        raise BadInput(f"the bundled data are not in {DATA}: run the demo in a clone of the repository")
+    if folder.exists() and not (folder / "notes.jsonl").exists() and any(folder.iterdir()):
+        raise BadInput(f"{folder} holds something else; give another --folder")
+    if fresh and folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for source, target in _FILES.items():
+        shutil.copyfile(DATA / source, folder / target)
+    text = _STUDY if limit is None else _STUDY.replace("[prompt]", f"limit = {limit}\n\n[prompt]")
+    (folder / STUDY_FILE).write_text(text, encoding="utf-8")
+    return read_study(folder / STUDY_FILE)

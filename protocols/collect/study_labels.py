@@ -1,0 +1,157 @@
+"""A study's questions and answers without a server: drawn, handed out as files, read back, simulated.
+
+Every function opens the study's database only when what it was given is known to be right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import BadInput, ConfigError
+from harness.analysis import study_items, study_truth
+from harness.config import Study
+from harness.store import PanelRatings, Repository, Responses
+from protocols.collect.label_studio import read_label_studio_export
+from protocols.collect.pending import read_pending, read_pending_assignments, read_pending_questions
+from protocols.collect.simulated import SimulatedExperts
+from protocols.collect.spreadsheet import export_questions, read_answers, read_panel, write_ratings
+from protocols.routing import next_assignments, next_questions, panel_rule_of, read_roster, routing_rule_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """What a draw gave.
+
+    Attributes
+    ----------
+    asked
+        Person → how many questions or assignments.
+    new
+        How many of them all were not stored before.
+    items
+        Number of items of the study.
+    each, annotators
+        Of a panel: how many of how many annotators rate an item.
+    """
+
+    asked: Counter[str]
+    new: int
+    items: int
+    each: int = 0
+    annotators: int = 0
+
+
+def route_questions(study: Study) -> Routed:
+    """Draw the questions of a study, and store them.
+
+    Raises
+    ------
+    ConfigError
+        If the study is a panel already, or questions were drawn before by another rule.
+    """
+    items = study_items(study)
+    roster = read_roster(study.path(study.experts.roster))
+    same = study.items.classes or all(item.options == items[0].options for item in items)
+    roster.check(items[0].options if same else ())
+    with Repository(study.store_url) as store:
+        if PanelRatings(store).assignments():
+            raise ConfigError("this study is a panel already: start a new study for yes/no questions")
+        rule = routing_rule_of(study, store, roster)
+        questions = next_questions(rule, items, store.questions(), store.answers())
+        store.add_items(items)
+        new = store.add_questions(questions)
+    return Routed(asked=Counter(q.expert for q in questions), new=new, items=len(items))
+
+
+def route_panel(study: Study) -> Routed:
+    """Give every item to its annotators, and store who has what.
+
+    Raises
+    ------
+    ConfigError
+        If the study has yes/no questions already, or items were given before by another rule.
+    """
+    items = study_items(study)
+    roster = read_roster(study.path(study.experts.roster))
+    rule = panel_rule_of(study, roster)
+    with Repository(study.store_url) as store:
+        if store.questions():
+            raise ConfigError("this study has yes/no questions already: start a new study for a panel")
+        panel = PanelRatings(store)
+        drawn = next_assignments(rule, items, panel.assignments(), roster)
+        store.add_items(items)
+        new = panel.add_assignments(drawn)
+    asked = Counter(a.annotator for a in drawn)
+    return Routed(asked=asked, new=new, items=len(items), each=rule.n, annotators=len(rule.annotators))
+
+
+def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:
+    """Write what is open, one file per person; return the files, and how much it is."""
+    with Repository(study.store_url) as store:
+        asked = read_pending(study, store)
+        items = {item.id: item for item in store.items()}
+        answered = Responses(store, panel=study.experts.is_panel).replies()
+    return export_questions(asked, items, answered, folder, form), len(asked) - len(answered)
+
+
+def export_ratings(study: Study, path: str | Path) -> int:
+    """Write the ratings of a panel in the long form; return their number."""
+    with Repository(study.store_url) as store:
+        read_pending_assignments(store)
+        ratings = PanelRatings(store).ratings()
+    write_ratings(ratings, path)
+    return len(ratings)
+
+
+def import_answers(
+    study: Study, files: Sequence[str | Path], *, label_studio: bool = False
+) -> tuple[int, int]:
+    """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new."""
+    with Repository(study.store_url) as store:
+        asked = read_pending(study, store)
+        if label_studio:
+            roster = read_roster(study.path(study.experts.roster))
+            items = {item.id: item for item in store.items()}
+            replies = read_label_studio_export(files, asked, items, roster)
+            return len(replies), Responses(store, panel=study.experts.is_panel).add(replies)
+        if study.experts.is_panel:
+            items = {item.id: item for item in store.items()}
+            choices = read_panel(files, read_pending_assignments(store), items)
+            return len(choices), PanelRatings(store).add_choices(choices)
+        answers = read_answers(files, read_pending_questions(store))
+        return len(answers), store.add_answers(answers)
+
+
+def simulate_answers(
+    study: Study,
+    key: str | None = None,
+    *,
+    sensitivity: float = 1.0,
+    specificity: float = 1.0,
+    abstention: float = 0.0,
+    seed: int | None = None,
+) -> int:
+    """Answer the open questions from the sealed key; return how many there were.
+
+    Parameters
+    ----------
+    key
+        The sealed key's file; presets bring their own.
+    sensitivity, specificity, abstention
+        Rates of `SimulatedExperts`.
+    seed
+        Seed of the errors; the study's if None.
+    """
+    if study.experts.is_panel:
+        raise BadInput("label simulate answers yes/no questions; this study is a panel")
+    with Repository(study.store_url) as store:
+        questions = read_pending_questions(store)
+        truth = study_truth(study, key, store.items())
+        experts = SimulatedExperts(
+            truth, sensitivity, specificity, abstention, study.study.seed if seed is None else seed
+        )
+        done = Responses(store).replies()
+        return store.add_answers(experts.answer(q for q in questions if q.id not in done))
