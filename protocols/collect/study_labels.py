@@ -14,8 +14,9 @@ from harness import BadInput, ConfigError
 from harness.analysis import study_items, study_truth
 from harness.config import Study
 from harness.store import PanelRatings, Repository, Responses
+from harness.types import Assignment, Question
 from protocols.collect.label_studio import read_label_studio_export
-from protocols.collect.pending import read_pending, read_pending_assignments, read_pending_questions
+from protocols.collect.pending import read_pending
 from protocols.collect.simulated import SimulatedExperts
 from protocols.collect.spreadsheet import export_questions, read_answers, read_panel, write_ratings
 from protocols.routing import next_assignments, next_questions, panel_rule_of, read_roster, routing_rule_of
@@ -100,7 +101,7 @@ def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[li
 def export_ratings(study: Study, path: str | Path) -> int:
     """Write the ratings of a panel in the long form; return their number."""
     with Repository(study.store_url) as store:
-        read_pending_assignments(store)
+        read_pending(study, store)
         ratings = PanelRatings(store).ratings()
     write_ratings(ratings, path)
     return len(ratings)
@@ -111,17 +112,15 @@ def import_answers(
 ) -> tuple[int, int]:
     """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new."""
     with Repository(study.store_url) as store:
-        asked = read_pending(study, store)
+        asked, items = read_pending(study, store), {item.id: item for item in store.items()}
         if label_studio:
             roster = read_roster(study.path(study.experts.roster))
-            items = {item.id: item for item in store.items()}
             replies = read_label_studio_export(files, asked, items, roster)
             return len(replies), Responses(store, panel=study.experts.is_panel).add(replies)
         if study.experts.is_panel:
-            items = {item.id: item for item in store.items()}
-            choices = read_panel(files, read_pending_assignments(store), items)
+            choices = read_panel(files, [a for a in asked if isinstance(a, Assignment)], items)
             return len(choices), PanelRatings(store).add_choices(choices)
-        answers = read_answers(files, read_pending_questions(store))
+        answers = read_answers(files, [q for q in asked if isinstance(q, Question)])
         return len(answers), store.add_answers(answers)
 
 
@@ -148,10 +147,10 @@ def simulate_answers(
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Repository(study.store_url) as store:
-        questions = read_pending_questions(store)
+        asked, done = read_pending(study, store), Responses(store).replies()
         truth = study_truth(study, key, store.items())
         experts = SimulatedExperts(
             truth, sensitivity, specificity, abstention, study.study.seed if seed is None else seed
         )
-        done = Responses(store).replies()
-        return store.add_answers(experts.answer(q for q in questions if q.id not in done))
+        questions = (q for q in asked if isinstance(q, Question) and q.id not in done)
+        return store.add_answers(experts.answer(questions))

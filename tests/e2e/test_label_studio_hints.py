@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from harness import ConfigError
 from harness.store import Repository
 from protocols.collect import Campaign, start_server, stop_server
-from protocols.collect.label_studio.server.webhooks import PATH, Bell, listen_for_webhooks
+from protocols.collect.label_studio.server.webhooks import PATH, listen_for_webhooks
 from tests.e2e.conftest import EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio
@@ -60,17 +61,18 @@ def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
 
 
 def test_what_a_hook_says_is_never_read(bench: Bench) -> None:
-    bell = Bell()
+    hint = threading.Event()
     with Repository(bench.url) as store, Campaign(bench.study, store) as desk:
-        with listen_for_webhooks(desk.projects(), 0, bell):
+        with listen_for_webhooks(desk.projects(), 0, hint):
             url = hooks_of(bench)[0]["url"]
             forged = {"action": "ANNOTATION_CREATED", "annotation": {"result": ["yes"], "completed_by": 1}}
             assert httpx.post(url, json=forged, trust_env=False).status_code == 204
-            assert bell.wait(10)
+            assert hint.wait(10)
+            hint.clear()
             assert (
                 httpx.post(re.sub(r"[^/]+$", "guessed", url), json=forged, trust_env=False).status_code == 404
             )
-            assert not bell.wait(0)
+            assert not hint.wait(0)
         assert desk.pull().answers == 0
         assert hooks_of(bench) == []
 
@@ -83,7 +85,7 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
     with (
         Repository(bench.url) as store,
         Campaign(bench.study, store) as desk,
-        listen_for_webhooks(desk.projects(), 0, Bell()),
+        listen_for_webhooks(desk.projects(), 0, threading.Event()),
     ):
         assert len(hooks_of(bench)) == len(EXPERTS) + 1
     assert [hook["id"] for hook in hooks_of(bench)] == [kept]
@@ -95,11 +97,11 @@ def test_servers_that_cannot_call_say_so(
     with (
         Repository(bench.url) as store,
         Campaign(bench.study, store) as desk,
-        listen_for_webhooks(desk.projects(), 0, Bell()),
+        listen_for_webhooks(desk.projects(), 0, threading.Event()),
     ):
         port = int(re.findall(r":(\d+)/", hooks_of(bench)[0]["url"])[0])
         with pytest.raises(ConfigError, match=f"--webhook {port}: cannot listen there"):
-            listen_for_webhooks(desk.projects(), port, Bell()).__enter__()
+            listen_for_webhooks(desk.projects(), port, threading.Event()).__enter__()
     folder = tmp_path_factory.mktemp("careful")
     server = start_server(folder=folder)
     try:

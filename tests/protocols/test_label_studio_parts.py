@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from protocols.collect.label_studio.push import project_title
 from protocols.collect.label_studio.queues import new_queues, new_tasks
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import connect
-from protocols.collect.label_studio.server.webhooks import Bell, listen_for_webhooks
+from protocols.collect.label_studio.server.webhooks import listen_for_webhooks
 from protocols.collect.label_studio.watch import balance_queues
 from protocols.routing import Expert, Roster
 
@@ -246,5 +247,5 @@ def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
 def test_a_server_far_away_is_not_asked_to_call() -> None:
     far = Client(Connection("https://labels.example.org", "t" * 40))
     refused = pytest.raises(ConfigError, match="is not on this machine, and could not call it")
-    with refused, listen_for_webhooks([(far, 1)], 0, Bell()):
+    with refused, listen_for_webhooks([(far, 1)], 0, threading.Event()):
         pass

@@ -143,14 +143,13 @@ def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str
     values: list[object] = []
     comments: list[str] = []
     for region in result:
-        value, name = (
-            (region.get("value"), region.get("from_name")) if isinstance(region, dict) else (None, None)
-        )
-        if name == CHOICE and isinstance(value, dict) and isinstance(value.get("choices"), list):
-            values += value["choices"]
-        elif name == COMMENT and isinstance(value, dict) and isinstance(value.get("text"), list | str):
-            text = value["text"]
-            comments += [text] if isinstance(text, str) else [str(t) for t in text]
+        name = region.get("from_name") if isinstance(region, dict) else None
+        said = region.get("value") if isinstance(region, dict) else None
+        part = said if isinstance(said, dict) else {}
+        if name == CHOICE and isinstance(part.get("choices"), list):
+            values += part["choices"]
+        elif name == COMMENT and isinstance(part.get("text"), list | str):
+            comments += [part["text"]] if isinstance(part["text"], str) else map(str, part["text"])
         else:
             raise ValueError(f"a part called {name!r}"[:80])
     if len(values) != 1:

@@ -79,6 +79,11 @@ def check_page(page: str, file: str | Path) -> str:
         Naming file and line: not XML, no choice of ``yes``, ``no`` and ``unsure`` called ``verdict``,
         more than one of them to be chosen, or a tag that would show predictions.
     """
+    line = next((n for n, t in enumerate(page.splitlines(), 1) if f'name="{CHOICE}"' in t), None)
+
+    def wrong(message: str) -> DataError:
+        return DataError(message, file=file, line=line, field=CHOICE)
+
     try:
         root = ET.fromstring(page)  # noqa: S314  the user's own file
     except ET.ParseError as error:
@@ -86,20 +91,16 @@ def check_page(page: str, file: str | Path) -> str:
     found = [tag for tag in root.iter("Choices") if tag.get("name") == CHOICE]
     if len(found) != 1:
         raise DataError(f'the page needs one <Choices name="{CHOICE}">', file=file, field=CHOICE)
-    line = next((n for n, t in enumerate(page.splitlines(), 1) if f'name="{CHOICE}"' in t), None)
     if found[0].get("choice", "single") not in ("single", "single-radio"):
-        raise DataError("one verdict only: choice must be single-radio", file=file, line=line, field=CHOICE)
+        raise wrong("one verdict only: choice must be single-radio")
     offered = {choice.get("alias") or choice.get("value") for choice in found[0].iter("Choice")}
     for verdict in VERDICTS:
         if verdict.value not in offered:
-            raise DataError(
-                f'the page lacks the verdict {verdict.value!r}; add <Choice alias="{verdict.value}" …/>',
-                file=file,
-                line=line,
-                field=CHOICE,
+            raise wrong(
+                f'the page lacks the verdict {verdict.value!r}; add <Choice alias="{verdict.value}" …/>'
             )
     if extra := sorted(str(o) for o in offered - {v.value for v in VERDICTS}):
-        raise DataError(f"unknown verdict {extra[0]!r}", file=file, line=line, field=CHOICE)
+        raise wrong(f"unknown verdict {extra[0]!r}")
     return page
 
 

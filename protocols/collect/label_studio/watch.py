@@ -9,6 +9,7 @@ The running estimate uses just these, with f as large as the slowest expert allo
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ from harness.estimate import accuracy, keep_predicted
 from harness.store import LabellingStore, QueuedTask, Repository
 from harness.types import Answer, Estimate
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
-from protocols.collect.label_studio.server import Bell, listen_for_webhooks
+from protocols.collect.label_studio.server import listen_for_webhooks
 
 if TYPE_CHECKING:
     from protocols.collect.label_studio.campaign import Campaign, Difference
@@ -124,9 +125,10 @@ def watch_campaign(
     for name in models or ():
         if name not in {run["name"] for run in campaign.store.runs()}:
             raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
-    bell = Bell()
-    hooks = contextlib.nullcontext()
-    with hooks if webhook is None else listen_for_webhooks(campaign.projects(), webhook, bell):
+    hint = threading.Event()
+    with contextlib.ExitStack() as stack:
+        if webhook is not None:
+            stack.enter_context(listen_for_webhooks(campaign.projects(), webhook, hint))
         while True:
             found, follow = campaign.pull(), campaign.push_next()
             look = take_look(campaign.study, campaign.store, models=models)
@@ -140,7 +142,8 @@ def watch_campaign(
             yield seen
             if seen.is_last:
                 return
-            if bell.wait(every):
+            if hint.wait(every):
+                hint.clear()
                 time.sleep(min(_GAP, every))  # who answers fast must not be pulled at every click
 
 

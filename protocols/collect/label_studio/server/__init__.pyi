@@ -5,4 +5,4 @@ from .own_server import (
     start_server as start_server, stop_server as stop_server,
 )
 from .transport import Transport as Transport
-from .webhooks import Bell as Bell, listen_for_webhooks as listen_for_webhooks
+from .webhooks import listen_for_webhooks as listen_for_webhooks

@@ -37,27 +37,22 @@ class Transport:
         Seconds for which reading is tried again when the server does not answer.
     timeout
         Seconds to wait for one answer.
+
+    Attributes
+    ----------
+    clock
+        The server's own time when it last answered.
     """
 
     def __init__(self, connection: Connection, *, patience: float = 20.0, timeout: float = 120.0) -> None:
-        self.url, self._connection = connection.url, connection
+        self.url, self.connection = connection.url, connection
         self._patience, self._timeout = patience, timeout
-        self._clock = datetime.now(UTC)
+        self.clock = datetime.now(UTC)
 
     def close(self) -> None:
         """Close the connection."""
         if "_http" in self.__dict__:
             self._http.close()
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the server is on this machine."""
-        return self._connection.is_local
-
-    @property
-    def clock(self) -> datetime:
-        """The server's own time when it last answered."""
-        return self._clock
 
     def pages(self, call: str, **arguments: Any) -> list[Any]:
         """All pages of a list: as many rows as the server says there are, none twice.
@@ -131,17 +126,17 @@ class Transport:
         return kind(f"{self.url} answered with status {status}: {said}")
 
     def _clean(self, text: str) -> str:
-        return " ".join(text.replace(self._connection.token, "[token]").split())[:200]
+        return " ".join(text.replace(self.connection.token, "[token]").split())[:200]
 
     def _note_time(self, response: httpx.Response) -> None:
         if "date" in response.headers:
-            self._clock = parsedate_to_datetime(response.headers["date"])
+            self.clock = parsedate_to_datetime(response.headers["date"])
 
     @cached_property
     def _http(self) -> httpx.Client:
         import httpx
 
-        local = self._connection.is_local
+        local = self.connection.is_local
         return httpx.Client(
             timeout=self._timeout,
             event_hooks={"response": [self._note_time]},
@@ -157,7 +152,7 @@ class Transport:
         from label_studio_sdk import LabelStudio  # 3 s: only who talks to a server pays
 
         make: Any = LabelStudio  # it has no types of its own
-        return make(base_url=self.url, api_key=self._connection.token, max_retries=0, httpx_client=self._http)
+        return make(base_url=self.url, api_key=self.connection.token, max_retries=0, httpx_client=self._http)
 
 
 class _MissingError(LabelStudioError):

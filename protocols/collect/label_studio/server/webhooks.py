@@ -21,26 +21,11 @@ if TYPE_CHECKING:
 PATH = "/oversight-hint/"
 
 
-class Bell:
-    """Rung by hooks; `wait` returns when it rings, or after the time is over."""
-
-    def __init__(self) -> None:
-        self._rung = threading.Event()
-
-    def ring(self) -> None:
-        """Wake who waits, or who will wait next."""
-        self._rung.set()
-
-    def wait(self, seconds: float) -> bool:
-        """Whether it rang within so many seconds."""
-        rung = self._rung.wait(seconds)
-        self._rung.clear()
-        return rung
-
-
 @contextlib.contextmanager
-def listen_for_webhooks(projects: Sequence[tuple[Client, int]], port: int, bell: Bell) -> Iterator[None]:
-    """Listen on the loopback interface, and have the projects' servers ring the bell.
+def listen_for_webhooks(
+    projects: Sequence[tuple[Client, int]], port: int, hint: threading.Event
+) -> Iterator[None]:
+    """Listen on the loopback interface, and have the projects' servers set the hint.
 
     Hooks are registered at the beginning, after those that a killed process left, and removed at the end.
 
@@ -54,11 +39,11 @@ def listen_for_webhooks(projects: Sequence[tuple[Client, int]], port: int, bell:
     ConfigError
         If a server is not on this machine, refuses to call it, or the port is taken.
     """
-    if far := next((client for client, _ in projects if not client.is_local), None):
+    if far := next((client for client, _ in projects if not client.connection.is_local), None):
         raise ConfigError(f"--webhook: {far.url} is not on this machine, and could not call it: leave it out")
     path = PATH + secrets.token_urlsafe(16)
     try:
-        server = _Server(("127.0.0.1", port), _handler(path, bell))
+        server = _Server(("127.0.0.1", port), _handler(path, hint))
     except OSError as error:
         raise ConfigError(f"--webhook {port}: cannot listen there ({error.strerror})") from None
     url = f"http://127.0.0.1:{server.server_address[1]}{path}"
@@ -94,14 +79,14 @@ class _Server(ThreadingHTTPServer):
         """A caller that hangs up is no error."""
 
 
-def _handler(path: str, bell: Bell) -> type[BaseHTTPRequestHandler]:
+def _handler(path: str, hint: threading.Event) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = 5
 
         def do_POST(self) -> None:
             known = secrets.compare_digest(self.path.encode(), path.encode())
             if known:
-                bell.ring()
+                hint.set()
             self.send_response_only(204 if known else 404)
             self.end_headers()
 
