@@ -11,7 +11,7 @@ import argparse
 from dataclasses import asdict
 
 from harness.cli import add_study, emit, study_of
-from harness.store import Repository
+from harness.store import Store
 from protocols.collect import Campaign, invite
 
 
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.table import Table
 
     study = study_of(args)
-    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+    with Store(study.store_url) as store, Campaign(study, store) as campaign:
         accounts = invite(campaign, link=args.link, check=args.action == "list")
     table = Table("expert", "classes", "logs in as", "password or link", title="Accounts")
     for a in accounts:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from harness import BadInput
 from harness.cli import emit, estimate_to_json, note
 from harness.config import Study
-from harness.store import LabellingStore, Repository
+from harness.store import Store
 from protocols.collect import Campaign, Difference, Watched, measure_progress, watch_campaign
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
@@ -18,7 +18,7 @@ _SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
 
 def push(args: argparse.Namespace, study: Study) -> int:
     """Send what has no task yet."""
-    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+    with Store(study.store_url) as store, Campaign(study, store) as campaign:
         done = campaign.push()
     lines = [
         f"{expert}: {p.sent} sent, {p.adopted} found there"
@@ -34,7 +34,7 @@ def push(args: argparse.Namespace, study: Study) -> int:
 
 def pull(args: argparse.Namespace, study: Study) -> int:
     """Bring home what changed; for the sequential protocol send what follows."""
-    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+    with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.pull(full=args.full)
         follow = campaign.push_next()
     emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
@@ -43,7 +43,7 @@ def pull(args: argparse.Namespace, study: Study) -> int:
 
 def close(args: argparse.Namespace, study: Study) -> int:
     """Pull a last time and end the campaign."""
-    with Repository(study.store_url) as store, Campaign(study, store) as campaign:
+    with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.close(delete=args.delete)
     emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
     return 0
@@ -53,7 +53,7 @@ def watch(args: argparse.Namespace, study: Study) -> int:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
     _check_watch(args, study)
     with (
-        Repository(study.store_url) as store,
+        Store(study.store_url) as store,
         Campaign(study, store) as campaign,
         contextlib.closing(
             watch_campaign(
@@ -86,8 +86,8 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     """Show who was asked what, what came back, and what does not count."""
     from rich.table import Table
 
-    with Repository(study.store_url) as store:
-        now, quarantine = measure_progress(study, store), LabellingStore(store).quarantine()
+    with Store(study.store_url) as store:
+        now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
     table = Table("expert", *shown, "s/answer", "left", title="Answers")
     for expert, p in now.items():

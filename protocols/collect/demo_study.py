@@ -11,7 +11,7 @@ from harness.analysis import StudyReport, study_items, summarise, template_of
 from harness.config import STUDY_FILE, Study, read_study
 from harness.datasets import read_key
 from harness.report import write_html
-from harness.store import Repository
+from harness.store import Store
 from protocols.collect.simulated import SimulatedExperts
 from protocols.routing import Partitioned, read_roster
 
@@ -78,14 +78,14 @@ def run_demo(
     running = find_local_model()
     server = running or start_local_model()
     try:
-        with Repository(study.store_url) as store:
+        with Store(study.store_url) as store:
             tell(f"2/4  {len(items)} notes to eight experts, one question each")
             plan = Partitioned(read_roster(folder / "experts.toml"), seed=study.study.seed)
-            store.add_items(items)
-            store.add_questions(plan.route(items))
+            store.content.add_items(items)
+            store.content.add_questions(plan.route(items))
             key = read_key(DATA / "case_notes.key.csv", items)
             experts = SimulatedExperts(key, abstention=ABSTENTION, seed=study.study.seed)
-            store.add_answers(experts.answer(store.questions()))
+            store.content.add_answers(experts.answer(store.content.read_questions()))
             tell(f"3/4  the model reads every note ({server.url})")
             spec = make_spec(MODEL, study.models[MODEL], template_of(study), None)
             target = Target(spec, study.models[MODEL])

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from harness import BadInput
 from harness.config import Study
-from harness.store import PanelRatings, Repository
+from harness.store import Store
 from harness.types import Assignment, Question
 
 Pending = Question | Assignment
 """Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
 
 
-def read_pending(study: Study, store: Repository) -> Sequence[Pending]:
+def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     """All that was drawn so far, of the kind that the study asks.
 
     Raises
@@ -22,7 +22,7 @@ def read_pending(study: Study, store: Repository) -> Sequence[Pending]:
         If nothing was.
     """
     panel = study.experts.is_panel
-    found: Sequence[Pending] = PanelRatings(store).assignments() if panel else store.questions()
+    found = store.panel.read_assignments() if panel else store.content.read_questions()
     if not found:
         what = "assignments" if panel else "questions"
         raise BadInput(f"no {what} yet; draw them with: oversight label route")

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness import BadInput, ConfigError
 from harness.analysis import study_items, study_truth
 from harness.config import Study
-from harness.store import PanelRatings, Repository, Responses
+from harness.store import Store
 from harness.types import Assignment, Question
 from protocols.collect.label_studio import read_label_studio_export
 from protocols.collect.pending import read_pending
@@ -57,13 +57,13 @@ def route_questions(study: Study) -> Routed:
     roster = read_roster(study.path(study.experts.roster))
     same = study.items.classes or all(item.options == items[0].options for item in items)
     roster.check(items[0].options if same else ())
-    with Repository(study.store_url) as store:
-        if PanelRatings(store).assignments():
+    with Store(study.store_url) as store:
+        if store.panel.read_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
         rule = routing_rule_of(study, store, roster)
-        questions = next_questions(rule, items, store.questions(), store.answers())
-        store.add_items(items)
-        new = store.add_questions(questions)
+        questions = next_questions(rule, items, store.content.read_questions(), store.content.read_answers())
+        store.content.add_items(items)
+        new = store.content.add_questions(questions)
     return Routed(asked=Counter(q.expert for q in questions), new=new, items=len(items))
 
 
@@ -78,31 +78,30 @@ def route_panel(study: Study) -> Routed:
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
     rule = panel_rule_of(study, roster)
-    with Repository(study.store_url) as store:
-        if store.questions():
+    with Store(study.store_url) as store:
+        if store.content.read_questions():
             raise ConfigError("this study has yes/no questions already: start a new study for a panel")
-        panel = PanelRatings(store)
-        drawn = next_assignments(rule, items, panel.assignments(), roster)
-        store.add_items(items)
-        new = panel.add_assignments(drawn)
+        drawn = next_assignments(rule, items, store.panel.read_assignments(), roster)
+        store.content.add_items(items)
+        new = store.panel.add_assignments(drawn)
     asked = Counter(a.annotator for a in drawn)
     return Routed(asked=asked, new=new, items=len(items), each=rule.n, annotators=len(rule.annotators))
 
 
 def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:
     """Write what is open, one file per person; return the files, and how much it is."""
-    with Repository(study.store_url) as store:
+    with Store(study.store_url) as store:
         asked = read_pending(study, store)
-        items = {item.id: item for item in store.items()}
-        answered = Responses(store, panel=study.experts.is_panel).replies()
+        items = {item.id: item for item in store.content.read_items()}
+        answered = store.replies(panel=study.experts.is_panel).read_replies()
     return export_questions(asked, items, answered, folder, form), len(asked) - len(answered)
 
 
 def export_ratings(study: Study, path: str | Path) -> int:
     """Write the ratings of a panel in the long form; return their number."""
-    with Repository(study.store_url) as store:
+    with Store(study.store_url) as store:
         read_pending(study, store)
-        ratings = PanelRatings(store).ratings()
+        ratings = store.panel.read_ratings()
     write_ratings(ratings, path)
     return len(ratings)
 
@@ -111,17 +110,17 @@ def import_answers(
     study: Study, files: Sequence[str | Path], *, label_studio: bool = False
 ) -> tuple[int, int]:
     """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new."""
-    with Repository(study.store_url) as store:
-        asked, items = read_pending(study, store), {item.id: item for item in store.items()}
+    with Store(study.store_url) as store:
+        asked, items = read_pending(study, store), {item.id: item for item in store.content.read_items()}
         if label_studio:
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, asked, items, roster)
-            return len(replies), Responses(store, panel=study.experts.is_panel).add(replies)
+            return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
         if study.experts.is_panel:
             choices = read_panel(files, [a for a in asked if isinstance(a, Assignment)], items)
-            return len(choices), PanelRatings(store).add_choices(choices)
+            return len(choices), store.panel.add_choices(choices)
         answers = read_answers(files, [q for q in asked if isinstance(q, Question)])
-        return len(answers), store.add_answers(answers)
+        return len(answers), store.content.add_answers(answers)
 
 
 def simulate_answers(
@@ -146,11 +145,11 @@ def simulate_answers(
     """
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
-    with Repository(study.store_url) as store:
-        asked, done = read_pending(study, store), Responses(store).replies()
-        truth = study_truth(study, key, store.items())
+    with Store(study.store_url) as store:
+        asked, done = read_pending(study, store), store.content.replies.read_replies()
+        truth = study_truth(study, key, store.content.read_items())
         experts = SimulatedExperts(
             truth, sensitivity, specificity, abstention, study.study.seed if seed is None else seed
         )
         questions = (q for q in asked if isinstance(q, Question) and q.id not in done)
-        return store.add_answers(experts.answer(questions))
+        return store.content.add_answers(experts.answer(questions))

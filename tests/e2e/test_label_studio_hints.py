@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from harness import ConfigError
-from harness.store import Repository
+from harness.store import Store
 from protocols.collect import Campaign, start_server, stop_server
 from protocols.collect.label_studio.server.webhooks import PATH, listen_for_webhooks
 from tests.e2e.conftest import EXPERTS, Bench
@@ -62,7 +62,7 @@ def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
 
 def test_what_a_hook_says_is_never_read(bench: Bench) -> None:
     hint = threading.Event()
-    with Repository(bench.url) as store, Campaign(bench.study, store) as desk:
+    with Store(bench.url) as store, Campaign(bench.study, store) as desk:
         with listen_for_webhooks(desk.projects(), 0, hint):
             url = hooks_of(bench)[0]["url"]
             forged = {"action": "ANNOTATION_CREATED", "annotation": {"result": ["yes"], "completed_by": 1}}
@@ -83,7 +83,7 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
     foreign = {**left, "url": "http://127.0.0.1:9/somebody-elses"}
     kept = bench.admin.do("POST", "/api/webhooks/", foreign)["id"]
     with (
-        Repository(bench.url) as store,
+        Store(bench.url) as store,
         Campaign(bench.study, store) as desk,
         listen_for_webhooks(desk.projects(), 0, threading.Event()),
     ):
@@ -95,7 +95,7 @@ def test_servers_that_cannot_call_say_so(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
-        Repository(bench.url) as store,
+        Store(bench.url) as store,
         Campaign(bench.study, store) as desk,
         listen_for_webhooks(desk.projects(), 0, threading.Event()),
     ):

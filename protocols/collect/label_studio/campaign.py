@@ -10,7 +10,7 @@ from typing import Self
 
 from harness import BadInput, LabelStudioError
 from harness.config import Study
-from harness.store import SOURCE, LabellingStore, Queue, Repository
+from harness.store import SOURCE, Queue, Store
 from harness.types import Question
 from protocols.collect.label_studio.accounts import server_name
 from protocols.collect.label_studio.pull import pull_queue, take_snapshot
@@ -54,11 +54,9 @@ class Campaign:
         Seconds to wait for one answer of the server.
     """
 
-    def __init__(
-        self, study: Study, store: Repository, *, patience: float = 20.0, timeout: float = 120.0
-    ) -> None:
+    def __init__(self, study: Study, store: Store, *, patience: float = 20.0, timeout: float = 120.0) -> None:
         self.study, self.store = study, store
-        self.labels = LabellingStore(store, panel=study.experts.is_panel)
+        self.labels, self.replies = store.labelling, store.replies(panel=study.experts.is_panel)
         self.roster = read_roster(study.path(study.experts.roster))
         self.sheet = TaskSheet.of(study)
         self._patience, self._timeout = patience, timeout
@@ -103,14 +101,14 @@ class Campaign:
         """
         with self._alone():
             asked = read_pending(self.study, self.store)
-            items = {item.id: item for item in self.store.items()}
+            items = {item.id: item for item in self.store.content.read_items()}
             if self.study.experts.statement.asks_on:
                 one_class_each(self.roster)
             refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
-            queues = self.labels.queues()
+            queues = self.labels.read_queues()
             fresh = new_queues(self.roster, asked, queues)
-            tasks = new_tasks(asked, data, self.labels.tasks())
+            tasks = new_tasks(asked, data, self.labels.read_tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
             clients = {a.expert: self.client(a.expert) for a in asked}
             for client in set(clients.values()):
@@ -118,10 +116,10 @@ class Campaign:
             for queue in fresh:
                 self.labels.save_queue(queue)
             self.labels.add_tasks(tasks)
-            answered = self.labels.book.replies().keys()
+            answered = self.replies.read_replies().keys()
             return {
                 name: push_queue(clients[name], self.labels, queue, self.sheet, data, answered)
-                for name, queue in self.labels.queues().items()
+                for name, queue in self.labels.read_queues().items()
                 if not queue.closed
             }
 
@@ -130,8 +128,8 @@ class Campaign:
         if not self.study.experts.statement.asks_on:
             return 0
         plan = routing_rule_of(self.study, self.store, self.roster)
-        drawn = next_questions(plan, self.store.items(), (), self.store.answers())
-        new = self.store.add_questions(drawn)
+        drawn = next_questions(plan, self.store.content.read_items(), (), self.store.content.read_answers())
+        new = self.store.content.add_questions(drawn)
         if new:
             self.push()
         return new
@@ -150,7 +148,7 @@ class Campaign:
         """
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
-            known = take_snapshot(self.labels, read_pending(self.study, self.store), self.store.items())
+            known = take_snapshot(self.study, self.store)
             clients = {q.expert: self.client(q.expert) for q in queues}
             projects = {
                 client: client.projects([q.project_id or 0 for q in queues if clients[q.expert] is client])
@@ -160,7 +158,8 @@ class Campaign:
             for queue in queues:
                 client = clients[queue.expert]
                 project = find_project(client, queue, projects[client])
-                pull_queue(client, self.labels, queue, project, self.sheet.page, known, full=full)
+                looked, pulled = pull_queue(client, queue, project, self.sheet.page, known, full=full)
+                self.labels.apply_look(looked, pulled, self.replies)
             return self._difference(before)
 
     def close(self, *, delete: bool = False) -> Difference:
@@ -186,13 +185,13 @@ class Campaign:
             for queue in left:
                 if delete:
                     self.client(queue.expert).delete_project(queue.project_id or 0)
-                self.labels.save_queue(replace(self.labels.queues()[queue.expert], closed=True))
+                self.labels.save_queue(replace(self.labels.read_queues()[queue.expert], closed=True))
         return found
 
     # --- what is here ------------------------------------------------------------------------
 
     def _pushed(self) -> list[Queue]:
-        queues = list(self.labels.queues().values())
+        queues = list(self.labels.read_queues().values())
         if not queues:
             raise BadInput("nothing was pushed yet; send the questions with: oversight label push")
         if unfinished := [q.expert for q in queues if q.project_id is None]:
@@ -202,7 +201,7 @@ class Campaign:
         return queues
 
     def _pulled(self) -> dict[str, str]:
-        return {i: r.value for i, r in self.labels.book.replies().items() if r.source == SOURCE}
+        return {i: r.value for i, r in self.replies.read_replies().items() if r.source == SOURCE}
 
     def _difference(self, before: dict[str, str]) -> Difference:
         after = self._pulled()
@@ -212,7 +211,7 @@ class Campaign:
             changed=sum(before[q] != after[q] for q in both),
             withdrawn=len(before.keys() - after.keys()),
             answers=len(after),
-            quarantined=len(self.labels.quarantine()),
+            quarantined=len(self.labels.read_quarantine()),
         )
 
     @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from harness import ConfigError
 from harness.analysis import study_items
 from harness.config import STUDY_FILE, read_study
-from harness.store import PanelRatings, Repository
+from harness.store import Store
 from harness.types import Answer, Assignment, Question, Rating
 from protocols.collect.label_studio.campaign import Campaign, Difference
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
@@ -46,7 +46,7 @@ class LabelStudio:
         """
         path = Path(study)
         read = read_study(path / STUDY_FILE if path.is_dir() else path)
-        return cls(Campaign(read, Repository(read.store_url)))
+        return cls(Campaign(read, Store(read.store_url)))
 
     def __enter__(self) -> Self:
         return self
@@ -71,20 +71,20 @@ class LabelStudio:
             raise ConfigError(
                 f"the study's protocol is {study.experts.protocol!r}: push what that one draws, or change it"
             )
-        store.add_items(study_items(study))
-        store.add_questions(questions)
-        PanelRatings(store).add_assignments(given)
+        store.content.add_items(study_items(study))
+        store.content.add_questions(questions)
+        store.panel.add_assignments(given)
         return self.campaign.push()
 
     def pull(self, *, full: bool = False) -> list[Answer]:
         """Bring home what changed, and return all answers of the study."""
         self.campaign.pull(full=full)
-        return self.campaign.store.answers()
+        return self.campaign.store.content.read_answers()
 
     def ratings(self, *, full: bool = False) -> list[Rating]:
         """Bring home what changed, and return all ratings of the panel."""
         self.campaign.pull(full=full)
-        return PanelRatings(self.campaign.store).ratings()
+        return self.campaign.store.panel.read_ratings()
 
     def status(self) -> dict[str, QueueProgress]:
         """Expert → progress, from what was pulled so far."""

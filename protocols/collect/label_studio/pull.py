@@ -16,15 +16,16 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from harness import LabelStudioError
-from harness.store import SOURCE, LabellingStore, Pulled, Quarantined, Queue, QueuedTask, Response, Revision
+from harness.config import Study
+from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from harness.types import Item
 from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, adjudicate
 from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.task_payload import digest
+from protocols.collect.pending import Pending, read_pending
 
 if TYPE_CHECKING:
     from protocols.collect.label_studio.server import Client, Project
-    from protocols.collect.pending import Pending
 
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""
@@ -58,40 +59,34 @@ class Snapshot:
     quarantined: Mapping[str, set[int]]
 
 
-def take_snapshot(labels: LabellingStore, asked: Iterable[Pending], items: Iterable[Item]) -> Snapshot:
+def take_snapshot(study: Study, store: Store) -> Snapshot:
     """Read from the study's database what a pull compares with."""
     queued: dict[str, dict[int, QueuedTask]] = defaultdict(dict)
-    for task in labels.tasks():
+    for task in store.labelling.read_tasks():
         if task.task_id is not None:
             queued[task.expert][task.task_id] = task
     live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
-    for revision in {(r.expert, r.annotation_id): r for r in labels.revisions()}.values():
+    for revision in {(r.expert, r.annotation_id): r for r in store.labelling.read_revisions()}.values():
         if not revision.deleted:
             live[revision.expert, revision.task_id][revision.annotation_id] = revision
     quarantined: dict[str, set[int]] = defaultdict(set)
-    for row in labels.quarantine():
+    for row in store.labelling.read_quarantine():
         quarantined[row.expert].add(row.task_id)
+    replies = store.replies(panel=study.experts.is_panel).read_replies()
     return Snapshot(
-        asked={a.id: a for a in asked},
-        items={item.id: item for item in items},
+        asked={a.id: a for a in read_pending(study, store)},
+        items={item.id: item for item in store.content.read_items()},
         queued=queued,
-        elsewhere={i: r for i, r in labels.book.replies().items() if r.source != SOURCE},
+        elsewhere={i: r for i, r in replies.items() if r.source != SOURCE},
         live=live,
         quarantined=quarantined,
     )
 
 
 def pull_queue(
-    client: Client,
-    labels: LabellingStore,
-    queue: Queue,
-    project: Project,
-    page: str,
-    known: Snapshot,
-    *,
-    full: bool,
-) -> None:
-    """Pull one expert's project and store what is new.
+    client: Client, queue: Queue, project: Project, page: str, known: Snapshot, *, full: bool
+) -> tuple[Queue, Pulled]:
+    """Pull one expert's project; return its queue, moved on to this look, and what is there.
 
     Parameters
     ----------
@@ -117,7 +112,7 @@ def pull_queue(
     full = full or not queue.cursor or project.tasks != len(known.queued.get(queue.expert, ()))
     rows = client.tasks(project.id, None if full else datetime.fromisoformat(queue.cursor))
     pulled = examine(queue, rows, known, full=full)
-    labels.apply(replace(queue, cursor=(started - OVERLAP).isoformat()), pulled)
+    return replace(queue, cursor=(started - OVERLAP).isoformat()), pulled
 
 
 def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *, full: bool) -> Pulled:

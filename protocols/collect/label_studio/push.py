@@ -15,7 +15,7 @@ from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.task_payload import TaskSheet, digest
 
 if TYPE_CHECKING:
-    from harness.store import LabellingStore, Queue, QueuedTask
+    from harness.store import LabellingRepository, Queue, QueuedTask
     from protocols.collect.label_studio.server import Client, Project
 
 CHUNK = 500
@@ -47,7 +47,7 @@ class Pushed:
 
 def push_queue(
     client: Client,
-    labels: LabellingStore,
+    labels: LabellingRepository,
     queue: Queue,
     sheet: TaskSheet,
     data: Mapping[str, Mapping[str, object]],
@@ -129,7 +129,7 @@ def project_title(study: str, expert: str, *, closed: bool = False) -> str:
 
 
 def _open_project(
-    client: Client, labels: LabellingStore, queue: Queue, sheet: TaskSheet
+    client: Client, labels: LabellingRepository, queue: Queue, sheet: TaskSheet
 ) -> tuple[Project, bool]:
     """Return the expert's project, made if need be, and whether its page had to be put back."""
     if queue.project_id is not None:
@@ -148,7 +148,7 @@ def _open_project(
 
 
 def _reconcile(
-    client: Client, labels: LabellingStore, queue: Queue, tasks: list[QueuedTask]
+    client: Client, labels: LabellingRepository, queue: Queue, tasks: list[QueuedTask]
 ) -> tuple[int, int, dict[str, int]]:
     """Compare with what is on the server; return adopted, removed, and question → task there now."""
     there: dict[str, list[dict[str, Any]]] = {}
@@ -178,7 +178,7 @@ def _reconcile(
     return adopted, removed, known
 
 
-def _check_count(client: Client, labels: LabellingStore, queue: Queue) -> None:
+def _check_count(client: Client, labels: LabellingRepository, queue: Queue) -> None:
     """Compare the number of tasks with the queue; where ids were not told, read them back."""
     tasks = _tasks_of(labels, queue)
     if any(task.sending for task in tasks):
@@ -193,6 +193,6 @@ def _check_count(client: Client, labels: LabellingStore, queue: Queue) -> None:
         )
 
 
-def _tasks_of(labels: LabellingStore, queue: Queue) -> list[QueuedTask]:
+def _tasks_of(labels: LabellingRepository, queue: Queue) -> list[QueuedTask]:
     """The expert's whole queue, in its order."""
-    return [task for task in labels.tasks() if task.expert == queue.expert]
+    return [task for task in labels.read_tasks() if task.expert == queue.expert]

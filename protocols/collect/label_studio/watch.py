@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from harness import BadInput, EstimateError, decode
 from harness.config import Study
 from harness.estimate import accuracy, keep_predicted
-from harness.store import LabellingStore, QueuedTask, Repository
+from harness.store import QueuedTask, Store
 from harness.types import Answer, Estimate
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
 from protocols.collect.label_studio.server import listen_for_webhooks
@@ -123,7 +123,7 @@ def watch_campaign(
         If a model named was not run.
     """
     for name in models or ():
-        if name not in {run["name"] for run in campaign.store.runs()}:
+        if name not in {run["name"] for run in campaign.store.runs.read_runs()}:
             raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
     hint = threading.Event()
     with contextlib.ExitStack() as stack:
@@ -147,21 +147,21 @@ def watch_campaign(
                 time.sleep(min(_GAP, every))  # who answers fast must not be pulled at every click
 
 
-def take_look(study: Study, store: Repository, *, models: Sequence[str] | None = None) -> Look:
+def take_look(study: Study, store: Store, *, models: Sequence[str] | None = None) -> Look:
     """Estimate every model (or those named, newest runs) from what is stored by now; of a panel, nothing."""
     if study.experts.is_panel:
         return Look(share=0.0, slowest="", used=0, estimates={}, undefined={})
-    answers = store.answers()
-    used, share, slowest = balance_queues(LabellingStore(store).tasks(), answers)
-    options = {item.id: len(item.options) for item in store.items()}
-    newest = {run["name"]: run["id"] for run in store.runs()}
+    answers = store.content.read_answers()
+    used, share, slowest = balance_queues(store.labelling.read_tasks(), answers)
+    options = {item.id: len(item.options) for item in store.content.read_items()}
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     labels = decode(used)
     estimates, undefined = {}, {}
     for name in models or newest:
         if name not in newest:
             undefined[name] = "was not run yet"
             continue
-        predictions = store.predictions(newest[name])
+        predictions = store.runs.read_predictions(newest[name])
         try:
             estimates[name] = accuracy(
                 predictions,
