@@ -10,7 +10,7 @@ from harness import BadInput
 from harness.cli import emit, estimate_to_json, note
 from harness.config import Study
 from harness.store import Store
-from protocols.collect import Campaign, Difference, Watched, measure_progress, watch_campaign
+from protocols.collect import Campaign, Difference, Look, measure_progress, watch_campaign
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
 _SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
@@ -113,33 +113,32 @@ def _told(found: Difference, follow: int) -> str:
     return text + (f"; {follow} questions follow from them and were sent" if follow else "")
 
 
-def _payload(seen: Watched) -> dict[str, object]:
+def _payload(seen: Look) -> dict[str, object]:
     return {
         **asdict(seen.difference),
         "next_questions": seen.follow,
         "experts": {expert: asdict(p) for expert, p in seen.progress.items()},
-        "share": seen.look.share,
-        "slowest": seen.look.slowest,
-        "used": seen.look.used,
-        "estimates": {name: estimate_to_json(e) for name, e in seen.look.estimates.items()},
-        "undefined": seen.look.undefined,
+        "share": seen.share,
+        "slowest": seen.slowest,
+        "used": seen.used,
+        "estimates": {name: estimate_to_json(e) for name, e in seen.estimates.items()},
+        "undefined": seen.undefined,
         "reached": seen.reached,
         "open": seen.open,
     }
 
 
-def _lines(seen: Watched) -> str:
-    wide, at = max(map(len, seen.progress)), seen.look
-    lines = []
+def _lines(seen: Look) -> str:
+    wide, lines = max(map(len, seen.progress)), []
     for expert, p in seen.progress.items():
         bar = "█" * round(20 * p.answered / p.asked)
         left = "" if p.seconds_left is None else f", about {_span(p.seconds_left)} left"
         lines.append(f"{expert:<{wide}} {bar:<20} {p.answered}/{p.asked}{left}")
-    lines += [f"{name}: {estimate}" for name, estimate in at.estimates.items()]
-    lines += [f"{name}: no estimate yet ({why})" for name, why in at.undefined.items()]
-    if at.slowest and at.estimates:
+    lines += [f"{name}: {estimate}" for name, estimate in seen.estimates.items()]
+    lines += [f"{name}: no estimate yet ({why})" for name, why in seen.undefined.items()]
+    if seen.slowest and seen.estimates:
         lines.append(
-            f"estimated from the first {at.share:.0%} of every queue, as far as {at.slowest} has come"
+            f"estimated from the first {seen.share:.0%} of every queue, as far as {seen.slowest} has come"
         )
     return "\n".join(lines)
 

@@ -22,7 +22,7 @@ def said(
 ) -> Annotation:
     result = [{"from_name": "verdict", "value": {"choices": [verdict]}}]
     return Annotation(
-        number, 7, author, editor, more.get("cancelled", False), "t", 1.0, more.get("result", result)
+        number, author, editor, more.get("cancelled", False), "t", 1.0, more.get("result", result)
     )
 
 

@@ -9,4 +9,4 @@ from .server import (
     Connection as Connection, LabelStudioServer as LabelStudioServer, MAIN as MAIN, Transport as Transport,
     find_server as find_server, start_server as start_server, stop_server as stop_server,
 )
-from .watch import Watched as Watched, watch_campaign as watch_campaign
+from .watch import Look as Look, watch_campaign as watch_campaign

@@ -37,7 +37,6 @@ class Annotation:
     """An annotation as the server tells it."""
 
     id: int
-    task_id: int
     author: int | None
     editor: int | None
     cancelled: bool
@@ -50,7 +49,6 @@ class Annotation:
         """Read what the server, or an export of it, says of an annotation."""
         return cls(
             id=int(row["id"]),
-            task_id=int(row["task"]),
             author=_user(row.get("completed_by")),
             editor=_user(row.get("updated_by")),
             cancelled=bool(row.get("was_cancelled")),

@@ -13,8 +13,8 @@ from harness.config import Study
 from harness.store import SOURCE, Queue, Store
 from harness.types import Question
 from protocols.collect.label_studio.accounts import server_name
-from protocols.collect.label_studio.pull import pull_queue, take_snapshot
-from protocols.collect.label_studio.push import Pushed, find_project, finish_project, push_queue
+from protocols.collect.label_studio.pull import Snapshot, pull_queue
+from protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
 from protocols.collect.label_studio.queues import (
     check_open,
     new_queues,
@@ -148,7 +148,7 @@ class Campaign:
         """
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
-            known = take_snapshot(self.study, self.store)
+            known = Snapshot(self.study, self.store)
             clients = {q.expert: self.client(q.expert) for q in queues}
             projects = {
                 client: client.projects([q.project_id or 0 for q in queues if clients[q.expert] is client])
@@ -157,7 +157,7 @@ class Campaign:
             before = self._pulled()
             for queue in queues:
                 client = clients[queue.expert]
-                project = find_project(client, queue, projects[client])
+                project = check_project(client, queue, projects[client])
                 looked, pulled = pull_queue(client, queue, project, self.sheet.page, known, full=full)
                 self.labels.apply_look(looked, pulled, self.replies)
             return self._difference(before)
@@ -219,14 +219,11 @@ class Campaign:
         """One push or pull of a study at a time, so that two cannot send the same question."""
         from filelock import FileLock, Timeout
 
-        lock = FileLock(Path(self.study.folder, ".label-studio.lock"), timeout=0)
         try:
-            lock.acquire()
+            lock = FileLock(Path(self.study.folder, ".label-studio.lock"), timeout=0).acquire()
         except Timeout:
             raise LabelStudioError(
                 "another oversight label push, pull or watch of this study is under way: wait for it"
             ) from None
-        try:
+        with lock:
             yield
-        finally:
-            lock.release()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,8 @@ def read_label_studio_export(
     users: dict[int, str] = {}
     for file in files:
         for number, task in enumerate(_tasks(file), start=1):
-            reply = _reply(file, number, task, by_id, items, emails, users)
+            wrong = partial(_wrong, file, number)
+            reply = _reply(task, by_id, items, emails, users, wrong)
             if reply is not None and replies.setdefault(reply.id, reply).value != reply.value:
                 raise DataError(
                     f"question {reply.id!r} has two answers", file=file, line=number, field="annotations"
@@ -62,56 +64,41 @@ def _tasks(file: str | Path) -> list[Any]:
     return tasks
 
 
+def _wrong(file: str | Path, number: int, field: str, message: str) -> DataError:
+    return DataError(f"task {number}: {message}", file=file, field=field)
+
+
 def _reply(
-    file: str | Path,
-    number: int,
     task: Any,
     by_id: Mapping[str, Pending],
     items: Mapping[str, Item],
     emails: Mapping[str, str],
     users: dict[int, str],
+    wrong: Callable[[str, str], DataError],
 ) -> Response | None:
     """Judge one task as a pull would; `users` learns which expert a user number is."""
-
-    def wrong(field: str, message: str) -> DataError:
-        return DataError(f"task {number}: {message}", file=file, field=field)
-
     if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
         raise wrong("data", "has no data; choose the export format JSON, not JSON-MIN")
     asked = by_id.get(str(task["data"].get("question_id")))
     if asked is None:
         raise wrong("data.question_id", f"the question {task['data'].get('question_id')!r} was never asked")
     try:
-        rows = [{**row, "task": row.get("task") or task.get("id") or number} for row in task["annotations"]]
-        found = [Annotation.of(row) for row in rows]
+        found = [Annotation.of({**row}) for row in task["annotations"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise wrong("annotations", f"cannot be read ({type(error).__name__}: {error})") from None
     if not found:
         return None
-    author = _author(rows[0], found[0], asked.expert, emails, users, wrong)
+    author, told = found[0].author, task["annotations"][0].get("completed_by")
+    if author is None:
+        raise wrong("completed_by", "the export does not say who answered")
+    email = str(told.get("email", "")).lower() if isinstance(told, Mapping) else ""
+    if email and email not in emails:
+        raise wrong("completed_by", f"the user {email} is no expert of the roster")
+    expert = users.setdefault(author, emails.get(email, asked.expert))
+    if expert != asked.expert:
+        raise wrong("completed_by", f"the question was put to {asked.expert!r}, user {author} is {expert!r}")
     judged = adjudicate(found, author, asked, items[asked.item_id])
     if judged.rejected:
         _, reason, detail = judged.rejected[0]
         raise wrong("annotations", f"{reason.value} ({detail})")
     return Response(asked.id, asked.expert, judged.value or "", SOURCE, judged.comment)
-
-
-def _author(
-    row: Mapping[str, Any],
-    first: Annotation,
-    asked: str,
-    emails: Mapping[str, str],
-    users: dict[int, str],
-    wrong: Callable[[str, str], DataError],
-) -> int:
-    """User number of who answered, who must be the expert that was asked."""
-    if first.author is None:
-        raise wrong("completed_by", "the export does not say who answered")
-    told = row["completed_by"]
-    email = str(told.get("email", "")).lower() if isinstance(told, Mapping) else ""
-    if email and email not in emails:
-        raise wrong("completed_by", f"the user {email} is no expert of the roster")
-    expert = users.setdefault(first.author, emails.get(email, asked))
-    if expert != asked:
-        raise wrong("completed_by", f"the question was put to {asked!r}, user {first.author} is {expert!r}")
-    return first.author

@@ -11,18 +11,17 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from harness import LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
-from harness.types import Item
 from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, adjudicate
 from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.task_payload import digest
-from protocols.collect.pending import Pending, read_pending
+from protocols.collect.pending import read_pending
 
 if TYPE_CHECKING:
     from protocols.collect.label_studio.server import Client, Project
@@ -31,7 +30,6 @@ OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """What is known here before a pull: what was asked, what came another way, what was seen last time.
 
@@ -41,46 +39,32 @@ class Snapshot:
         Id → question or assignment.
     items
         Item id → item.
-    queued
-        Expert → task id → task.
     elsewhere
         Id → reply that came another way, such as a file.
+    queued
+        Expert → task id → task.
     live
         (expert, task id) → annotation id → its last revision, unless that was its end.
     quarantined
         Expert → ids of tasks with something in quarantine.
     """
 
-    asked: Mapping[str, Pending]
-    items: Mapping[str, Item]
-    queued: Mapping[str, Mapping[int, QueuedTask]]
-    elsewhere: Mapping[str, Response]
-    live: Mapping[tuple[str, int], Mapping[int, Revision]]
-    quarantined: Mapping[str, set[int]]
-
-
-def take_snapshot(study: Study, store: Store) -> Snapshot:
-    """Read from the study's database what a pull compares with."""
-    queued: dict[str, dict[int, QueuedTask]] = defaultdict(dict)
-    for task in store.labelling.read_tasks():
-        if task.task_id is not None:
-            queued[task.expert][task.task_id] = task
-    live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
-    for revision in {(r.expert, r.annotation_id): r for r in store.labelling.read_revisions()}.values():
-        if not revision.deleted:
-            live[revision.expert, revision.task_id][revision.annotation_id] = revision
-    quarantined: dict[str, set[int]] = defaultdict(set)
-    for row in store.labelling.read_quarantine():
-        quarantined[row.expert].add(row.task_id)
-    replies = store.replies(panel=study.experts.is_panel).read_replies()
-    return Snapshot(
-        asked={a.id: a for a in read_pending(study, store)},
-        items={item.id: item for item in store.content.read_items()},
-        queued=queued,
-        elsewhere={i: r for i, r in replies.items() if r.source != SOURCE},
-        live=live,
-        quarantined=quarantined,
-    )
+    def __init__(self, study: Study, store: Store) -> None:
+        replies = store.replies(panel=study.experts.is_panel).read_replies()
+        self.asked = {a.id: a for a in read_pending(study, store)}
+        self.items = {item.id: item for item in store.content.read_items()}
+        self.elsewhere = {i: r for i, r in replies.items() if r.source != SOURCE}
+        self.queued: dict[str, dict[int, QueuedTask]] = defaultdict(dict)
+        self.live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
+        self.quarantined: dict[str, set[int]] = defaultdict(set)
+        for task in store.labelling.read_tasks():
+            if task.task_id is not None:
+                self.queued[task.expert][task.task_id] = task
+        for revision in {(r.expert, r.annotation_id): r for r in store.labelling.read_revisions()}.values():
+            if not revision.deleted:
+                self.live[revision.expert, revision.task_id][revision.annotation_id] = revision
+        for row in store.labelling.read_quarantine():
+            self.quarantined[row.expert].add(row.task_id)
 
 
 def pull_queue(
@@ -109,7 +93,7 @@ def pull_queue(
     started = client.clock
     if queue.user_id is None:
         queue = replace(queue, user_id=client.users().get(queue.email), cursor="")
-    full = full or not queue.cursor or project.tasks != len(known.queued.get(queue.expert, ()))
+    full = full or not queue.cursor or project.tasks != len(known.queued[queue.expert])
     rows = client.tasks(project.id, None if full else datetime.fromisoformat(queue.cursor))
     pulled = examine(queue, rows, known, full=full)
     return replace(queue, cursor=(started - OVERLAP).isoformat()), pulled
@@ -117,7 +101,7 @@ def pull_queue(
 
 def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *, full: bool) -> Pulled:
     """Judge every task that was read; pure."""
-    tasks = known.queued.get(queue.expert, {})
+    tasks = known.queued[queue.expert]
     replies: list[Response] = []
     quarantine: list[Quarantined] = []
     revisions: list[Revision] = []
@@ -127,7 +111,7 @@ def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *,
         question_id = None if task is None else task.question_id
         annotations = [Annotation.of(a) for a in row["annotations"]]
         seen.add(row["id"])
-        live = known.live.get((queue.expert, row["id"]), {})
+        live = known.live[queue.expert, row["id"]]
         revisions += _revisions(queue.expert, row["id"], question_id, annotations, live)
         judged = _judge(row, task, annotations, queue.user_id, known)
         if task is not None and judged.value is not None:
@@ -136,7 +120,7 @@ def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *,
             Quarantined(queue.expert, a.id, row["id"], question_id, reason.value, detail)
             for a, reason, detail in judged.rejected
         ]
-    gone = {*tasks, *known.quarantined.get(queue.expert, ())} if full else set()
+    gone = {*tasks, *known.quarantined[queue.expert]} if full else set()
     return Pulled(
         task_ids=frozenset(seen | gone),
         question_ids=frozenset(tasks[i].question_id for i in seen & tasks.keys()),

@@ -93,7 +93,7 @@ def push_queue(
     )
 
 
-def find_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
+def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
     """Return an expert's project as it is on the server, whatever it is called there.
 
     Raises
@@ -133,7 +133,7 @@ def _open_project(
 ) -> tuple[Project, bool]:
     """Return the expert's project, made if need be, and whether its page had to be put back."""
     if queue.project_id is not None:
-        project = find_project(client, queue, client.projects([queue.project_id]))
+        project = check_project(client, queue, client.projects([queue.project_id]))
         restored = not same_page(project.page, sheet.page)
         if restored:
             client.update_project(project.id, label_config=sheet.page)
@@ -141,7 +141,7 @@ def _open_project(
     description = f"Questions of the study {sheet.study} for {queue.expert}. Do not edit. [{queue.marker}]"
     # An earlier push may have been killed after the project was made.
     made = client.find_project(queue.marker) or client.create_project(
-        project_title(sheet.study, queue.expert), sheet.page, description, sheet.instructions_html
+        project_title(sheet.study, queue.expert), sheet.page, description, sheet.instructions
     )
     labels.save_queue(replace(queue, project_id=made.id, server=client.url))
     return made, False
@@ -185,7 +185,7 @@ def _check_count(client: Client, labels: LabellingRepository, queue: Queue) -> N
         _reconcile(client, labels, queue, tasks)
         tasks = _tasks_of(labels, queue)
     expected = sum(task.task_id is not None for task in tasks)
-    there = find_project(client, queue, client.projects([queue.project_id or 0])).tasks
+    there = check_project(client, queue, client.projects([queue.project_id or 0])).tasks
     if any(task.sending for task in tasks) or there < expected:
         raise LabelStudioError(
             f"{client.url}: project {queue.project_id} of {queue.expert!r} holds {there} tasks, {expected} "

@@ -33,7 +33,7 @@ class TaskSheet:
     page
         The labelling page.
     instructions
-        Shown to the expert before the first question; empty for none.
+        Shown to the expert before the first question, as HTML; empty for none.
     descriptions
         Class → what is meant by it.
     own_options
@@ -72,12 +72,8 @@ class TaskSheet:
             page = panel_page(() if own_options else classes, descriptions=described)
         else:
             page = verdict_page(options=own_options, descriptions=described)
-        return cls(study.study.name, page, section.instructions, section.descriptions, own_options)
-
-    @property
-    def instructions_html(self) -> str:
-        """The instructions with their line breaks, as the server wants them."""
-        return html.escape(self.instructions).replace("\n", "<br>")
+        instructions = html.escape(section.instructions).replace("\n", "<br>")
+        return cls(study.study.name, page, instructions, section.descriptions, own_options)
 
     def data(self, asked: Pending, item: Item) -> dict[str, object]:
         """Give the data of a task.

@@ -32,49 +32,26 @@ _GAP = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """The running estimates of a campaign that goes on.
-
-    Attributes
-    ----------
-    share
-        Of every queue, from its start, that has been answered by all.
-    slowest
-        The expert whom that share waits for; empty when all is answered.
-    used
-        Answers that the estimates rest on.
-    estimates
-        Model → running estimate with its anytime-valid interval.
-    undefined
-        Model → why there is none yet.
-    """
-
-    share: float
-    slowest: str
-    used: int
-    estimates: dict[str, Estimate]
-    undefined: dict[str, str]
-
-    def width(self) -> float:
-        """Of the widest interval; 1 before there is one for every model."""
-        if self.undefined or not self.estimates:
-            return 1.0
-        return max(e.high - e.low for e in self.estimates.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """A campaign after one more pull.
+    """A look at a campaign that goes on.
 
     Attributes
     ----------
     difference
         What the pull changed.
     follow
-        Questions that follow from the answers and were sent.
+        Number of questions that follow from the answers and were sent.
     progress
         Expert → how far.
-    look
-        What the answers say so far.
+    share
+        Share of every queue, from its start, that has been answered by all.
+    slowest
+        The expert whom that share waits for; empty when all is answered.
+    used
+        Number of answers that the estimates rest on.
+    estimates
+        Model → running estimate with its anytime-valid interval.
+    undefined
+        Model → why there is none yet.
     reached
         Whether every model's interval is as narrow as was asked for.
     """
@@ -82,7 +59,11 @@ class Watched:
     difference: Difference
     follow: int
     progress: Mapping[str, QueueProgress]
-    look: Look
+    share: float
+    slowest: str
+    used: int
+    estimates: Mapping[str, Estimate]
+    undefined: Mapping[str, str]
     reached: bool
 
     @property
@@ -103,7 +84,7 @@ def watch_campaign(
     models: Sequence[str] | None = None,
     until_width: float | None = None,
     webhook: int | None = None,
-) -> Generator[Watched]:
+) -> Generator[Look]:
     """Pull again and again, until the width is reached or all is answered.
 
     Parameters
@@ -130,37 +111,50 @@ def watch_campaign(
         if webhook is not None:
             stack.enter_context(listen_for_webhooks(campaign.projects(), webhook, hint))
         while True:
-            found, follow = campaign.pull(), campaign.push_next()
-            look = take_look(campaign.study, campaign.store, models=models)
-            seen = Watched(
-                difference=found,
-                follow=follow,
-                progress=measure_progress(campaign.study, campaign.store),
-                look=look,
-                reached=until_width is not None and look.width() <= until_width,
-            )
-            yield seen
-            if seen.is_last:
+            look = take_look(campaign, models, until_width)
+            yield look
+            if look.is_last:
                 return
             if hint.wait(every):
                 hint.clear()
                 time.sleep(min(_GAP, every))  # who answers fast must not be pulled at every click
 
 
-def take_look(study: Study, store: Store, *, models: Sequence[str] | None = None) -> Look:
-    """Estimate every model (or those named, newest runs) from what is stored by now; of a panel, nothing."""
-    if study.experts.is_panel:
-        return Look(share=0.0, slowest="", used=0, estimates={}, undefined={})
-    answers = store.content.read_answers()
-    used, share, slowest = balance_queues(store.labelling.read_tasks(), answers)
+def take_look(
+    campaign: Campaign, models: Sequence[str] | None = None, until_width: float | None = None
+) -> Look:
+    """Pull, send what follows, and estimate from what is stored by now; of a panel, nothing."""
+    difference, follow = campaign.pull(), campaign.push_next()
+    study, store = campaign.study, campaign.store
+    used, share, slowest = list[Answer](), 0.0, ""
+    estimates, undefined = dict[str, Estimate](), dict[str, str]()
+    if not study.experts.is_panel:
+        answers = store.content.read_answers()
+        used, share, slowest = balance_queues(store.labelling.read_tasks(), answers)
+        estimates, undefined = estimate_running(study, store, used, models)
+    width = 1.0 if undefined else max((e.high - e.low for e in estimates.values()), default=1.0)
+    return Look(
+        difference=difference,
+        follow=follow,
+        progress=measure_progress(study, store),
+        share=share,
+        slowest=slowest,
+        used=len(used),
+        estimates=estimates,
+        undefined=undefined,
+        reached=until_width is not None and width <= until_width,
+    )
+
+
+def estimate_running(
+    study: Study, store: Store, used: Sequence[Answer], models: Sequence[str] | None
+) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Estimate every model (or those named, newest runs) from these answers, or say why there is none yet."""
     options = {item.id: len(item.options) for item in store.content.read_items()}
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     labels = decode(used)
     estimates, undefined = {}, {}
     for name in models or newest:
-        if name not in newest:
-            undefined[name] = "was not run yet"
-            continue
         predictions = store.runs.read_predictions(newest[name])
         try:
             estimates[name] = accuracy(
@@ -172,7 +166,7 @@ def take_look(study: Study, store: Store, *, models: Sequence[str] | None = None
             )
         except EstimateError as error:
             undefined[name] = str(error)
-    return Look(share=share, slowest=slowest, used=len(used), estimates=estimates, undefined=undefined)
+    return estimates, undefined
 
 
 def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:
