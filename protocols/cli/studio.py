@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 
+from harness import ConfigError
 from harness.cli import add_study, emit, study_of
 from protocols.collect import MAIN, find_server, server_name, start_server, stop_server
 from protocols.routing import read_roster
@@ -61,7 +62,5 @@ def _names(args: argparse.Namespace) -> list[str]:
     study = study_of(args)
     roster = read_roster(study.path(study.experts.roster))
     if args.port:
-        from harness import ConfigError
-
         raise ConfigError("--port fits one server, not one per expert: leave it out")
     return [server_name(study.study.name, expert.name) for expert in roster.experts]

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import BadInput
-from harness.analysis import StudyReport, study_items, summarise, template_of
+from harness.analysis import StudyReport, run_study, study_items, study_truth, summarise
 from harness.config import STUDY_FILE, Study, read_study
-from harness.datasets import read_key
+from harness.llm import BudgetCaps, find_local_model, start_local_model, stop_local_model
 from harness.report import write_html
 from harness.store import Store
-from protocols.collect.simulated import SimulatedExperts
-from protocols.routing import Partitioned, read_roster
+from protocols.collect.study_labels import route_questions, simulate_answers
 
 DATA = Path(__file__).parents[2] / "data"
 MODEL = "smollm2"
@@ -62,38 +61,22 @@ def run_demo(
     tell
         Called with what is done next.
     """
-    from harness.llm import (
-        PriceTable,
-        Target,
-        find_local_model,
-        make_spec,
-        run_targets,
-        start_local_model,
-        stop_local_model,
-    )
-
-    study = lay_out_demo(folder, limit, fresh=fresh)
+    study, key = lay_out_demo(folder, limit, fresh=fresh), str(DATA / "case_notes.key.csv")
     items = study_items(study)
     tell(f"1/4  the small model ({study.models[MODEL].model}) on this machine")
     running = find_local_model()
     server = running or start_local_model()
     try:
+        tell(f"2/4  {len(items)} notes to eight experts, one question each")
+        route_questions(study)
+        simulate_answers(study, key, abstention=ABSTENTION)
+        tell(f"3/4  the model reads every note ({server.url})")
+        asked = run_study(study, caps=BudgetCaps())[MODEL]["asked_now"]
+        if asked < len(items):
+            tell(f"     {len(items) - asked} answers were there already (--fresh starts again)")
+        tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
         with Store(study.store_url) as store:
-            tell(f"2/4  {len(items)} notes to eight experts, one question each")
-            plan = Partitioned(read_roster(folder / "experts.toml"), seed=study.study.seed)
-            store.content.add_items(items)
-            store.content.add_questions(plan.route(items))
-            key = read_key(DATA / "case_notes.key.csv", items)
-            experts = SimulatedExperts(key, abstention=ABSTENTION, seed=study.study.seed)
-            store.content.add_answers(experts.answer(store.content.read_questions()))
-            tell(f"3/4  the model reads every note ({server.url})")
-            spec = make_spec(MODEL, study.models[MODEL], template_of(study), None)
-            target = Target(spec, study.models[MODEL])
-            [done] = run_targets(store, [item.id for item in items], [target], prices=PriceTable())
-            if done.asked < len(items):
-                tell(f"     {len(items) - done.asked} answers were there already (--fresh starts again)")
-            tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
-            report = summarise(store, study, truth=key, curve=True)
+            report = summarise(store, study, truth=study_truth(study, key, items), curve=True)
     finally:
         if running is None:
             stop_local_model()
