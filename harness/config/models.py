@@ -1,8 +1,7 @@
-"""How a model is reached and asked, and the hashed `RunSpec` of what decides its answers."""
+"""The sections of study.toml that say how a model is reached and asked."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from harness.errors import ConfigError
 
 LOCAL_ENDPOINT = "local"
-_FIRST_FIELDS = ("name", "model", "endpoint", "temperature", "max_tokens", "stop", "template", "max_words")
+_OPENAI = "https://api.openai.com/v1"
 
 
 class Section(BaseModel):
@@ -23,13 +22,11 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class EndpointSection(Section):
-    """An endpoint that several models share; what a model sets itself goes before it.
+class _Connection(Section):
+    """What an endpoint and a model of its own may both say.
 
     Attributes
     ----------
-    url
-        Base URL, or ``"local"``.
     api_key_env
         Environment variable that holds the key.
     concurrency
@@ -39,10 +36,9 @@ class EndpointSection(Section):
     timeout, tries
         Seconds to wait for one answer, and calls per item before it counts as failed.
     api_version
-        Of an Azure deployment; asks through the SDK.
+        The version of an Azure deployment's API; asks through the SDK.
     """
 
-    url: str = "https://api.openai.com/v1"
     api_key_env: str = "OPENAI_API_KEY"
     concurrency: int = Field(default=8, ge=1, le=1024)
     requests_per_minute: float | None = Field(default=None, gt=0)
@@ -52,7 +48,13 @@ class EndpointSection(Section):
     api_version: str | None = None
 
 
-class ModelSection(Section):
+class EndpointSection(_Connection):
+    """An endpoint that several models share, by its base URL, or ``"local"``."""
+
+    url: str = _OPENAI
+
+
+class ModelSection(_Connection):
     """One model: behind an OpenAI-compatible endpoint, a Python callable or a command.
 
     Attributes
@@ -76,11 +78,10 @@ class ModelSection(Section):
         Further fields of the request's body, such as ``top_p`` or ``reasoning_effort``.
     """
 
-    endpoint: str = "https://api.openai.com/v1"
+    endpoint: str = _OPENAI
     model: str = Field(min_length=1)
     python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     command: list[str] = []
-    api_key_env: str = "OPENAI_API_KEY"
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=1)
     stop: list[str] = []
@@ -89,12 +90,6 @@ class ModelSection(Section):
     logprobs: bool = False
     answers_as: str | None = None
     extra: dict[str, Any] = {}
-    concurrency: int = Field(default=8, ge=1, le=1024)
-    requests_per_minute: float | None = Field(default=None, gt=0)
-    tokens_per_minute: float | None = Field(default=None, gt=0)
-    timeout: float = Field(default=60.0, gt=0)
-    tries: int = Field(default=5, ge=1)
-    api_version: str | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> ModelSection:
@@ -112,73 +107,13 @@ class ModelSection(Section):
             return f"python {self.python}"
         return f"command {json.dumps(self.command)}" if self.command else self.endpoint
 
-
-def resolved(model: ModelSection, endpoints: Mapping[str, EndpointSection]) -> ModelSection:
-    """Fill in the settings of the endpoint that a model names."""
-    endpoint = endpoints.get(model.endpoint)
-    if endpoint is None:
-        return model
-    shared = {k: v for k, v in endpoint.model_dump().items() if k not in model.model_fields_set}
-    return model.model_copy(update={**shared, "endpoint": shared.pop("url")})
-
-
-class RunSpec(Section):
-    """All that decides a model's answers; its hash names the run.
-
-    Attributes
-    ----------
-    model, endpoint, temperature, max_tokens, stop, extra
-        As sent to the endpoint.
-    template, system
-        The texts of the prompt template and the system prompt, not their file names.
-    max_words
-        Longest text that is shown, in words; None shows all.
-    structured
-        Whether answers follow a JSON Schema.
-    logprobs
-        Whether log-probabilities are asked for.
-    """
-
-    name: str
-    model: str
-    endpoint: str
-    temperature: float | None
-    max_tokens: int | None
-    stop: tuple[str, ...]
-    template: str
-    max_words: int | None
-    system: str = ""
-    structured: bool = False
-    logprobs: bool = False
-    extra: dict[str, Any] = {}
-
-    @property
-    def id(self) -> str:
-        """First 12 hexadecimal digits of the SHA-256 of the spec.
-
-        Fields that came later count only where they are set, so that a run keeps its name, and what
-        was paid for it, when a new version knows more settings.
-        """
-        spec = {
-            name: value
-            for name, value in self.model_dump().items()
-            if name in _FIRST_FIELDS or value != _default(name)
-        }
-        return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
-
-    def differences(self, stored: Mapping[str, Any]) -> list[str]:
-        """Say what a stored spec has otherwise: ``temperature: 0.0 before, 0.7 now``."""
-        found = []
-        for name, value in self.model_dump(mode="json").items():
-            before = stored.get(name, _default(name))
-            if before != value:
-                long = any(isinstance(v, str) and len(v) > 60 for v in (before, value))
-                found.append(f"{name} changed" if long else f"{name}: {before!r} before, {value!r} now")
-        return found
-
-
-def _default(name: str) -> Any:
-    return RunSpec.model_fields[name].get_default(call_default_factory=True)
+    def with_endpoint(self, endpoints: Mapping[str, EndpointSection]) -> ModelSection:
+        """Fill in the settings of the endpoint that the model names; what it sets itself goes before them."""
+        endpoint = endpoints.get(self.endpoint)
+        if endpoint is None:
+            return self
+        shared = endpoint.model_dump(exclude=self.model_fields_set)
+        return self.model_copy(update={**shared, "endpoint": shared.pop("url")})
 
 
 def api_key(model: ModelSection) -> str:

@@ -11,10 +11,6 @@ from harness.config.models import Section
 Split = Literal["feedback", "select", "confirm", "test"]
 
 
-def _default_split() -> dict[Split, float]:
-    return {"feedback": 0.15, "select": 0.35, "confirm": 0.25, "test": 0.25}
-
-
 class SearchSection(Section):
     """A search for a better workflow; see docs/search.md.
 
@@ -27,18 +23,20 @@ class SearchSection(Section):
     model: str = ""
     optimiser: str = ""
     start: str = "cot"
-    library: list[str] = Field(default_factory=list)
+    library: list[str] = Field(default=[])
     task: str = ""
     candidates: int = Field(default=16, ge=0)
     in_flight: int = Field(default=4, ge=1)
-    rungs: list[int] = Field(default_factory=lambda: [30, 60, 120])
-    keep: list[float] = Field(default_factory=lambda: [0.5, 0.25])
+    rungs: list[int] = Field(default=[30, 60, 120])
+    keep: list[float] = Field(default=[0.5, 0.25])
     fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
     parity: Literal["raw", "transformed"] | None = None
     replicates: int = Field(default=1, ge=1)
     finalists: int = Field(default=5, ge=1)
     patience: int = Field(default=0, ge=0)
-    split: dict[Split, float] = Field(default_factory=_default_split)
+    split: dict[Split, float] = Field(
+        default={"feedback": 0.15, "select": 0.35, "confirm": 0.25, "test": 0.25}
+    )
     examples: int = Field(default=8, ge=0)
     tier: str = "monty"
     usd: float | None = Field(default=None, ge=0)

@@ -1,34 +1,16 @@
-"""study.toml and the environment become one frozen, checked `Study`.
-
-Secrets are only ever read from environment variables, at the moment of use, by `api_key`.
-"""
+"""What study.toml may say, as one frozen, checked `Study`."""
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
-from typing import Any
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from harness.config.models import (
-    LOCAL_ENDPOINT,
-    EndpointSection,
-    ModelSection,
-    RunSpec,
-    Section,
-    api_key,
-    resolved,
-)
+from harness.config.models import EndpointSection, ModelSection, Section
 from harness.config.search import SearchSection
-from harness.errors import ConfigError, DataError
+from harness.errors import ConfigError
 from harness.registry import PROTOCOLS, state_protocol
 from harness.types import ProtocolStatement
-
-__all__ = ["LOCAL_ENDPOINT", "EndpointSection", "ModelSection", "RunSpec", "Study", "api_key", "read_study"]
-
-STUDY_FILE = "study.toml"
 
 
 class StudySection(Section):
@@ -50,9 +32,9 @@ class ItemsSection(Section):
     limit: int | None = Field(default=None, ge=1)
     id: str = "id"
     text: str = "text"
-    classes: list[str] = Field(default_factory=list)
+    classes: list[str] = Field(default=[])
     options: str | list[str] = "options"
-    meta: list[str] = Field(default_factory=list)
+    meta: list[str] = Field(default=[])
     shuffle: bool = True
 
     @model_validator(mode="after")
@@ -79,7 +61,7 @@ class ExpertsSection(Section):
     protocol: str = next(iter(PROTOCOLS))
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
-    models: list[str] = Field(default_factory=list)
+    models: list[str] = Field(default=[])
     epsilon: float = Field(default=0.1, ge=0, le=1)
 
     @property
@@ -123,7 +105,7 @@ class LabelStudioSection(Section):
     """
 
     instructions: str = ""
-    descriptions: dict[str, str] = Field(default_factory=dict)
+    descriptions: dict[str, str] = Field(default={})
     page: str | None = None
     isolated: bool = False
 
@@ -154,8 +136,8 @@ class Study(Section):
     items: ItemsSection
     experts: ExpertsSection = ExpertsSection()
     prompt: PromptSection = PromptSection()
-    endpoints: dict[str, EndpointSection] = Field(default_factory=dict)
-    models: dict[str, ModelSection] = Field(default_factory=dict)
+    endpoints: dict[str, EndpointSection] = Field(default={})
+    models: dict[str, ModelSection] = Field(default={})
     prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     search: SearchSection = SearchSection()
@@ -188,63 +170,5 @@ class Study(Section):
         """
         if name not in self.models:
             known = ", ".join(self.models) or "none"
-            raise ConfigError(f"{STUDY_FILE} [models]: there is no model {name!r}; there are: {known}")
-        return resolved(self.models[name], self.endpoints)
-
-
-def read_study(path: str | Path = STUDY_FILE) -> Study:
-    """Read a study file.
-
-    Raises
-    ------
-    DataError
-        Naming file, line and key of the first thing wrong: no such file, malformed TOML, an
-        unknown key, a wrong type, a value out of range.
-    """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise DataError("there is no such study file; make one with: oversight init", file=path) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from None
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+)", str(error))
-        line = int(found[1]) if found else None
-        raise DataError(f"not valid TOML: {error}", file=path, line=line) from None
-    table.pop("folder", None)
-    try:
-        return Study.model_validate({**table, "folder": str(path.parent)})
-    except ValidationError as error:
-        first = error.errors()[0]
-        keys = [str(k) for k in first["loc"] if k != "folder"]
-        raise DataError(_reason(first), file=path, line=_line(text, keys), field=".".join(keys)) from None
-
-
-def _reason(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return "unknown key; see the commented file that `oversight init` writes"
-    if error["type"] == "missing":
-        return "is missing"
-    message = str(error["msg"]).removeprefix("Value error, ")
-    shown = "" if isinstance(error["input"], dict) else f", is {error['input']!r}"
-    return message[0].lower() + message[1:] + shown
-
-
-def _line(text: str, keys: list[str]) -> int | None:
-    """Line of the key in the file, or of its section, so that an editor can jump there."""
-    best, section = None, ""
-    for number, raw in enumerate(text.splitlines(), start=1):
-        stripped = raw.strip()
-        header = re.match(r"\[+\s*([^\]]+?)\s*\]+", stripped)
-        if header:
-            section = header[1].replace('"', "")
-            if ".".join(keys).startswith(section):
-                best = number
-        elif "=" in stripped:
-            key = ".".join(filter(None, (section, stripped.split("=", 1)[0].strip().strip('"'))))
-            if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
-                return number
-    return best
+            raise ConfigError(f"study.toml [models]: there is no model {name!r}; there are: {known}")
+        return self.models[name].with_endpoint(self.endpoints)

@@ -1,5 +1,5 @@
 from .confidence import answer_confidence as answer_confidence
-from .option_letters import Notation as Notation, option_letters_of as option_letters_of
+from .option_names import Notation as Notation, option_letters_of as option_letters_of
 from .parsing import Unreadable as Unreadable, parse_answer as parse_answer
 from .prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template, make_request as make_request,

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from harness.llm.answers.option_letters import option_letters_of
+from harness.llm.answers.option_names import option_letters_of
 
 
 def answer_confidence(

@@ -13,8 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.llm.answers.option_letters import Notation, letter_position, option_letters_of
-from harness.llm.answers.option_text import make_comparable
+from harness.llm.answers.option_names import Notation, letter_position, make_comparable
 
 _TAGS = "think|thinking|thought|reasoning|reflection"
 _THOUGHT = re.compile(rf"<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -203,6 +202,3 @@ def _named(part: str, options: tuple[str, ...], asked: Notation | None) -> int |
         by_text = names.index(fold(part[lead.end() :]))
         return by_text if letter_position(lead[1], len(options)) in (by_text, None) else None
     return None
-
-
-__all__ = ["Unreadable", "option_letters_of", "parse_answer"]

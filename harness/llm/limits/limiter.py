@@ -30,6 +30,15 @@ class Limiter:
         Known limits; None has none.
     clock, sleep
         Seconds that pass; others for tests.
+
+    Attributes
+    ----------
+    concurrency
+        Most calls under way at once.
+    window
+        Calls that may be under way at once, as of now.
+    counts_tokens
+        Whether there is a limit on tokens.
     """
 
     def __init__(
@@ -41,30 +50,14 @@ class Limiter:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._most = concurrency
-        self._window = float(concurrency)
+        self.concurrency, self.window = concurrency, float(concurrency)
+        self.counts_tokens = tokens_per_minute is not None
         self._under_way = 0
         self._narrowed = clock()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._clock, self._sleep = clock, sleep
-        self._requests = _Pace(requests_per_minute)
-        self._tokens = _Pace(tokens_per_minute)
+        self._requests, self._tokens = _Pace(requests_per_minute), _Pace(tokens_per_minute)
         self._not_before = 0.0
-
-    @property
-    def concurrency(self) -> int:
-        """Most calls under way at once."""
-        return self._most
-
-    @property
-    def window(self) -> float:
-        """Calls that may be under way at once, as of now."""
-        return self._window
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether there is a limit on tokens."""
-        return self._tokens.is_limited
 
     async def acquire(self, tokens: int = 0) -> float:
         """Wait for a place and for the endpoint's rates; return when the call starts.
@@ -75,7 +68,7 @@ class Limiter:
             Tokens the call is expected to use; only matters with a limit on them.
         """
         # Whoever waits goes first, so that no model starves behind another's quick calls.
-        if self._waiting or self._under_way >= max(1, int(self._window)):
+        if self._waiting or self._under_way >= max(1, int(self.window)):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
             await self._wait(place)
@@ -98,8 +91,8 @@ class Limiter:
 
     def succeeded(self) -> None:
         """Widen the window a little."""
-        if self._window < self._most:
-            self._window = min(float(self._most), self._window + 1 / self._window)
+        if self.window < self.concurrency:
+            self.window = min(self.concurrency, self.window + 1 / self.window)
             self._admit()
 
     def overloaded(self, started: float, retry_after: float | None) -> None:
@@ -115,7 +108,7 @@ class Limiter:
         """
         now = self._clock()
         if started >= self._narrowed:
-            self._window = max(1.0, self._window / 2)
+            self.window = max(1.0, self.window / 2)
             self._narrowed = now
         if retry_after is not None:
             self._not_before = max(self._not_before, now + min(retry_after, LONGEST_PAUSE))
@@ -130,7 +123,7 @@ class Limiter:
         return start - now
 
     def _admit(self) -> None:
-        while self._waiting and self._under_way < max(1, int(self._window)):
+        while self._waiting and self._under_way < max(1, int(self.window)):
             place = self._waiting.popleft()
             if not place.done():
                 self._under_way += 1
@@ -151,10 +144,6 @@ class _Pace:
     def __init__(self, per_minute: float | None) -> None:
         self._seconds = 60 / per_minute if per_minute else 0.0
         self._free_at = 0.0
-
-    @property
-    def is_limited(self) -> bool:
-        return self._seconds > 0
 
     def next(self, now: float, amount: int) -> float:
         """Book `amount` and return from when on it may be used."""

@@ -1,9 +1,14 @@
-"""The names under which options are shown, and the same names in other scripts."""
+"""How an option may be named: by its letter, in any script, or by its text, which need not be exact.
+
+Letter case and punctuation do not count in a text unless they tell options apart.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from functools import cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Literal
 
 Notation = Literal["letter", "option"]
@@ -13,6 +18,8 @@ Notation = Literal["letter", "option"]
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
 """Cyrillic capitals that look like a Latin letter of another position: which is meant, nobody knows."""
+
+_EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs count
 
 
 @cache
@@ -40,3 +47,29 @@ def letter_position(name: str, k: int) -> int | None:
         if place >= 0:
             return place if place < k and plain not in _LOOKALIKES else None
     return None
+
+
+@lru_cache(maxsize=4096)
+def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
+    """Return the most generous way to compare texts that keeps options what they are, and them in it."""
+    exact = any(_EXACT.search(option) for option in options)
+    for fold in (_signs,) if exact else (_words, _signs):
+        folded = tuple(fold(option) for option in options)
+        if all(folded) and len(set(folded)) == len(folded):
+            return fold, folded
+    return _trimmed, tuple(map(_trimmed, options))
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[^\w]+", " ", text.casefold()).strip()
+
+
+def _signs(text: str) -> str:
+    """With the commonest signs: -2 is not 2, and A < B is not A > B."""
+    kept = re.sub(r"[^\w+\-<>=^/%\\{}|.]+", " ", text.casefold().replace("−", "-"))
+    return " ".join(re.sub(r"\.(?!\d)", " ", kept).split())
+
+
+def _trimmed(text: str) -> str:
+    """With every letter's case and every sign: kW is not KW, and B ∨ W is not B ⊃ W."""
+    return " ".join(text.split()).strip(" .*_`")

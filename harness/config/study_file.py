@@ -1,0 +1,73 @@
+"""The file study.toml becomes a `Study`, or an error that names its line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.config.study import Study
+from harness.errors import DataError
+
+STUDY_FILE = "study.toml"
+
+
+def read_study(path: str | Path = STUDY_FILE) -> Study:
+    """Read a study file.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and key of the first thing wrong: no such file, malformed TOML, an
+        unknown key, a wrong type, a value out of range.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError("there is no such study file; make one with: oversight init", file=path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from None
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) if found else None
+        raise DataError(f"not valid TOML: {error}", file=path, line=line) from None
+    table.pop("folder", None)
+    try:
+        return Study.model_validate({**table, "folder": str(path.parent)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = [str(k) for k in first["loc"] if k != "folder"]
+        raise DataError(_reason(first), file=path, line=_line(text, keys), field=".".join(keys)) from None
+
+
+def _reason(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return "unknown key; see the commented file that `oversight init` writes"
+    if error["type"] == "missing":
+        return "is missing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    shown = "" if isinstance(error["input"], dict) else f", is {error['input']!r}"
+    return message[0].lower() + message[1:] + shown
+
+
+def _line(text: str, keys: list[str]) -> int | None:
+    """Line of the key in the file, or of its section, so that an editor can jump there."""
+    best, section = None, ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        stripped = raw.strip()
+        header = re.match(r"\[+\s*([^\]]+?)\s*\]+", stripped)
+        if header:
+            section = header[1].replace('"', "")
+            if ".".join(keys).startswith(section):
+                best = number
+        elif "=" in stripped:
+            key = ".".join(filter(None, (section, stripped.split("=", 1)[0].strip().strip('"'))))
+            if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
+                return number
+    return best
