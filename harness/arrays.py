@@ -1,4 +1,4 @@
-"""Types of arrays, and the codes that stand in them for what is no option."""
+"""Types of arrays, the codes that stand in them for what is no option, and division where it is defined."""
 
 from typing import Any
 
@@ -18,3 +18,9 @@ UNKNOWN = -1
 """In a correctness matrix: the expert of a predicted option did not say."""
 NO_LABEL = -1
 """In a grid of ratings: the annotator gave the item no label."""
+
+
+def divide(over: Any, under: Any, where: BoolArray, empty: float = np.nan) -> FloatArray:
+    """over/under where `where` holds, else `empty`; arrays of one shape, or a number over an array."""
+    quotient: FloatArray = np.divide(over, under, out=np.full(np.shape(under), empty), where=where)
+    return quotient

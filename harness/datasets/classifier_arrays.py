@@ -46,18 +46,17 @@ def predictions_from_arrays(
     >>> predictions_from_arrays(items, probabilities=[[0.2, 0.8]])[0].confidence
     0.8
     """
-    if predicted is None and probabilities is None:
-        raise DataError("give predicted, probabilities or both")
     known = list(classes if classes is not None else items[0].options if items else ())
     names = [str(c) for c in known]
     table = None if probabilities is None else _distribution(probabilities, len(items), len(names))
-    if predicted is None:
-        assert table is not None  # noqa: S101  for the type checker
-        labels = [names[j] for j in table.argmax(axis=1)]
-    else:
+    if predicted is not None:
         labels = _names(np.asarray(predicted).tolist(), known)
         if len(labels) != len(items):
             raise DataError(f"{len(labels)} predictions for {len(items)} items", field="predicted")
+    elif table is not None:
+        labels = [names[j] for j in table.argmax(axis=1)]
+    else:
+        raise DataError("give predicted, probabilities or both")
     found = []
     for row, (item, name) in enumerate(zip(items, labels, strict=True)):
         if name not in item.options:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import FloatArray, IntArray, divide
 from harness.errors import EstimateError
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -20,8 +20,7 @@ def coincidences(votes: IntArray, weights: FloatArray | IntArray | None = None) 
     one label or none add nothing. Weights (shape (N,), 1 by default) serve the bootstrap.
     """
     m = votes.sum(axis=1)
-    share: FloatArray = np.zeros(len(votes))
-    np.divide(1.0, m - 1, out=share, where=m >= 2)
+    share = divide(1.0, m - 1, where=m >= 2, empty=0.0)
     if weights is not None:
         share = share * weights
     v = votes.astype(np.float64)
@@ -70,4 +69,4 @@ def distances(level: str, marginals: FloatArray, values: FloatArray | None = Non
     if (x < 0).any():
         raise EstimateError(f"values must be at least 0 at the ratio level, are {x.tolist()}")
     total = x[:, None] + x[None, :]
-    return np.divide(difference, total, out=np.zeros((K, K)), where=total > 0) ** 2
+    return divide(difference, total, where=total > 0, empty=0.0) ** 2

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import BoolArray, FloatArray, IntArray, divide
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.ratings import Panel, check_votes
 
@@ -24,9 +24,7 @@ def pair_agreement(votes: IntArray) -> FloatArray:
     """X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)): agreeing share of an item's pairs; nan below 2 votes."""
     m = votes.sum(axis=1).astype(np.float64)
     pairs = (votes * (votes - 1)).sum(axis=1).astype(np.float64)
-    x = np.full(len(votes), np.nan)
-    np.divide(pairs, m * (m - 1), out=x, where=m >= 2)
-    return x
+    return divide(pairs, m * (m - 1), where=m >= 2)
 
 
 def class_shares(votes: IntArray) -> FloatArray:
@@ -139,9 +137,7 @@ def pairwise(panel: Panel) -> Pairwise:
         agree += (own @ own.T).toarray()
         given = (own @ anything.T).toarray()
         chance += given * given.T
-    nan = np.full(common.shape, np.nan)
-    share = np.divide(agree, common, out=nan.copy(), where=common > 0)
-    p_e = np.divide(chance, common**2, out=nan.copy(), where=common > 0)
-    defined = (common > 0) & (p_e < 1 - 1e-12)
-    kappa = np.divide(share - p_e, 1 - p_e, out=nan, where=defined)
+    share = divide(agree, common, where=common > 0)
+    p_e = divide(chance, common**2, where=common > 0)
+    kappa = divide(share - p_e, 1 - p_e, where=(common > 0) & (p_e < 1 - 1e-12))
     return Pairwise(annotators=panel.annotators, common=common.astype(np.int64), agreement=share, kappa=kappa)

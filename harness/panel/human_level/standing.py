@@ -130,10 +130,8 @@ def rank(
     ----------
     people, systems
         Name → shape (units,), nan where not judged.
-    measure
-        Name of what the scores are means of.
     test
-        One of `TESTS`.
+        One of `TESTS`; `measure` names what the scores are means of.
 
     Raises
     ------
@@ -148,8 +146,7 @@ def rank(
     standings = []
     for name, x in systems.items():
         p = [p_value(x, y) for y in people.values()] + [p_value(y, x) for y in people.values()]
-        if correction == "holm":
-            p = holm(p).tolist()
+        p = holm(p).tolist() if correction == "holm" else p
         ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
         b, w = (sum(q <= significance for q in side.values()) for side in (ahead, behind))
         score = float(np.nanmean(x))

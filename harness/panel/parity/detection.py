@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import BoolArray, FloatArray, IntArray, divide
 from harness.panel.parity.clusters import Share
 from harness.panel.parity.expected import Expected, expected_scores
 
@@ -107,5 +107,4 @@ def _scores(sums: FloatArray) -> FloatArray:
     tp, fp, fn = np.moveaxis(sums.reshape(-1, 2, 3), -1, 0)
     over = np.stack([tp, tp, 2 * tp], axis=-1)
     under = np.stack([tp + fp, tp + fn, 2 * tp + fp + fn], axis=-1)
-    scores: FloatArray = np.divide(over, under, out=np.full(over.shape, np.nan), where=under > 0)
-    return scores
+    return divide(over, under, where=under > 0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import BoolArray, FloatArray, IntArray, divide
 from harness.errors import EstimateError
 from harness.panel.ratings.dawid_skene import fit_dawid_skene
 from harness.panel.ratings.panel import Panel
@@ -35,9 +35,7 @@ def agreement_with(winners: BoolArray, predicted: IntArray) -> FloatArray:
     tied = winners.sum(axis=1)
     named = np.maximum(predicted, 0)
     hit = winners[np.arange(len(winners)), named] & (predicted >= 0)
-    share = np.full(len(winners), np.nan)
-    np.divide(hit.astype(np.float64), tied, out=share, where=tied > 0)
-    return share
+    return divide(hit, tied, where=tied > 0)
 
 
 def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:

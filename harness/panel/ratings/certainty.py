@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import BoolArray, FloatArray, IntArray, divide
 from harness.errors import EstimateError
 from harness.panel.ratings.aggregate import agreement_with, plurality
 from harness.panel.ratings.panel import Panel
@@ -26,9 +26,7 @@ EDGES = (0.7, 0.9)
 def compute_certainty(votes: IntArray) -> FloatArray:
     """p_d = max_c v_nc/m_n, shape (N,); nan without a vote."""
     m = votes.sum(axis=1)
-    p: FloatArray = np.full(len(votes), np.nan)
-    np.divide(votes.max(axis=1), m, out=p, where=m > 0)
-    return p
+    return divide(votes.max(axis=1), m, where=m > 0)
 
 
 def assign_bins(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> IntArray:

@@ -18,7 +18,7 @@ from harness.estimate import check_level, check_unit
 from harness.panel.ratings import Panel, aggregate_votes, agreement_with
 from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.superhuman.betting_test import Tangent, betting_confidence, itself, pool_tangent, root
-from harness.panel.superhuman.ceiling import Ceiling, ceilings, empirical
+from harness.panel.superhuman.ceiling import Ceiling, ceilings
 from harness.panel.superhuman.certificate import (
     CEILING_ASSUMPTIONS,
     WHOLE,
@@ -185,7 +185,7 @@ def _decide(
     flags = (*why_not, *flags)
     # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, holds))
-    U_e = empirical(e.x)
+    U_e = against["U_e"].bound
     plans: tuple[DirectPlan, ...] = ()
     if not certified and disagreement:
         plans = tuple(direct_plan(disagreement, w, level=level) for w in WIN_SHARES)

@@ -82,8 +82,7 @@ class DirectResult:
 
 def disagreement_rate(votes: IntArray, predicted: IntArray) -> float:
     """P(model ≠ an annotator drawn at random), the mean over items of 1 − v_nŷ/m_n."""
-    rate = 1 - votes_for(votes, predicted)
-    return float(rate.mean())
+    return float((1 - votes_for(votes, predicted)).mean())
 
 
 def votes_for(votes: IntArray, predicted: IntArray) -> FloatArray:
