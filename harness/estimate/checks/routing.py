@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -87,29 +86,25 @@ def yes_rate_by_expert(a: LabelledArrays, experts: Sequence[str]) -> Check:
     that are not equally common make experts differ without anybody being at fault.
     """
     name = "yes_rate_by_expert"
-    mine = uniform_single(a) & (a.kind != ABSTAINED)
-    share = 1 / a.n_options[a.item]
-    yes: defaultdict[str, float] = defaultdict(float)
-    expected: defaultdict[str, float] = defaultdict(float)
-    squares: defaultdict[str, float] = defaultdict(float)
-    for row in np.flatnonzero(mine).tolist():
-        who = experts[row] or f"option {a.option[row]}"
-        yes[who] += float(a.kind[row] == YES)
-        expected[who] += float(share[row])
-        squares[who] += float(share[row]) ** 2
-    known = [e for e in expected if expected[e] >= 5]
-    total_yes, total = sum(yes[e] for e in known), sum(expected[e] for e in known)
-    if len(known) < 2 or total_yes == 0:
+    rows = np.flatnonzero(uniform_single(a) & (a.kind != ABSTAINED))
+    asked = [experts[row] or f"option {a.option[row]}" for row in rows.tolist()]
+    names = list(dict.fromkeys(asked))
+    places = {person: place for place, person in enumerate(names)}
+    who = np.array([places[person] for person in asked], np.int64)
+    share = 1 / a.n_options[a.item[rows]]
+    yes, expected, squares = (np.bincount(who, w) for w in (a.kind[rows] == YES, share, share**2))
+    known = np.flatnonzero(expected >= 5)
+    yes, expected, squares = yes[known], expected[known], squares[known]
+    if len(known) < 2 or yes.sum() == 0:
         return Check.skipped(name, "fewer than two experts with 5 expected yes each")
-    rate = total_yes / total
-    statistic = 0.0
-    for e in known:
-        variance = max(rate * expected[e] - rate**2 * squares[e], _NEAR)
-        statistic += (yes[e] - rate * expected[e]) ** 2 / variance
+    rate = yes.sum() / expected.sum()
+    excess = yes - rate * expected
+    statistic = float((excess**2 / np.maximum(rate * expected - rate**2 * squares, _NEAR)).sum())
     df = len(known) - 1
     p = chi2_tail(statistic, df)
-    far = max(known, key=lambda e: abs(yes[e] - rate * expected[e]) / expected[e])
-    text = f"yes by expert: χ² = {statistic:.1f} on {df} df; furthest off: {far}, {yes[far]:.0f} yes"
+    far = int(np.argmax(np.abs(excess) / expected))
+    furthest = f"{names[known[far]]}, {yes[far]:.0f} yes"
+    text = f"yes by expert: χ² = {statistic:.1f} on {df} df; furthest off: {furthest}"
     return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
 
 

@@ -20,15 +20,9 @@ from harness.estimate.checks.routing import (
     yes_rate,
     yes_rate_by_expert,
 )
-from harness.estimate.core import Tallies, chi2_tail, information, pool_samples
+from harness.estimate.core import Tallies, chi2_tail, information
 from harness.estimate.data import LabelledArrays, tally, to_arrays
-from harness.estimate.estimators import (
-    complementary_accuracy,
-    inside,
-    maximum_likelihood,
-    moment_weights,
-    ordinary_accuracy,
-)
+from harness.estimate.estimators import inside, make_point
 from harness.types import Label, Labels, Prediction
 
 FAMILY_ALPHA = 0.05 / 3
@@ -77,21 +71,18 @@ def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
     """
     statistic, df, text = 0.0, 0, []
     for t in tallies.strata:
-        groups = pool_samples(t.misses)
-        if not t.n_o or not groups:
+        if not (t.n_o and t.n_c):
             continue
-        weights = moment_weights(groups)
-        A_ord = ordinary_accuracy(t.S_o, t.n_o)
-        A_comp = math.fsum(
-            w * complementary_accuracy(g.K, g.S, g.n) for w, g in zip(weights, groups, strict=True)
+        o, c, ml = (make_point(name, t.hits, t.misses) for name in ("ord", "comp", "ml"))
+        at = inside(ml.value, t.n_readable)
+        v = math.fsum(
+            w * w / information(sample, at)
+            for point in (o, c)
+            for w, sample in zip(point.weights, point.components, strict=True)
         )
-        at = inside(maximum_likelihood((t.hits, *groups)), t.n_readable)
-        v = 1 / information(t.hits, at) + math.fsum(
-            w * w / information(g, at) for w, g in zip(weights, groups, strict=True)
-        )
-        statistic += (A_ord - A_comp) ** 2 / v
+        statistic += (o.value - c.value) ** 2 / v
         df += 1
-        text.append(f"{t}: ord {A_ord:.3f}, comp {A_comp:.3f}")
+        text.append(f"{t}: ord {o.value:.3f}, comp {c.value:.3f}")
     if df == 0:
         return Check.skipped("hausman", "no stratum with both kinds of labels")
     p = chi2_tail(statistic, df)

@@ -16,7 +16,7 @@ from harness.estimate.core import bonferroni, check_level, holm
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
     """Models from best to worst, with every pair compared at one joint level.
 
@@ -130,8 +130,14 @@ def rank_models(
             )
         )
     ordered = tuple(names[j] for j in order)
-    values = tuple(float(mean[j]) for j in order)
-    return Ranking(ordered, values, rank_ranges(ordered, comparisons), tuple(comparisons), critical, level)
+    return Ranking(
+        names=ordered,
+        values=tuple(mean[order].tolist()),
+        ranks=rank_ranges(ordered, comparisons),
+        comparisons=tuple(comparisons),
+        critical=critical,
+        level=level,
+    )
 
 
 def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], ...]:

@@ -14,7 +14,8 @@ from harness.errors import EstimateError
 
 def binomial_at_least(successes: int, n: int, p: float) -> float:
     """P(Bin(n, p) ≥ successes); 0 for n + 1."""
-    _counts(successes, n)
+    if n < 1 or not 0 <= successes <= n + 1:
+        raise EstimateError(f"successes must lie in 0..n + 1 with n >= 1, are {successes} of {n}")
     return float(stats.binom.sf(successes - 1, n, p))
 
 
@@ -37,8 +38,3 @@ def chernoff_low(mean: float, n: int, m: float) -> float:
 def chernoff_high(mean: float, n: int, m: float) -> float:
     """Bound of P(X̄ ≥ mean) if E X ≤ m: exp(−n KL(mean‖m)) above m, else 1."""
     return math.exp(-n * kl(mean, m)) if mean > m else 1.0
-
-
-def _counts(successes: int, n: int) -> None:
-    if n < 1 or not 0 <= successes <= n + 1:
-        raise EstimateError(f"successes must lie in 0..n + 1 with n >= 1, are {successes} of {n}")

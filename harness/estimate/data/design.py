@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -16,9 +15,8 @@ _NEAR = 1e-6
 """Propensities that differ by less are equal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The labels of a study, by item.
+    """The labels of a study, checked and gathered by item; made with `split` as in `tallies`.
 
     Attributes
     ----------
@@ -51,78 +49,42 @@ class Design:
         Labels that tell about a prediction by answer: yes, and no where there is no yes, shape (L,).
     n_labels
         Yes and no labels by group.
-    """
-
-    arrays: LabelledArrays
-    item: AnyIntArray
-    option: AnyIntArray
-    yes: BoolArray
-    group: AnyIntArray
-    K: AnyIntArray
-    strata: tuple[str, ...]
-    n_no: AnyIntArray
-    has_yes: BoolArray
-    certain: BoolArray
-    split: tuple[Conditioning, ...]
-    mute: tuple[AnyIntArray, AnyIntArray]
-    labelled: BoolArray
-    width: int
-    cell: AnyIntArray
-    total: AnyIntArray
-    decisive: BoolArray
-    n_labels: tuple[AnyIntArray, AnyIntArray]
-
-
-def make_design(a: LabelledArrays, split: Conditioning | Literal["auto"]) -> Design:
-    """Check the labels and gather them by item; `split` as in `tallies`.
 
     Raises
     ------
     EstimateError
         If a label is impossible or contradicts another; the message names row and value.
     """
-    a.check()
-    group, K, strata = _groups(a)
-    n_items = a.n_options.size
-    rows = np.flatnonzero(a.kind != ABSTAINED)
-    keep = slice(None) if rows.size == a.kind.size else rows  # a slice copies nothing
-    item, option, yes = a.item[keep], a.option[keep], a.kind[keep] == YES
-    n_yes = np.bincount(item[yes], minlength=n_items)
-    n_no = np.bincount(item[~yes], minlength=n_items)
-    _check_one_answer(a, rows, item, option, yes)
-    _check_one_truth(a, n_yes, n_no)
-    certain = np.zeros(n_items, np.bool_)
-    if a.propensity is not None:
-        certain[item] = True
-        certain[a.item[a.propensity < 1 - _NEAR]] = False
-    has_yes = n_yes > 0
-    labelled = has_yes | (n_no > 0)
-    width = int((n_no + n_yes).max()) + 1
-    cell = group.astype(np.int64) * width + np.where(has_yes, 0, n_no)
-    mute = a.kind == ABSTAINED
-    return Design(
-        arrays=a,
-        item=item,
-        option=option,
-        yes=yes,
-        group=group,
-        K=K,
-        strata=strata,
-        n_no=n_no,
-        has_yes=has_yes,
-        certain=certain,
-        split=_choose_conditioning(split, a, group, K),
-        mute=(a.item[mute], a.option[mute]),
-        labelled=labelled,
-        width=width,
-        cell=cell,
-        total=np.bincount(cell[labelled], minlength=K.size * width),
-        decisive=yes | ~has_yes[item],
-        n_labels=(
-            np.bincount(group, weights=n_yes, minlength=K.size).astype(np.int64),
-            np.bincount(group, weights=n_no, minlength=K.size).astype(np.int64),
-        ),
-    )
+
+    def __init__(self, arrays: LabelledArrays, split: Conditioning | Literal["auto"]) -> None:
+        self.arrays = a = arrays
+        a.check()
+        self.group, self.K, self.strata = _groups(a)
+        n_items, n_groups = a.n_options.size, self.K.size
+        rows = np.flatnonzero(a.kind != ABSTAINED)
+        keep = slice(None) if rows.size == a.kind.size else rows  # a slice copies nothing
+        self.item, self.option, self.yes = a.item[keep], a.option[keep], a.kind[keep] == YES
+        n_yes = np.bincount(self.item[self.yes], minlength=n_items)
+        self.n_no = np.bincount(self.item[~self.yes], minlength=n_items)
+        _check_one_answer(a, rows, self.item, self.option, self.yes)
+        _check_one_truth(a, n_yes, self.n_no)
+        self.certain = np.zeros(n_items, np.bool_)
+        if a.propensity is not None:
+            self.certain[self.item] = True
+            self.certain[a.item[a.propensity < 1 - _NEAR]] = False
+        self.split = _choose_conditioning(split, a, self.group, self.K)
+        mute = a.kind == ABSTAINED
+        self.mute = a.item[mute], a.option[mute]
+        self.has_yes = n_yes > 0
+        self.labelled = self.has_yes | (self.n_no > 0)
+        self.width = int((self.n_no + n_yes).max()) + 1
+        self.cell = self.group.astype(np.int64) * self.width + np.where(self.has_yes, 0, self.n_no)
+        self.total = np.bincount(self.cell[self.labelled], minlength=n_groups * self.width)
+        self.decisive = self.yes | ~self.has_yes[self.item]
+        self.n_labels = [
+            np.bincount(self.group, weights=n, minlength=n_groups).astype(np.int64)
+            for n in (n_yes, self.n_no)
+        ]
 
 
 def _groups(a: LabelledArrays) -> tuple[AnyIntArray, AnyIntArray, tuple[str, ...]]:

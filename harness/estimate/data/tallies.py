@@ -26,7 +26,7 @@ import numpy as np
 from harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import BinomialSample, Conditioning, Tallies, Tally, effective_options
-from harness.estimate.data.design import Design, make_design
+from harness.estimate.data.design import Design
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
 from harness.types import Label, Prediction
 
@@ -81,7 +81,7 @@ def tally_arrays(
         raise EstimateError(
             f"y_hat must have {n_items} columns, one per item, has shape {arrays.y_hat.shape}"
         )
-    design = make_design(arrays, split)
+    design = Design(arrays, split)
     touched = np.zeros(n_items, np.bool_)
     touched[arrays.item] = True
     unlabelled = arrays.n_unlabelled + int(np.count_nonzero(~touched))

@@ -1,6 +1,6 @@
 from .complementary import (
     complementary_accuracy as complementary_accuracy, matching_sample_size as matching_sample_size,
-    moment_weights as moment_weights, variance_ratio as variance_ratio,
+    variance_ratio as variance_ratio,
 )
 from .hui_walter import hui_walter_accuracy as hui_walter_accuracy
 from .ivw import (

@@ -91,14 +91,9 @@ def _newton(parts: tuple[BinomialSample, ...]) -> float:
         return 0.0
     A = S_o / N  # f(S_o/N) ≥ N, as the ordinary term alone is N there
     for _ in range(_MAX_STEPS):
-        f = -float(N)
-        slope = 0.0
-        for p in parts:
-            if p.S:
-                q = success_probability(p.K, A)
-                f += p.S / q
-                slope += p.S / (q * q * (p.K - 1))
-        step = f / slope
+        terms = [(p, success_probability(p.K, A)) for p in parts if p.S]
+        slope = sum(p.S / (q * q * (p.K - 1)) for p, q in terms)
+        step = (sum(p.S / q for p, q in terms) - N) / slope
         A += step
         if step <= 1e-15:
             break

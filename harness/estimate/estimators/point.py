@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from harness.errors import EstimateError
@@ -57,11 +58,6 @@ def complementary_point(
     return _mixture(groups, moment_weights(groups), published=published)
 
 
-def half_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
-    """The paper's baseline IVW-0.5: equal weights whatever the sizes."""
-    return _weighted(hits, misses, 0.5, published=published)
-
-
 def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
     """A_IVW with the plug-in weight of Eq. 7; safe against samples without variation unless published."""
     check_positive("n_o", hits.n, "inverse-variance weighting")
@@ -70,7 +66,7 @@ def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, publi
     if published and len(groups) == 1:
         (group,) = groups
         w = plugin_weight(group.K, hits.S, hits.n, group.S, group.n, published=True)
-        return _weighted(hits, misses, w, published=True)
+        return _weighted(hits, misses, w=w, published=True)
     samples = (hits, *groups)
     if all(varies(s.S, s.n) for s in samples):
         at = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
@@ -78,7 +74,7 @@ def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, publi
         at = [inside(maximum_likelihood(samples), sum(s.n for s in samples))] * len(samples)
     v_o, *rest = (complementary_variance(s.K, a, s.n) for s, a in zip(samples, at, strict=True))
     v_c = math.fsum(share**2 * v for share, v in zip(shares, rest, strict=True))
-    return _weighted(hits, misses, v_c / (v_o + v_c), published=published)
+    return _weighted(hits, misses, w=v_c / (v_o + v_c), published=published)
 
 
 def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
@@ -100,7 +96,7 @@ def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *
 
 
 def _weighted(
-    hits: BinomialSample, misses: tuple[BinomialSample, ...], w: float, *, published: bool
+    hits: BinomialSample, misses: tuple[BinomialSample, ...], *, w: float, published: bool
 ) -> Point:
     """Mixture w A_ord + (1 − w) A_comp."""
     check_positive("n_o", hits.n, "the ordinary estimator")
@@ -140,7 +136,7 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
     {
         "ord": ordinary_point,
         "comp": complementary_point,
-        "ivw_half": half_point,
+        "ivw_half": partial(_weighted, w=0.5),  # the paper's baseline IVW-0.5, whatever the sizes
         "ivw": ivw_point,
         "ml": likelihood_point,
     }

@@ -114,10 +114,7 @@ def mixture_radius(
     """
     parts, weights = (hits, misses), (w, 1 - w)
     deltas = (delta_o, delta_c) if published else (delta_o / 2, delta_c / 2)
-    return min(
-        union_radius(parts, weights, deltas, empirical=False),
-        union_radius(parts, weights, deltas, empirical=True),
-    )
+    return min(union_radius(parts, weights, deltas, empirical=kind) for kind in (False, True))
 
 
 def fixed_weight_radius(v: float, c: float, delta: float) -> float:

@@ -75,7 +75,8 @@ def exact_interval(
 
 def _outermost(lattice: _Lattice, a: float, b: float, alpha: float, tol: float, *, left: bool) -> float:
     """Outer edge of the outermost cell of [a, b] that may hold a point with p > alpha."""
-    found = _search(lattice, _edges(a, b, 2 * _CELLS), alpha, tol, left=left)
+    edges = np.linspace(a, b, 2 * _CELLS + 1, dtype=np.float64)
+    found = _search(lattice, edges, alpha, tol, left=left)
     if found is None:  # the estimate itself has p = 1; only rounding can lose it
         return b if left else a
     return found
@@ -87,14 +88,10 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
         a, b = float(edges[i]), float(edges[i + 1])
         if b - a <= tol:
             return a if left else b
-        inner = _search(lattice, _edges(a, b, _CELLS), alpha, tol, left=left)
+        inner = _search(lattice, np.linspace(a, b, _CELLS + 1, dtype=np.float64), alpha, tol, left=left)
         if inner is not None:
             return inner
     return None
-
-
-def _edges(a: float, b: float, cells: int) -> FloatArray:
-    return np.linspace(a, b, cells + 1, dtype=np.float64)
 
 
 class _Lattice:

@@ -76,9 +76,7 @@ def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
 
     The second case arises only at A = 0, when fewer refusals were avoided than any A allows.
     """
-    low = _edge(holds, A, 0.0)
-    high = _edge(holds, A, 1.0)
-    return low, high
+    return _edge(holds, A, 0.0), _edge(holds, A, 1.0)
 
 
 def _edge(holds: Callable[[float], bool], A: float, end: float) -> float:

@@ -30,9 +30,7 @@ def predicted_counts(predicted: ArrayLike, width: int) -> FloatArray:
     columns = np.asarray(predicted, dtype=np.int64)
     if columns.ndim != 2 or columns.shape[1] == 0:
         raise EstimateError(f"predicted must have shape (N, M >= 1), has {columns.shape}")
-    counts = np.zeros((len(columns), width))
-    for model in range(columns.shape[1]):
-        counts += accuracy_target(columns[:, model], width)
+    counts: FloatArray = np.sum([accuracy_target(column, width) for column in columns.T], axis=0)
     return counts
 
 

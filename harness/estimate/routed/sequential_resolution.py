@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import UNKNOWN, FloatArray, IntArray
+from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_level, clopper_pearson
 from harness.estimate.routed.propensities import predicted_counts
@@ -91,12 +91,17 @@ def correctness(predicted: Sequence[int], answers: Mapping[int, bool], K: int) -
     return np.array(known, dtype=np.int64)
 
 
-def asking_order(predicted: ArrayLike, posterior: FloatArray) -> IntArray:
-    """Options in the order they would be asked about, shape (N, K), −1 after the predicted ones."""
-    counts = predicted_counts(predicted, posterior.shape[1])
+def asking_order(
+    predicted: ArrayLike, posterior: FloatArray, n_options: ArrayLike | None = None
+) -> tuple[IntArray, BoolArray]:
+    """Options by turn, shape (N, K), and where a turn has a question: the K-th is known by elimination."""
+    width = posterior.shape[1]
+    counts = predicted_counts(predicted, width)
     key = np.where(counts > 0, posterior + 1e-9 * counts, -1.0)
     order = np.argsort(-key, axis=1, kind="stable")
-    return np.where(np.take_along_axis(counts, order, axis=1) > 0, order, -1)
+    k = np.broadcast_to(np.asarray(width if n_options is None else n_options), len(order))
+    asked = (np.take_along_axis(counts, order, axis=1) > 0) & (np.arange(width) < k[:, None] - 1)
+    return order, asked
 
 
 def expected_questions(
@@ -104,16 +109,11 @@ def expected_questions(
 ) -> FloatArray:
     """E[T] = Σ_j (1 − Σ_{i<j} p_(i)): questions to resolve each item, if p is right; shape (N,).
 
-    The j-th predicted option is asked about unless an earlier one was confirmed; the K-th is never
-    asked about, being known by elimination.
+    The j-th predicted option is asked about unless an earlier one was confirmed.
     """
-    order = asking_order(predicted, posterior)
-    p = np.where(order >= 0, np.take_along_axis(posterior, np.maximum(order, 0), axis=1), 0.0)
-    still_open = 1 - np.cumsum(p, axis=1) + p
-    width = posterior.shape[1]
-    k = np.broadcast_to(np.asarray(width if n_options is None else n_options), len(order))
-    asked = (order >= 0) & (np.arange(width) < k[:, None] - 1)
-    cost: FloatArray = np.where(asked, np.clip(still_open, 0, 1), 0.0).sum(axis=1)
+    order, asked = asking_order(predicted, posterior, n_options)
+    p = np.take_along_axis(posterior, order, axis=1)
+    cost: FloatArray = np.where(asked, np.clip(1 - np.cumsum(p, axis=1) + p, 0, 1), 0.0).sum(axis=1)
     return cost
 
 
@@ -121,13 +121,10 @@ def questions_asked(
     predicted: ArrayLike, posterior: FloatArray, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> IntArray:
     """How many questions each item takes when the truth is known; shape (N,). For simulations."""
-    order = asking_order(predicted, posterior)
+    order, asked = asking_order(predicted, posterior, n_options)
     hit = order == np.asarray(truth, dtype=np.int64)[:, None]
-    width = posterior.shape[1]
-    k = np.broadcast_to(np.asarray(width if n_options is None else n_options), len(order))
-    before = (np.cumsum(hit, axis=1) - hit) == 0
-    asked: IntArray = ((order >= 0) & before & (np.arange(width) < k[:, None] - 1)).sum(axis=1)
-    return asked
+    number: IntArray = (asked & (np.cumsum(hit, axis=1) - hit == 0)).sum(axis=1)
+    return number
 
 
 def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95) -> Estimate:
