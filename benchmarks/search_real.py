@@ -156,7 +156,7 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
     with Store(study.store_url) as store:
         truth = study_truth(study, str(folder / "key.csv"), store.content.read_items())
         prepared = prepare_search(study, store, seed, study.search)
-        report = report_search(study, store, prepared, "", truth)
+        report = report_search(study, store, prepared, truth)
         test = prepared.archive.splits["test"]
         pair = (prepared.programs[0].id, report.winner.id if report.winner else "")
         right = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError
@@ -21,7 +22,6 @@ from harness.store import Store
 
 if TYPE_CHECKING:
     from agents.search import SearchContext
-    from harness.report import SearchReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument("file", help="the .py file to write")
     export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
     for sub in (start, resume, show, export):
-        sub.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
-        )
+        sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     study = study.model_copy(update={"search": _section(args, study)})
     with Store(study.store_url) as store:
         if args.verb == "show":
-            return _show(args, _report(study, store, open_search(study, store, args.search), args.open_key))
+            return _show(args, study, store, open_search(study, store, args.search))
         if args.verb == "export":
             return _export(args, open_search(study, store, args.search))
         if args.verb == "resume":
@@ -89,7 +87,7 @@ def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchCon
         return 0
     ended = asyncio.run(continue_search(study, store, context, note))
     note(f"{ended.proposals} proposals: {ended.reason}")
-    return _show(args, _report(study, store, context, None))
+    return _show(args, study, store, context)
 
 
 def _export(args: argparse.Namespace, context: SearchContext) -> int:
@@ -106,23 +104,17 @@ def _export(args: argparse.Namespace, context: SearchContext) -> int:
     return 0
 
 
-def _report(study: Study, store: Store, context: SearchContext, key: str | None) -> SearchReport:
+def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:
     from agents.search import report_search
+    from harness.report import search_text, write_search_html
 
-    created = {s["id"]: s["created"] for s in store.searches.read_searches()}[context.id]
+    key = getattr(args, "open_key", None)
     truth = study_truth(study, key, store.content.read_items()) if key else None
-    return report_search(study, store, context, created, truth)
-
-
-def _show(args: argparse.Namespace, report: SearchReport) -> int:
-    from harness.report import search_text
-
-    page: dict[str, Any] = {}
+    report = report_search(study, store, context, truth)
+    payload: dict[str, Any] = {"search": report}
+    text = search_text(report)
     if getattr(args, "page", None):
-        from harness.report import write_search_html
-
-        page = {"page": str(write_search_html(report, args.page))}
-    emit(
-        args, {"search": report, **page}, search_text(report) + "".join(f"\nwrote {p}" for p in page.values())
-    )
+        payload["page"] = str(write_search_html(report, args.page))
+        text += f"\nwrote {payload['page']}"
+    emit(args, payload, text)
     return 0

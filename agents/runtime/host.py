@@ -108,13 +108,14 @@ class ItemUsage:
     failed: str = ""
 
 
+@dataclass(slots=True, eq=False)
 class WorkflowHost:
     """Answers the calls that a program makes for some items; a `Host` of `agents.sandbox`.
 
     Parameters
     ----------
     items
-        What is answered; of each the program sees text, options and letters only.
+        To be answered; of each the program sees text, options and letters only.
     broker
         The way to the model.
     roles, shape
@@ -127,22 +128,20 @@ class WorkflowHost:
     Attributes
     ----------
     fatal
-        What ended everything, if something did; a program cannot catch it.
+        The error that ended everything, if one did; a program cannot catch it.
     """
 
-    def __init__(
-        self,
-        items: Sequence[Item],
-        broker: Broker,
-        roles: Sequence[Role],
-        shape: PromptFormat,
-        replicate: int,
-        sandbox: Sandbox,
-    ) -> None:
-        self.items, self.replicate = items, replicate
-        self.tallies = [ItemUsage() for _ in items]
-        self.fatal: Exception | None = None
-        self._broker, self._roles, self._shape, self._sandbox = broker, roles, shape, sandbox
+    items: Sequence[Item]
+    broker: Broker
+    roles: Sequence[Role]
+    shape: PromptFormat
+    replicate: int
+    sandbox: Sandbox
+    fatal: Exception | None = None
+    tallies: list[ItemUsage] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tallies = [ItemUsage() for _ in self.items]
 
     def payloads(self) -> list[Payload]:
         """What the program sees of each item."""
@@ -151,9 +150,9 @@ class WorkflowHost:
                 "text": item.text,
                 "options": list(item.shown_options),
                 "letters": list(option_letters_of(len(item.options))),
-                "answers": list(answers(item, self._shape)),
-                "roles": [[role.name, role.text] for role in self._roles],
-                "code_allowed": self._shape.code,
+                "answers": list(answers(item, self.shape)),
+                "roles": [[role.name, role.text] for role in self.roles],
+                "code_allowed": self.shape.code,
             }
             for item in self.items
         ]
@@ -168,7 +167,7 @@ class WorkflowHost:
             raise RuntimeError("no such task or call")
         tally = self.tallies[index]
         tally.calls += 1
-        limits = self._sandbox.limits
+        limits = self.sandbox.limits
         if self.fatal is not None or tally.calls > limits.calls:
             raise RuntimeError(f"more than {limits.calls} calls" if self.fatal is None else "stopped")
         try:
@@ -194,7 +193,7 @@ class WorkflowHost:
         if tally.failed:
             status, reason = PredictionStatus.FAILED, tally.failed
         elif outcome.answer is not None:
-            shown = parse_answer(outcome.answer, item.shown_options, asked=self._shape.answer)
+            shown = parse_answer(outcome.answer, item.shown_options, asked=self.shape.answer)
             if isinstance(shown, Unreadable):
                 reason = shown.reason
             else:
@@ -212,14 +211,14 @@ class WorkflowHost:
         )
 
     async def _ask(self, index: int, payload: Any) -> Payload:
-        call = read_call(payload, self._sandbox.limits.characters)
+        call = read_call(payload, self.sandbox.limits.characters)
         item = self.items[index]
-        if self._shape.style == "json":
-            reply = await self._draw(make_call_request(call, item, self._shape), index)
+        if self.shape.style == "json":
+            reply = await self._draw(make_call_request(call, item, self.shape), index)
             return dict(read_fields(reply.text, call.fields))
         written: dict[str, str] = {}
         for name in call.fields:
-            reply = await self._draw(line_request(call, item, self._shape, written), index)
+            reply = await self._draw(line_request(call, item, self.shape, written), index)
             written[name] = read_line(reply.text)
         return dict(written)
 
@@ -231,15 +230,15 @@ class WorkflowHost:
         # that programs that begin alike share their first replies.
         path = f"{self.items[index].id}/{self.replicate}/{occurrence}"
         # A line that is empty or ends at the cap is all that the model had to say in it.
-        reply = await self._broker.ask(request, path, as_it_comes=self._shape.style == "lines")
+        reply = await self.broker.ask(request, path, as_it_comes=self.shape.style == "lines")
         tally.input_tokens += reply.input_tokens
         tally.output_tokens += reply.output_tokens
         return reply
 
     async def _run(self, call: Any) -> Payload:
         code = call.get("code")
-        if not self._shape.code:
+        if not self.shape.code:
             raise BadCall("running code is not allowed in this study")
         if not isinstance(code, str):
             raise BadCall("code: must be a text")
-        return {"output": await self._sandbox.run_code(code)}
+        return {"output": await self.sandbox.run_code(code)}

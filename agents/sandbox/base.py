@@ -192,16 +192,13 @@ async def run_together(
     try:
         return await session(tasks, host)
     except Stopped:
-        return [await _run_alone(session, task, _Shifted(host, j)) for j, task in enumerate(tasks)]
-
-
-async def _run_alone(
-    session: Callable[[Sequence[Payload], Host], Awaitable[list[ProgramOutcome]]], task: Payload, host: Host
-) -> ProgramOutcome:
-    try:
-        return (await session([task], host))[0]
-    except Stopped as stopped:
-        return ProgramOutcome(None, str(stopped))
+        outcomes = []
+        for j, task in enumerate(tasks):
+            try:
+                outcomes += await session([task], _Shifted(host, j))
+            except Stopped as stopped:
+                outcomes.append(ProgramOutcome(None, str(stopped)))
+        return outcomes
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,9 @@ def check_code(code: str) -> ast.Module:
     if len(code) > LONGEST:
         raise Refusal(f"is longer than {LONGEST:,} characters")
     tree = _parse(code)
-    _check_nodes(tree)
+    for node in ast.walk(tree):
+        if reason := _refused(node):
+            raise Refusal(reason, getattr(node, "lineno", None))
     return tree
 
 
@@ -106,13 +108,6 @@ def _parse(source: str) -> ast.Module:
         raise Refusal(f"is not Python: {error.msg}", error.lineno) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise Refusal(f"cannot be parsed: {error}") from None
-
-
-def _check_nodes(tree: ast.Module) -> None:
-    for node in ast.walk(tree):
-        reason = _refused(node)
-        if reason:
-            raise Refusal(reason, getattr(node, "lineno", None))
 
 
 def _check_forward(tree: ast.Module) -> None:

@@ -41,6 +41,8 @@ class SearchContext:
     ----------
     id
         First 12 hexadecimal digits of the hash of all that decides how it goes.
+    created
+        When it was first set up.
     section, seed
         Its settings, and the seed of all draws.
     programs
@@ -56,6 +58,7 @@ class SearchContext:
     """
 
     id: str = ""
+    created: str = ""
     section: SearchSection
     seed: int = 0
     programs: Sequence[Program]

@@ -19,7 +19,7 @@ from harness.types import Candidate, Estimate, Label, Prediction, Standing
 
 
 def report_search(
-    study: Study, store: Store, context: SearchContext, created: str, truth: Mapping[str, int] | None = None
+    study: Study, store: Store, context: SearchContext, truth: Mapping[str, int] | None = None
 ) -> SearchReport:
     """Summarise a search; with `truth`, the winner's and the start's true accuracy on the test items."""
     archive, section = context.archive, context.section
@@ -32,7 +32,7 @@ def report_search(
     return SearchReport(
         study=study.study.name,
         id=context.id,
-        created=created,
+        created=context.created,
         policy=section.policy,
         model=section.model or next(iter(study.models), ""),
         optimiser=section.optimiser if section.policy != "recombine" else "",

@@ -64,13 +64,13 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     BadInput
         If there is none, or not this one.
     """
-    known = {s["id"]: s["spec"] for s in store.searches.read_searches()}
+    known = {s["id"]: s for s in store.searches.read_searches()}
     if not known:
         raise BadInput("this study has no search yet; begin with: oversight search start")
     name = search or list(known)[-1]
     if name not in known:
         raise BadInput(f"there is no search {name!r}; there are: {', '.join(known)}")
-    spec = known[name]
+    spec = known[name]["spec"]
     caps = {"usd": study.search.usd, "tokens": study.search.tokens}
     archive = load_archive(store, name)
     labels = decode(store.content.read_answers())
@@ -78,6 +78,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     section = SearchSection.model_validate({**spec["section"], **caps})
     return SearchContext(
         id=name,
+        created=known[name]["created"],
         section=section,
         seed=spec["seed"],
         programs=started or load_programs(section),

@@ -68,14 +68,17 @@ def write_file(
 ) -> str:
     """Write a workflow with the wording, roles and examples of its study; `options` as in `Workflow`."""
     tree = strip_own(ast.parse(program.source))
+    if ast.get_docstring(tree) is not None:  # the file's own takes it up
+        tree.body = tree.body[1:]
     setting = {"options": tuple(options), "shape": asdict(shape), "roles": [asdict(role) for role in roles]}
     return _FILE.format(
         title=title,
-        thought=_quotable(program.thought) or "Its author gave no reason.",
+        thought=program.thought.strip().replace("\\", "\\\\").replace('"""', "'''")
+        or "Its author gave no reason.",
         columns="the columns id and text" if options else "the columns id, text and options",
         name=name,
         imports=_imports(tree),
-        source=_source(tree),
+        source=ast.unparse(tree),
         setting=pformat(setting, width=_WIDTH, sort_dicts=False),
     )
 
@@ -86,22 +89,7 @@ def _imports(tree: ast.Module) -> str:
     there = {alias.name for s in tree.body if isinstance(s, ast.Import) for alias in s.names}
     lines = [f"import {module}" for module in sorted(({"asyncio", *STAND_INS} & used) - there)]
     for module in (operators, workflow):
-        own = {
-            name
-            for name, value in vars(module).items()
-            if getattr(value, "__module__", "") == module.__name__
-        }
-        if names := sorted(own & used):
+        own = (n for n in used if getattr(vars(module).get(n), "__module__", "") == module.__name__)
+        if names := sorted(own):
             lines.append(f"from {module.__name__} import {', '.join(names)}")
     return "\n".join([*lines, "from agents.standalone import Workflow"])
-
-
-def _source(tree: ast.Module) -> str:
-    """The program without its docstring, which the file's own takes up."""
-    if ast.get_docstring(tree) is not None:
-        tree.body = tree.body[1:]
-    return ast.unparse(tree)
-
-
-def _quotable(text: str) -> str:
-    return text.strip().replace("\\", "\\\\").replace('"""', "'''")

@@ -45,15 +45,11 @@ class Optimizer:
         What the items are like, with one example; never an answer.
     guide
         What a workflow may use, and what the sandbox forbids.
-    temperature, max_tokens
-        Of its calls.
     """
 
     ask: Ask
     task: str
     guide: str
-    temperature: float | None = 0.8
-    max_tokens: int | None = 4096
 
 
 @dataclass(slots=True)
@@ -95,20 +91,16 @@ class Conversation:
         found, lacking = parse_fields(await self._turn(), fields)
         if lacking:
             self.log.append(f"mended a reply without {', '.join(lacking)}")
-            self.messages.append(
-                Message("user", render_template("mend", fields=_listed(fields), lacking=_listed(lacking)))
-            )
-            again, lacking = parse_fields(await self._turn(), fields)
-            found = {**found, **again}
+            wish = render_template("mend", fields=_listed(fields), lacking=_listed(lacking))
+            self.messages.append(Message("user", wish))
+            found |= parse_fields(await self._turn(), fields)[0]
             lacking = [name for name in fields if name not in found]
         if lacking:
             raise ReplyRefused(f"the reply has no usable {', '.join(lacking)}")
         return found
 
     async def _turn(self) -> str:
-        request = Request(
-            tuple(self.messages), temperature=self.optimiser.temperature, max_tokens=self.optimiser.max_tokens
-        )
+        request = Request(tuple(self.messages), temperature=0.8, max_tokens=4096)
         reply = await self.optimiser.ask(request, f"{self.path}/{self._turns}")
         self._turns += 1
         self.tokens += reply.input_tokens + reply.output_tokens
