@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -152,13 +152,43 @@ class Sandbox(ABC):
         """
         return await self.run_tree(gate.check_program(program), tasks, host)
 
-    @abstractmethod
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Do the same with a parsed source, past the gate: the tier alone has to hold it."""
+        """Do the same with a parsed source, past the gate: the tier alone has to hold it.
 
-    @abstractmethod
+        If one task stops the session, each is run in its own to see which. Calls made before are in the
+        broker's cache, so that nothing is paid for twice. A worker that dies of itself is not the
+        program's fault: only what stops a session twice is put down to it.
+        """
+        source = self._unparse(tree)
+        try:
+            return await self._answer(source, tasks, host)
+        except Stopped:
+            outcomes = []
+            for j, task in enumerate(tasks):
+                try:
+                    outcomes += await self._answer(source, [task], _Shifted(host, j))
+                except Stopped as stopped:
+                    outcomes.append(ProgramOutcome(None, str(stopped)))
+            return outcomes
+
     async def run_code(self, code: str) -> str:
         """Run Python that reaches nothing at all; return what it printed, or ``"error: …"``."""
+        try:
+            return await self._print(gate.check_code(code))
+        except (gate.Refusal, Stopped) as error:
+            return f"error: {error}"
+
+    @abstractmethod
+    def _unparse(self, tree: ast.Module) -> str:
+        """The source that the tier runs; the tree may be changed."""
+
+    @abstractmethod
+    async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
+        """Run all tasks in one session."""
+
+    @abstractmethod
+    async def _print(self, tree: ast.Module) -> str:
+        """Run checked code and return what it printed."""
 
     def restrictions(self) -> str:
         """What a program may not use on this tier, in words for whoever writes programs."""
@@ -177,28 +207,6 @@ per item, {limits.characters:,} characters per call and per answer, {gate.LONGES
 
 class Stopped(Exception):
     """A session ended before its tasks did; the message says what one of them did."""
-
-
-async def run_together(
-    session: Callable[[Sequence[Payload], Host], Awaitable[list[ProgramOutcome]]],
-    tasks: Sequence[Payload],
-    host: Host,
-) -> list[ProgramOutcome]:
-    """Run all tasks in one session; if one of them stops it, each in its own to see which.
-
-    Calls made before are in the broker's cache, so that nothing is paid for twice. A worker that
-    dies of itself is not the program's fault: only what stops a session twice is put down to it.
-    """
-    try:
-        return await session(tasks, host)
-    except Stopped:
-        outcomes = []
-        for j, task in enumerate(tasks):
-            try:
-                outcomes += await session([task], _Shifted(host, j))
-            except Stopped as stopped:
-                outcomes.append(ProgramOutcome(None, str(stopped)))
-        return outcomes
 
 
 @dataclass(frozen=True, slots=True)

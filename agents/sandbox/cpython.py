@@ -28,7 +28,6 @@ from agents.sandbox.base import (
     SandboxLimits,
     Stopped,
     read_outcomes,
-    run_together,
 )
 from agents.sandbox.shim import prelude_text, strip_own
 from agents.sandbox.worker import LONGEST_LINE, Worker, converse
@@ -70,29 +69,22 @@ class CPythonSandbox(Sandbox):
             await self._worker.close()
             self._worker = None
 
-    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """See `agents.sandbox.base.Sandbox`."""
-        source = ast.unparse(strip_own(tree))
+    def _unparse(self, tree: ast.Module) -> str:
+        return ast.unparse(strip_own(tree))
 
-        async def session(some: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-            async with self._free:
-                found = await self._session(self._order(source, list(some)), len(some), host)
-            if "stopped" in found:  # it cannot even be loaded: no task would fare better
-                return [ProgramOutcome(None, str(found["stopped"]))] * len(some)
-            return read_outcomes(found.get("done"), len(some), self.limits)
+    async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
+        async with self._free:
+            found = await self._session(self._order(source, list(tasks)), len(tasks), host)
+        if "stopped" in found:  # it cannot even be loaded: no task would fare better
+            return [ProgramOutcome(None, str(found["stopped"]))] * len(tasks)
+        return read_outcomes(found.get("done"), len(tasks), self.limits)
 
-        return await run_together(session, tasks, host)
-
-    async def run_code(self, code: str) -> str:
-        """See `agents.sandbox.base.Sandbox`."""
-        try:
-            source = ast.unparse(gate.check_code(code))
-            async with self._free_code:
-                found = await self._session(self._order(source, None), 0, Nobody())
-        except (gate.Refusal, Stopped) as error:
-            return f"error: {error}"
-        printed = str(found.get("done", ""))[: self.limits.characters]
-        return f"error: {found['stopped']}" if "stopped" in found else printed
+    async def _print(self, tree: ast.Module) -> str:
+        async with self._free_code:
+            found = await self._session(self._order(ast.unparse(tree), None), 0, Nobody())
+        if "stopped" in found:
+            raise Stopped(str(found["stopped"]))
+        return str(found.get("done", ""))[: self.limits.characters]
 
     def _order(self, source: str, payloads: list[Payload] | None) -> dict[str, Any]:
         modules = sorted(name for name in gate.MODULES if not name.startswith("agents."))

@@ -22,7 +22,6 @@ from agents.sandbox.base import (
     SandboxLimits,
     Stopped,
     read_outcomes,
-    run_together,
 )
 from agents.sandbox.shim import for_monty, prelude_text
 from harness import SandboxError
@@ -77,39 +76,30 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
             # interpreter ends aborts the process.
             await asyncio.sleep(_SETTLING)
 
-    async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """See `agents.sandbox.base.Sandbox`."""
-        text = f"{prelude_text(stand_ins=True)}\n\n{for_monty(tree)}"
+    def _unparse(self, tree: ast.Module) -> str:
+        return f"{prelude_text(stand_ins=True)}\n\n{for_monty(tree)}"
 
-        async def session(some: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-            async with self._session("program", len(some) * self.limits.calls) as monty:
-                try:
-                    await _feed(monty, text)
-                except Stopped as stopped:  # it cannot even be loaded: no task would fare better
-                    return [ProgramOutcome(None, str(stopped))] * len(some)
-                return read_outcomes(await self._answer(monty, some, host), len(some), self.limits)
+    async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
+        async with self._session("program", len(tasks) * self.limits.calls) as monty:
+            try:
+                await _feed(monty, source)
+            except Stopped as stopped:  # it cannot even be loaded: no task would fare better
+                return [ProgramOutcome(None, str(stopped))] * len(tasks)
+            for index in range(len(tasks)):
+                host.begin(index)
+            found = await _feed(
+                monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": host.ask}
+            )
+            return read_outcomes(found, len(tasks), self.limits)
 
-        return await run_together(session, tasks, host)
-
-    async def _answer(self, monty: AsyncMontySession, tasks: Sequence[Payload], host: Host) -> Any:
-        for index in range(len(tasks)):
-            host.begin(index)
-        return await _feed(
-            monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": host.ask}
-        )
-
-    async def run_code(self, code: str) -> str:
-        """See `agents.sandbox.base.Sandbox`."""
+    async def _print(self, tree: ast.Module) -> str:
         from pydantic_monty import CollectString
 
         printed = CollectString(self.limits.characters)
-        try:
-            text = for_monty(gate.check_code(code))
-            async with self._session("code", 0) as monty:
-                await _feed(monty, prelude_text(stand_ins=True))
-                await _feed(monty, text, print_callback=printed)
-        except (gate.Refusal, Stopped) as error:
-            return f"error: {error}"
+        text = for_monty(tree)
+        async with self._session("code", 0) as monty:
+            await _feed(monty, prelude_text(stand_ins=True))
+            await _feed(monty, text, print_callback=printed)
         return printed.output
 
     @asynccontextmanager
