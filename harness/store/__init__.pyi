@@ -1,4 +1,5 @@
 from .calls import StoredCall as StoredCall
+from .database import PORTION as PORTION, split_into_batches as split_into_batches
 from .endpoints import Batch as Batch, UNDER_WAY as UNDER_WAY
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
@@ -7,5 +8,4 @@ from .labelling import (
 from .replies import Response as Response
 from .runs import Usage as Usage
 from .searches import SearchRepository as SearchRepository
-from .study_content import PORTION as PORTION, split_into_batches as split_into_batches
 from .study_store import Store as Store

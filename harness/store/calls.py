@@ -8,7 +8,7 @@ from operator import attrgetter
 
 import sqlalchemy as sa
 
-from harness.store.database import Database, select_values, upsert
+from harness.store.database import PORTION, Repository, select_values, split_into_batches, upsert
 from harness.store.tables import CallRow
 
 
@@ -34,35 +34,18 @@ _values = attrgetter(*_NAMES)
 _FOUND = select_values(StoredCall, _CALL).where(
     _CALL.c.key.in_(sa.bindparam("keys", expanding=True)), _CALL.c.error == ""
 )
-_AT_ONCE = 500
-"""Keys of one query: databases bound the number of parameters."""
 
 
-class CallRepository:
-    """The calls made so far.
-
-    Parameters
-    ----------
-    database
-        The study's database.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class CallRepository(Repository):
+    """The calls made so far."""
 
     def read_calls(self, keys: Sequence[str]) -> dict[str, StoredCall]:
         """Return the calls with these keys that succeeded."""
-        found = {}
-        for start in range(0, len(keys), _AT_ONCE):
-            some = keys[start : start + _AT_ONCE]
-            with self._database.transaction() as connection:
-                for row in connection.execute(_FOUND, {"keys": some}).mappings():
-                    found[row["key"]] = StoredCall(**row)
-        return found
+        portions = split_into_batches(keys, PORTION)
+        found = (call for p in portions for call in self._database.read_values(StoredCall, _FOUND, keys=p))
+        return {call.key: call for call in found}
 
     def write_calls(self, calls: Iterable[StoredCall]) -> None:
         """Store a batch in one transaction; a later call with the same key replaces an earlier one."""
-        rows = [_values(call) for call in calls]
-        if rows:
-            with self._database.transaction() as connection:
-                upsert(connection, _CALL, _NAMES, rows)
+        with self._database.transaction() as connection:
+            upsert(connection, _CALL, _NAMES, [_values(call) for call in calls])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
 import orjson
@@ -16,6 +18,9 @@ from harness.store.schema import migrate
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
+
+PORTION = 500
+"""Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -76,10 +81,18 @@ class Database:
         with self.transaction() as connection:
             return connection.execute(query).all()
 
-    def read_values(self, kind: type[T], query: sa.Select[Any]) -> list[T]:
+    def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""
         with self.transaction() as connection:
-            return [kind(**row) for row in connection.execute(query).mappings()]
+            return [kind(**row) for row in connection.execute(query, parameters).mappings()]
+
+    def add_rows(self, table: sa.Table, rows: Sequence[dict[str, Any]]) -> int:
+        """Store rows whose id is not there yet; return how many were new."""
+        with self.transaction() as connection:
+            known = set(connection.execute(sa.select(table.c.id)).scalars())
+            fresh = [row for row in rows if row["id"] not in known]
+            execute_many(connection, sa.insert(table), fresh)
+        return len(fresh)
 
     def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
         """Run a statement for many rows; all or none."""
@@ -87,9 +100,27 @@ class Database:
             execute_many(connection, statement, rows)
 
 
+class Repository:
+    """A study's database, read and written by verbs of one concept.
+
+    Parameters
+    ----------
+    database
+        The study's database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
 def select_values(kind: type[Any], table: sa.Table) -> sa.Select[Any]:
     """Select the columns of a table that are the fields of a value."""
     return sa.select(*(table.c[field.name] for field in fields(kind)))
+
+
+def row_of(value: Any) -> dict[str, Any]:
+    """The fields of a value by name."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
@@ -108,12 +139,9 @@ def upsert(
     connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
 ) -> None:
     """Store rows with a value for each of the named columns; a later row replaces one of its key."""
-    # Compiled once: SQLAlchemy takes longer to look a statement up than SQLite to run it.
-    sql, places = _compile_upsert(table, names, connection.dialect)
-    if places is not None:
-        connection.exec_driver_sql(sql, [tuple(map(row.__getitem__, places)) for row in rows])
-    else:
-        connection.exec_driver_sql(sql, [dict(zip(names, row, strict=True)) for row in rows])
+    if rows:
+        sql, arrange = _compile_upsert(table, names, connection.dialect)
+        connection.exec_driver_sql(sql, list(map(arrange, rows)))
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
@@ -126,17 +154,28 @@ def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
     return insert(table)
 
 
+def split_into_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Cut a stream into lists of `size`; the last one may be shorter."""
+    source = iter(values)
+    while portion := list(islice(source, size)):
+        yield portion
+
+
 @lru_cache(maxsize=16)
 def _compile_upsert(
     table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
-) -> tuple[str, tuple[int, ...] | None]:
-    """SQL, and the named columns its parameters stand for in order; None where it names them."""
+) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+    """SQL, and what brings a row into the order of its parameters.
+
+    Kept, as SQLAlchemy takes longer to look a statement up than SQLite to run it.
+    """
     insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
     key = [column.name for column in table.primary_key]
     new = {name: insert.excluded[name] for name in names if name not in key}
-    compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=dialect)
-    order = compiled.positiontup
-    return str(compiled), None if order is None else tuple(map(names.index, order))
+    dialect_class: Any = type(dialect)
+    positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
+    compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=positional)
+    return str(compiled), itemgetter(*map(names.index, compiled.positiontup or ()))
 
 
 @contextmanager

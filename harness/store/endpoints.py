@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from harness.store.database import Database, insert_into
+from harness.store.database import Repository, insert_into, row_of
 from harness.store.tables import BatchRow, ProbeRow
 
 UNDER_WAY = ("sending", "sent")
@@ -27,17 +27,8 @@ class Batch:
     requests: tuple[tuple[str, int], ...]
 
 
-class EndpointRepository:
-    """Probes and batches.
-
-    Parameters
-    ----------
-    database
-        The study's database.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class EndpointRepository(Repository):
+    """Probes and batches."""
 
     def read_probe(self, endpoint: str, model: str, feature: str) -> bool | None:
         """Whether a model offers something; None if that was not tried yet."""
@@ -54,7 +45,7 @@ class EndpointRepository:
 
     def add_batch(self, batch: Batch) -> None:
         """Note a batch that is about to be handed over."""
-        self._database.write_rows(sa.insert(_BATCH), [asdict(batch)])
+        self._database.write_rows(sa.insert(_BATCH), [row_of(batch)])
 
     def update_batch(self, marker: str, *, remote_id: str | None, state: str) -> None:
         """Note what became of a batch."""

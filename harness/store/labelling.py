@@ -8,12 +8,12 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from harness.store.database import Database, count_rows, execute_many, select_values
+from harness.store.database import Repository, count_rows, execute_many, row_of, select_values, upsert
 from harness.store.replies import ReplyRepository, Response
 from harness.store.tables import LabelQuarantineRow, LabelQueueRow, LabelRevisionRow, LabelTaskRow
 
@@ -91,17 +91,8 @@ class Pulled:
     lost: frozenset[str] = frozenset()
 
 
-class LabellingRepository:
-    """Queues, their tasks, and what was seen on the server.
-
-    Parameters
-    ----------
-    database
-        The study's database.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class LabellingRepository(Repository):
+    """Queues, their tasks, and what was seen on the server."""
 
     def read_queues(self) -> dict[str, Queue]:
         """Expert → queue, by name."""
@@ -111,8 +102,7 @@ class LabellingRepository:
     def save_queue(self, queue: Queue) -> None:
         """Store a queue, over what was there."""
         with self._database.transaction() as connection:
-            if not _update_queue(connection, queue):
-                connection.execute(sa.insert(_QUEUE), asdict(queue))
+            _upsert_queue(connection, queue)
 
     def read_tasks(self) -> list[QueuedTask]:
         """All queued questions, by expert and place."""
@@ -121,7 +111,7 @@ class LabellingRepository:
 
     def add_tasks(self, tasks: Sequence[QueuedTask]) -> None:
         """Queue questions; all or none."""
-        self._database.write_rows(sa.insert(_TASK), [asdict(t) for t in tasks])
+        self._database.write_rows(sa.insert(_TASK), [row_of(t) for t in tasks])
 
     def mark_sending(self, tasks: Iterable[QueuedTask]) -> None:
         """Note that these are about to be sent, with the data as their digest says."""
@@ -152,14 +142,14 @@ class LabellingRepository:
         with self._database.transaction() as connection:
             replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
             execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
-            execute_many(connection, sa.insert(_QUARANTINE), [asdict(q) for q in pulled.quarantine])
+            execute_many(connection, sa.insert(_QUARANTINE), [row_of(q) for q in pulled.quarantine])
             known = set(connection.execute(seen).all())
             new = [r for r in pulled.revisions if (r.annotation_id, r.version) not in known]
             places = enumerate(new, count_rows(connection, _REVISION))
-            rows = [{**asdict(revision), "position": place} for place, revision in places]
+            rows = [{**row_of(revision), "position": place} for place, revision in places]
             execute_many(connection, sa.insert(_REVISION), rows)
             _set_task_ids(connection, dict.fromkeys(pulled.lost))
-            _update_queue(connection, queue)
+            _upsert_queue(connection, queue)
 
 
 _UPDATE_TASK = sa.update(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
@@ -170,7 +160,6 @@ def _set_task_ids(connection: sa.Connection, ids: Mapping[str, int | None]) -> N
     execute_many(connection, change, [{"q": question, "t": task} for question, task in ids.items()])
 
 
-def _update_queue(connection: sa.Connection, queue: Queue) -> bool:
-    """Store a queue over what was there; False if it was not there."""
-    change = sa.update(_QUEUE).where(_QUEUE.c.expert == queue.expert)
-    return connection.execute(change, asdict(queue)).rowcount > 0
+def _upsert_queue(connection: sa.Connection, queue: Queue) -> None:
+    row = row_of(queue)
+    upsert(connection, _QUEUE, tuple(row), [tuple(row.values())])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 
 import sqlalchemy as sa
 
-from harness.store.database import Database, execute_many
+from harness.store.database import Database, Repository, row_of
 from harness.store.replies import ReplyRepository, Response
 from harness.store.tables import AssignmentRow, ItemRow
 from harness.types import Assignment, Choice, Rating
@@ -15,25 +14,16 @@ from harness.types import Assignment, Choice, Rating
 _ASSIGNMENT, _ITEM = AssignmentRow.__table__, ItemRow.__table__
 
 
-class PanelRepository:
-    """Assignments and ratings.
-
-    Parameters
-    ----------
-    database
-        The study's database.
-    """
+class PanelRepository(Repository):
+    """Assignments and ratings."""
 
     def __init__(self, database: Database) -> None:
-        self._database, self.replies = database, ReplyRepository(database, panel=True)
+        super().__init__(database)
+        self.replies = ReplyRepository(database, panel=True)
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not there yet; return how many were new."""
-        with self._database.transaction() as connection:
-            known = set(connection.execute(sa.select(_ASSIGNMENT.c.id)).scalars())
-            fresh = [asdict(a) for a in assignments if a.id not in known]
-            execute_many(connection, sa.insert(_ASSIGNMENT), fresh)
-        return len(fresh)
+        return self._database.add_rows(_ASSIGNMENT, [row_of(a) for a in assignments])
 
     def read_assignments(self) -> list[Assignment]:
         """All assignments, in the order of their items."""

@@ -12,7 +12,7 @@ from itertools import count
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Database, execute_many
+from harness.store.database import Database, Repository, execute_many
 from harness.store.tables import AnswerRow, RatingRow
 
 
@@ -39,7 +39,7 @@ class Response:
     comment: str = ""
 
 
-class ReplyRepository:
+class ReplyRepository(Repository):
     """One table of replies.
 
     Parameters
@@ -51,7 +51,7 @@ class ReplyRepository:
     """
 
     def __init__(self, database: Database, *, panel: bool) -> None:
-        self._database = database
+        super().__init__(database)
         self._table = (RatingRow if panel else AnswerRow).__table__
         self._id, self._value = ("assignment_id", "label") if panel else ("question_id", "verdict")
 

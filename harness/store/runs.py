@@ -11,8 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.config import RunSpec
-from harness.store.database import Database, select_values, upsert
-from harness.store.study_content import PORTION, split_into_batches
+from harness.store.database import PORTION, Repository, select_values, split_into_batches, upsert
 from harness.store.tables import ItemRow, PredictionRow, RunRow
 from harness.types import Prediction, PredictionStatus, Source
 from harness.votes import take_votes
@@ -32,25 +31,14 @@ class Usage:
     output_tokens: int
 
 
-class RunRepository:
-    """Runs and predictions.
-
-    Parameters
-    ----------
-    database
-        The study's database.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class RunRepository(Repository):
+    """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> None:
         """Store what a run is, if it is not there yet."""
-        if self._database.read_rows(sa.select(_RUN.c.id).where(_RUN.c.id == spec.id)):
-            return
         created = datetime.now(UTC).isoformat()
         row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.model_dump(mode="json")}
-        self._database.write_rows(sa.insert(_RUN), [row])
+        self._database.add_rows(_RUN, [row])
 
     def read_runs(self) -> list[dict[str, Any]]:
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
@@ -61,8 +49,6 @@ class RunRepository:
 
         So a failed prediction gives way to the answer of another try.
         """
-        if not rows:
-            return
         with self._database.transaction() as connection:
             upsert(connection, _PREDICTION, ("run_id", *_FIELDS), [(run, *_values(p)) for run, p in rows])
 

@@ -8,42 +8,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Database, count_rows, execute_many
-from harness.store.tables import (
-    CallRow,
-    CandidateAnswerRow,
-    CandidateParentRow,
-    CandidateRow,
-    SearchEventRow,
-    SearchItemRow,
-    SearchRow,
-)
+from harness.store import tables
+from harness.store.database import Repository, count_rows, execute_many, row_of
 from harness.types import Candidate, Prediction, PredictionStatus, Program
 
-_SEARCH, _ITEM, _EVENT = SearchRow.__table__, SearchItemRow.__table__, SearchEventRow.__table__
-_CANDIDATE, _PARENT = CandidateRow.__table__, CandidateParentRow.__table__
-_ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
+_SEARCH, _ITEM, _EVENT = (
+    t.__table__ for t in (tables.SearchRow, tables.SearchItemRow, tables.SearchEventRow)
+)
+_CANDIDATE, _PARENT = tables.CandidateRow.__table__, tables.CandidateParentRow.__table__
+_ANSWER, _CALL = tables.CandidateAnswerRow.__table__, tables.CallRow.__table__
 _ANSWER_FIELDS = tuple(name for name in Prediction.__dataclass_fields__ if name in _ANSWER.c)
 
 
-class SearchRepository:
-    """The searches of a study.
-
-    Parameters
-    ----------
-    database
-        The study's database.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class SearchRepository(Repository):
+    """The searches of a study."""
 
     def read_searches(self) -> list[dict[str, Any]]:
         """All searches as ``{"id", "created", "spec"}``, oldest first."""
@@ -73,15 +57,14 @@ class SearchRepository:
 
     def read_splits(self, search: str) -> dict[str, list[str]]:
         """Item ids by split, in their order."""
-        query = sa.select(_ITEM).where(_ITEM.c.search_id == search).order_by(_ITEM.c.split, _ITEM.c.position)
         found: dict[str, list[str]] = {}
-        for row in self._database.read_rows(query):
+        for row in self._rows(_ITEM, search, _ITEM.c.split, _ITEM.c.position):
             found.setdefault(row.split, []).append(row.item_id)
         return found
 
     def add_candidate(self, search: str, candidate: Candidate) -> None:
         """Store a candidate with its parents, unless it is there."""
-        row = {"search_id": search, "id": candidate.id, **asdict(candidate.program)}
+        row = {"search_id": search, "id": candidate.id, **row_of(candidate.program)}
         row |= {"slot": candidate.slot, "op": candidate.op, "note": candidate.note}
         parents = [
             {"search_id": search, "child": candidate.id, "parent": parent, "position": j}
@@ -117,30 +100,27 @@ class SearchRepository:
     def read_candidates(self, search: str) -> list[Candidate]:
         """A search's candidates, in order of arrival."""
         parents = defaultdict[str, list[str]](list)
-        query = sa.select(_PARENT).where(_PARENT.c.search_id == search).order_by(_PARENT.c.position)
-        for row in self._database.read_rows(query):
+        for row in self._rows(_PARENT, search, _PARENT.c.position):
             parents[row.child].append(row.parent)
-        query = sa.select(_CANDIDATE).where(_CANDIDATE.c.search_id == search).order_by(_CANDIDATE.c.position)
         return [
             Candidate(
                 Program(r.name, r.source, r.thought), r.slot, r.op, tuple(parents.get(r.id, ())), r.note
             )
-            for r in self._database.read_rows(query)
+            for r in self._rows(_CANDIDATE, search, _CANDIDATE.c.position)
         ]
 
     def read_answers(self, search: str) -> dict[tuple[str, int], list[Prediction]]:
         """A search's answers by candidate and replicate."""
-        found: dict[tuple[str, int], list[Prediction]] = {}
-        for r in self._database.read_rows(sa.select(_ANSWER).where(_ANSWER.c.search_id == search)):
+        found = defaultdict[tuple[str, int], list[Prediction]](list)
+        for r in self._rows(_ANSWER, search):
             values = {name: getattr(r, name) for name in _ANSWER_FIELDS}
             values |= {"status": PredictionStatus(r.status), "sample": r.replicate}
-            found.setdefault((r.candidate_id, r.replicate), []).append(Prediction(**values))
+            found[r.candidate_id, r.replicate].append(Prediction(**values))
         return found
 
     def read_events(self, search: str) -> dict[str, dict[str, Any]]:
         """A search's decisions by key, in order."""
-        query = sa.select(_EVENT).where(_EVENT.c.search_id == search).order_by(_EVENT.c.position)
-        return {row.key: row.data for row in self._database.read_rows(query)}
+        return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
 
     def count_tokens(self, search: str) -> tuple[int, int]:
         """Tokens sent and received in calls stored since a search began: what it has used so far."""
@@ -148,6 +128,9 @@ class SearchRepository:
         sums = (sa.func.coalesce(sa.func.sum(c), 0) for c in (_CALL.c.input_tokens, _CALL.c.output_tokens))
         (row,) = self._database.read_rows(sa.select(*sums).where(_CALL.c.created >= began[:19]))
         return int(row[0]), int(row[1])
+
+    def _rows(self, table: sa.Table, search: str, *order: sa.Column[Any]) -> Sequence[sa.Row[Any]]:
+        return self._database.read_rows(sa.select(table).where(table.c.search_id == search).order_by(*order))
 
 
 def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:

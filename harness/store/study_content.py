@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Sequence
 
 import sqlalchemy as sa
 
 from harness.errors import DataError
-from harness.store.database import Database, count_rows, execute_many, select_values
+from harness.store.database import (
+    PORTION,
+    Database,
+    Repository,
+    count_rows,
+    execute_many,
+    row_of,
+    select_values,
+    split_into_batches,
+)
 from harness.store.replies import ReplyRepository, Response
 from harness.store.tables import ItemRow, QuestionRow
 from harness.types import Answer, Item, Question, Verdict
 
-PORTION = 500
-"""Rows read or written at once, so that memory does not grow with the number of items."""
-
 _ITEM, _QUESTION = ItemRow.__table__, QuestionRow.__table__
 
-T = TypeVar("T")
 
-
-class ContentRepository:
-    """Items, questions and answers.
-
-    Parameters
-    ----------
-    database
-        The study's database.
-    """
+class ContentRepository(Repository):
+    """Items, questions and answers."""
 
     def __init__(self, database: Database) -> None:
-        self._database, self.replies = database, ReplyRepository(database, panel=False)
+        super().__init__(database)
+        self.replies = ReplyRepository(database, panel=False)
 
     def add_items(self, items: Iterable[Item]) -> list[str]:
         """Store items that are not there yet, all or none; return the ids of all of them.
@@ -62,14 +58,7 @@ class ContentRepository:
                             "changed item a new id"
                         )
                 rows = [
-                    {
-                        "id": item.id,
-                        "position": position,
-                        "text": item.text,
-                        "options": item.options,
-                        "permutation": item.permutation,
-                        "meta": dict(item.meta),
-                    }
+                    {**row_of(item), "meta": dict(item.meta), "position": position}
                     for position, item in enumerate(fresh, count)
                 ]
                 execute_many(connection, sa.insert(_ITEM), rows)
@@ -94,10 +83,7 @@ class ContentRepository:
 
         A question keeps the expert it was first put to, even if routed again.
         """
-        known = {row.id for row in self._database.read_rows(sa.select(_QUESTION.c.id))}
-        fresh = [asdict(q) for q in questions if q.id not in known]
-        self._database.write_rows(sa.insert(_QUESTION), fresh)
-        return len(fresh)
+        return self._database.add_rows(_QUESTION, [row_of(q) for q in questions])
 
     def read_questions(self) -> list[Question]:
         """All questions, in the order of their items."""
@@ -123,10 +109,3 @@ class ContentRepository:
             Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
             for r in self.replies.read_replies().values()
         ]
-
-
-def split_into_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Cut a stream into lists of `size`; the last one may be shorter."""
-    source = iter(values)
-    while portion := list(islice(source, size)):
-        yield portion

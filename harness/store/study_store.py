@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from harness.store.calls import CallRepository
 from harness.store.database import Database, count_rows
 from harness.store.endpoints import EndpointRepository
@@ -16,34 +14,18 @@ from harness.store.study_content import ContentRepository
 from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow
 
 
-class Store:
-    """The repositories of a study, on one open database.
-
-    Parameters
-    ----------
-    url
-        SQLAlchemy URL; see `harness.store.database.Database`.
-    """
+class Store(Database):
+    """An open database with all repositories of a study on it."""
 
     def __init__(self, url: str) -> None:
-        self.database = Database(url)
-        self.content = ContentRepository(self.database)
-        self.runs = RunRepository(self.database)
-        self.endpoints = EndpointRepository(self.database)
-        self.calls = CallRepository(self.database)
-        self.panel = PanelRepository(self.database)
-        self.labelling = LabellingRepository(self.database)
-        self.searches = SearchRepository(self.database)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__(url)
+        self.content = ContentRepository(self)
+        self.runs = RunRepository(self)
+        self.endpoints = EndpointRepository(self)
+        self.calls = CallRepository(self)
+        self.panel = PanelRepository(self)
+        self.labelling = LabellingRepository(self)
+        self.searches = SearchRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
         """What annotators of a panel, or else experts, said."""
@@ -52,5 +34,5 @@ class Store:
     def count_rows(self) -> dict[str, int]:
         """Number of rows of each table of items, questions, answers, runs and predictions."""
         tables = [row.__table__ for row in (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)]
-        with self.database.transaction() as connection:
+        with self.transaction() as connection:
             return {table.name: count_rows(connection, table) for table in tables}

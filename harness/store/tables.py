@@ -93,13 +93,16 @@ class RatingRow(_Reply, table=True):
     label: str
 
 
-class RunRow(Row, table=True):
-    """One model with one prompt and one set of parameters; `id` is the hash of `spec`."""
-
+class _Specified(Row):
     id: str = Field(primary_key=True)
-    name: str = Field(index=True)
     created: str
     spec: dict[str, Any] = Field(sa_type=JSON)
+
+
+class RunRow(_Specified, table=True):
+    """One model with one prompt and one set of parameters; `id` is the hash of `spec`."""
+
+    name: str = Field(index=True)
 
 
 class _ModelAnswer(Row):
@@ -116,12 +119,8 @@ class _ModelAnswer(Row):
 class PredictionRow(_ModelAnswer, table=True):
     """What a run answered to an item."""
 
-    __table_args__ = (
-        ForeignKeyConstraint(["run_id"], ["run.id"]),
-        ForeignKeyConstraint(["item_id"], ["item.id"]),
-    )
-    run_id: str = Field(primary_key=True)
-    item_id: str = Field(primary_key=True)
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
     sample: int = Field(primary_key=True)
     confidence: float | None
     source: str = Field(sa_column_kwargs={"server_default": "call"})
@@ -174,15 +173,18 @@ class LabelTaskRow(Row, table=True):
     sending: bool
 
 
-class LabelRevisionRow(Row, table=True):
-    """One state of an annotation, as it was seen; nothing is ever changed or removed here."""
-
+class _Annotation(Row):
     expert: str = Field(primary_key=True, foreign_key="label_queue.expert")
     annotation_id: int = Field(primary_key=True)
+    question_id: str | None
+
+
+class LabelRevisionRow(_Annotation, table=True):
+    """One state of an annotation, as it was seen; nothing is ever changed or removed here."""
+
     version: str = Field(primary_key=True)
     position: int = Field(index=True)
     task_id: int = Field(index=True)
-    question_id: str | None
     deleted: bool
     author: int | None
     editor: int | None
@@ -192,13 +194,10 @@ class LabelRevisionRow(Row, table=True):
     seconds: float | None
 
 
-class LabelQuarantineRow(Row, table=True):
+class LabelQuarantineRow(_Annotation, table=True):
     """An annotation that counts for nothing, and why."""
 
-    expert: str = Field(primary_key=True, foreign_key="label_queue.expert")
-    annotation_id: int = Field(primary_key=True)
     task_id: int
-    question_id: str | None
     reason: str
     detail: str
 
@@ -221,29 +220,26 @@ class CallRow(Row, table=True):
     created: str
 
 
-class SearchRow(Row, table=True):
+class SearchRow(_Specified, table=True):
     """A search for a better workflow; `spec` is all that decides how it goes."""
 
-    id: str = Field(primary_key=True)
-    created: str
-    spec: dict[str, Any] = Field(sa_type=JSON)
+
+class _OfSearch(Row):
+    search_id: str = Field(primary_key=True, foreign_key="search.id")
+    position: int
 
 
-class SearchItemRow(Row, table=True):
+class SearchItemRow(_OfSearch, table=True):
     """Which of a search's splits an item is in, and its place there; drawn once."""
 
-    search_id: str = Field(primary_key=True, foreign_key="search.id")
     item_id: str = Field(primary_key=True, foreign_key="item.id")
     split: str
-    position: int
 
 
-class CandidateRow(Row, table=True):
+class CandidateRow(_OfSearch, table=True):
     """A program of a search's archive; `position` keeps the order of arrival."""
 
-    search_id: str = Field(primary_key=True, foreign_key="search.id")
     id: str = Field(primary_key=True)
-    position: int
     slot: int
     op: str
     name: str
@@ -252,12 +248,15 @@ class CandidateRow(Row, table=True):
     note: str
 
 
+_CANDIDATE_KEY = ["candidate.search_id", "candidate.id"]
+
+
 class CandidateParentRow(Row, table=True):
     """Whom a candidate was made from."""
 
     __table_args__ = (
-        ForeignKeyConstraint(["search_id", "child"], ["candidate.search_id", "candidate.id"]),
-        ForeignKeyConstraint(["search_id", "parent"], ["candidate.search_id", "candidate.id"]),
+        ForeignKeyConstraint(["search_id", "child"], _CANDIDATE_KEY),
+        ForeignKeyConstraint(["search_id", "parent"], _CANDIDATE_KEY),
     )
     search_id: str = Field(primary_key=True)
     child: str = Field(primary_key=True)
@@ -268,20 +267,15 @@ class CandidateParentRow(Row, table=True):
 class CandidateAnswerRow(_ModelAnswer, table=True):
     """What a candidate answered to an item in one of its runs; never how good that was."""
 
-    __table_args__ = (
-        ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),
-        ForeignKeyConstraint(["item_id"], ["item.id"]),
-    )
+    __table_args__ = (ForeignKeyConstraint(["search_id", "candidate_id"], _CANDIDATE_KEY),)
     search_id: str = Field(primary_key=True)
     candidate_id: str = Field(primary_key=True)
     replicate: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    item_id: str = Field(primary_key=True)
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
 
 
-class SearchEventRow(Row, table=True):
+class SearchEventRow(_OfSearch, table=True):
     """A decision of a search under a name that says which; the first one stands."""
 
-    search_id: str = Field(primary_key=True, foreign_key="search.id")
     key: str = Field(primary_key=True)
-    position: int
     data: dict[str, Any] = Field(sa_type=JSON)

@@ -185,6 +185,6 @@ def test_an_unknown_price_is_refused_and_never_free() -> None:
 def read_all(store: Store) -> list[tuple[int, int, float | None]]:
     import sqlalchemy as sa
 
-    with store.database.transaction() as connection:
+    with store.transaction() as connection:
         keys = [row[0] for row in connection.execute(sa.text("SELECT key FROM call"))]
     return [(c.input_tokens, c.output_tokens, c.usd) for c in store.calls.read_calls(keys).values()]

@@ -58,7 +58,7 @@ def test_the_order_of_arrival_survives_withdrawn_answers(url: str, items: list[I
         gone = Pulled(frozenset(), frozenset({asked[0].id}), (), (), ())
         store.labelling.apply_look(queue, gone, store.content.replies)
         store.content.add_answers([Answer(asked[4], "ana", Verdict.YES, "offline")])
-        with store.database.transaction() as connection:
+        with store.transaction() as connection:
             rows = connection.execute(sa.text("SELECT question_id, position FROM answer")).all()
         assert sorted(map(tuple, rows), key=lambda r: r[1]) == [("qi1", 1), ("qi2", 2), ("qi4", 3)]
 
