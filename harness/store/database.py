@@ -120,7 +120,13 @@ def select_values(kind: type[Any], table: sa.Table) -> sa.Select[Any]:
 
 def row_of(value: Any) -> dict[str, Any]:
     """The fields of a value by name."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
+    """A value of what a row has under the names of its fields, and of others."""
+    names = kind.__dataclass_fields__.keys() & row._fields
+    return kind(**{name: getattr(row, name) for name in names} | others)
 
 
 def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.store import tables
-from harness.store.database import Repository, count_rows, execute_many, row_of
+from harness.store.database import Repository, count_rows, execute_many, row_of, value_of
 from harness.types import Candidate, Prediction, PredictionStatus, Program
 
 _SEARCH, _ITEM, _EVENT = (
@@ -23,7 +23,6 @@ _SEARCH, _ITEM, _EVENT = (
 )
 _CANDIDATE, _PARENT = tables.CandidateRow.__table__, tables.CandidateParentRow.__table__
 _ANSWER, _CALL = tables.CandidateAnswerRow.__table__, tables.CallRow.__table__
-_ANSWER_FIELDS = tuple(name for name in Prediction.__dataclass_fields__ if name in _ANSWER.c)
 
 
 class SearchRepository(Repository):
@@ -85,11 +84,8 @@ class SearchRepository(Repository):
         with self._database.transaction() as connection:
             execute_many(connection, again, [{"item": p.item_id} for p in predictions])
             have = set(connection.execute(sa.select(_ANSWER.c.item_id).where(*same)).scalars())
-            rows = [
-                run | {name: getattr(p, name) for name in _ANSWER_FIELDS} | {"status": p.status.value}
-                for p in predictions
-                if p.item_id not in have
-            ]
+            fresh = (row_of(p) | run for p in predictions if p.item_id not in have)
+            rows = [{name: value for name, value in row.items() if name in _ANSWER.c} for row in fresh]
             execute_many(connection, sa.insert(_ANSWER), rows)
 
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
@@ -103,19 +99,16 @@ class SearchRepository(Repository):
         for row in self._rows(_PARENT, search, _PARENT.c.position):
             parents[row.child].append(row.parent)
         return [
-            Candidate(
-                Program(r.name, r.source, r.thought), r.slot, r.op, tuple(parents.get(r.id, ())), r.note
-            )
-            for r in self._rows(_CANDIDATE, search, _CANDIDATE.c.position)
+            value_of(Candidate, row, program=value_of(Program, row), parents=tuple(parents[row.id]))
+            for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position)
         ]
 
     def read_answers(self, search: str) -> dict[tuple[str, int], list[Prediction]]:
         """A search's answers by candidate and replicate."""
         found = defaultdict[tuple[str, int], list[Prediction]](list)
-        for r in self._rows(_ANSWER, search):
-            values = {name: getattr(r, name) for name in _ANSWER_FIELDS}
-            values |= {"status": PredictionStatus(r.status), "sample": r.replicate}
-            found[r.candidate_id, r.replicate].append(Prediction(**values))
+        for row in self._rows(_ANSWER, search):
+            answer = value_of(Prediction, row, status=PredictionStatus(row.status), sample=row.replicate)
+            found[row.candidate_id, row.replicate].append(answer)
         return found
 
     def read_events(self, search: str) -> dict[str, dict[str, Any]]:

@@ -254,9 +254,8 @@ _CANDIDATE_KEY = ["candidate.search_id", "candidate.id"]
 class CandidateParentRow(Row, table=True):
     """Whom a candidate was made from."""
 
-    __table_args__ = (
-        ForeignKeyConstraint(["search_id", "child"], _CANDIDATE_KEY),
-        ForeignKeyConstraint(["search_id", "parent"], _CANDIDATE_KEY),
+    __table_args__ = tuple(
+        ForeignKeyConstraint(["search_id", name], _CANDIDATE_KEY) for name in ("child", "parent")
     )
     search_id: str = Field(primary_key=True)
     child: str = Field(primary_key=True)

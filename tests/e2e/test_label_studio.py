@@ -15,7 +15,7 @@ from harness.types import LabelKind, Prediction
 from protocols.collect import LabelStudioServer
 from protocols.routing import RandomPanel
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, region
-from tests.store.test_repository import SPEC
+from tests.store.test_study_store import SPEC
 
 pytestmark = pytest.mark.label_studio
 

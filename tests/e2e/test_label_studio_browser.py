@@ -16,7 +16,7 @@ from harness.store import Store
 from harness.types import Prediction, Verdict
 from protocols.collect import LabelStudioServer
 from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
-from tests.store.test_repository import SPEC
+from tests.store.test_study_store import SPEC
 
 pytestmark = [pytest.mark.label_studio, pytest.mark.browser]
 

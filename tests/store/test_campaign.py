@@ -9,7 +9,7 @@ import pytest
 from harness import StoreError
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from harness.types import Answer, Item, Verdict
-from tests.store.test_repository import postgresql, questions, url
+from tests.store.test_study_store import postgresql, questions, url
 
 __all__ = ["postgresql", "url"]  # fixtures
 
