@@ -6,6 +6,7 @@ from .datasets import (
     ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays, read_items as read_items,
     read_key as read_key, read_preset as read_preset,
 )
+from .decoding import decode as decode
 from .errors import (
     BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
     EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,
@@ -17,7 +18,6 @@ from .estimate import (
     accuracies as accuracies, accuracy as accuracy, compare as compare, estimate_counts as estimate_counts,
     model_accuracies as model_accuracies,
 )
-from .labels import decode as decode
 from .llm import run as run
 from .registry import load_protocol as load_protocol, name_protocol as name_protocol
 from .seeding import derive_seed as derive_seed

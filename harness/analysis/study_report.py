@@ -20,9 +20,9 @@ from harness.analysis.costs import cost_per_correct, run_cost, study_prices
 from harness.analysis.options import EstimateOptions
 from harness.config import Study
 from harness.datasets import read_ratings
+from harness.decoding import decode
 from harness.errors import BadInput, EstimateError
 from harness.estimate import CONFIDENCE, Strata, accuracies, accuracy, find_strata, keep_predicted, run_checks
-from harness.labels import decode
 from harness.panel import make_panel, stratify_by_certainty
 from harness.types import Answer, Estimate, Item, Label, Prediction, PredictionStatus, Question, Verdict
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, field_validator, model_validator
 
 from harness.config.models import EndpointSection, ModelSection, Section
-from harness.config.search import SearchSection
+from harness.config.search_settings import SearchSection
 from harness.errors import ConfigError
 from harness.registry import PROTOCOLS, state_protocol
 from harness.types import ProtocolStatement

@@ -25,7 +25,7 @@ class JSONTuple(TypeDecorator[tuple[Any, ...]]):
         return tuple(value)
 
 
-class Row(SQLModel):
+class TableRow(SQLModel):
     """A kind of rows, whose table is named after it: `LabelTaskRow` are the rows of ``label_task``."""
 
     if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Row(SQLModel):
         return re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Row")).lower()
 
 
-class ItemRow(Row, table=True):
+class ItemRow(TableRow, table=True):
     """An item as it was when it was first seen; `position` keeps the source's order."""
 
     id: str = Field(primary_key=True)
@@ -47,7 +47,7 @@ class ItemRow(Row, table=True):
     meta: dict[str, str] = Field(sa_type=JSON)
 
 
-class _Asked(Row):
+class _Asked(TableRow):
     id: str = Field(primary_key=True)
     item_id: str = Field(foreign_key="item.id", index=True)
     protocol: str
@@ -65,7 +65,7 @@ class QuestionRow(_Asked, table=True):
     propensities: tuple[float, ...] = Field(sa_type=JSONTuple)
 
 
-class _Reply(Row):
+class _Reply(TableRow):
     position: int = Field(index=True)
     expert: str
     source: str
@@ -93,7 +93,7 @@ class RatingRow(_Reply, table=True):
     label: str
 
 
-class _Specified(Row):
+class _Specified(TableRow):
     id: str = Field(primary_key=True)
     created: str
     spec: dict[str, Any] = Field(sa_type=JSON)
@@ -105,7 +105,7 @@ class RunRow(_Specified, table=True):
     name: str = Field(index=True)
 
 
-class _ModelAnswer(Row):
+class _ModelAnswer(TableRow):
     option: int | None
     status: str
     reason: str
@@ -126,7 +126,7 @@ class PredictionRow(_ModelAnswer, table=True):
     source: str = Field(sa_column_kwargs={"server_default": "call"})
 
 
-class ProbeRow(Row, table=True):
+class ProbeRow(TableRow, table=True):
     """Whether a model offers something at its endpoint, as it said when it was tried once."""
 
     endpoint: str = Field(primary_key=True)
@@ -136,7 +136,7 @@ class ProbeRow(Row, table=True):
     detail: str
 
 
-class BatchRow(Row, table=True):
+class BatchRow(TableRow, table=True):
     """A batch handed to an endpoint; `marker` finds it again if its id was not noted.
 
     `requests` lists item id and sample of every line in it.
@@ -149,7 +149,7 @@ class BatchRow(Row, table=True):
     requests: list[Any] = Field(sa_type=JSON)
 
 
-class LabelQueueRow(Row, table=True):
+class LabelQueueRow(TableRow, table=True):
     """One expert's project on a Label Studio server; `marker` finds it again if its id was not noted."""
 
     expert: str = Field(primary_key=True)
@@ -162,7 +162,7 @@ class LabelQueueRow(Row, table=True):
     closed: bool
 
 
-class LabelTaskRow(Row, table=True):
+class LabelTaskRow(TableRow, table=True):
     """A question or an assignment in a queue: its place, what was sent (`digest`), its id over there."""
 
     question_id: str = Field(primary_key=True)
@@ -173,7 +173,7 @@ class LabelTaskRow(Row, table=True):
     sending: bool
 
 
-class _Annotation(Row):
+class _Annotation(TableRow):
     expert: str = Field(primary_key=True, foreign_key="label_queue.expert")
     annotation_id: int = Field(primary_key=True)
     question_id: str | None
@@ -202,7 +202,7 @@ class LabelQuarantineRow(_Annotation, table=True):
     detail: str
 
 
-class CallRow(Row, table=True):
+class CallRow(TableRow, table=True):
     """A call to a model and what came of it; `key` is the hash of model, request and draw.
 
     A failed call has an `error` and gives way to the next try. `usd` is None if no price is known.
@@ -224,7 +224,7 @@ class SearchRow(_Specified, table=True):
     """A search for a better workflow; `spec` is all that decides how it goes."""
 
 
-class _OfSearch(Row):
+class _OfSearch(TableRow):
     search_id: str = Field(primary_key=True, foreign_key="search.id")
     position: int
 
@@ -251,7 +251,7 @@ class CandidateRow(_OfSearch, table=True):
 _CANDIDATE_KEY = ["candidate.search_id", "candidate.id"]
 
 
-class CandidateParentRow(Row, table=True):
+class CandidateParentRow(TableRow, table=True):
     """Whom a candidate was made from."""
 
     __table_args__ = tuple(

@@ -3,9 +3,9 @@ from .finding import Finding as Finding
 from .foreign import ForeignAnswer as ForeignAnswer
 from .interval import Interval as Interval
 from .labels import LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement
-from .panel import Assignment as Assignment, Choice as Choice, Rating as Rating
+from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
+from .program import Candidate as Candidate, Program as Program, Standing as Standing
 from .records import (
     Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind, Prediction as Prediction,
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )
-from .workflow import Candidate as Candidate, Program as Program, Standing as Standing

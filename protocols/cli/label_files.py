@@ -7,7 +7,7 @@ import argparse
 from harness import BadInput
 from harness.cli import emit
 from harness.config import Study
-from protocols.collect import (
+from protocols.study_labels import (
     export_open,
     export_ratings,
     import_answers,

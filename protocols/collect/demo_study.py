@@ -12,7 +12,7 @@ from harness.config import STUDY_FILE, Study, read_study
 from harness.llm import BudgetCaps, find_local_model, start_local_model, stop_local_model
 from harness.report import write_html
 from harness.store import Store
-from protocols.collect.study_labels import route_questions, simulate_answers
+from protocols.study_labels import route_questions, simulate_answers
 
 DATA = Path(__file__).parents[2] / "data"
 MODEL = "smollm2"

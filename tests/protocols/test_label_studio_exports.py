@@ -11,7 +11,7 @@ import pytest
 
 from harness import DataError
 from harness.types import Assignment, Item
-from protocols.collect.label_studio.export_file import read_label_studio_export
+from protocols.collect import read_label_studio_export
 from tests.protocols.test_label_studio_parts import ROSTER, question
 
 ITEMS = {f"i{j}": Item(f"i{j}", f"text {j}", ("a", "b"), (1, 0)) for j in range(5)}

@@ -14,8 +14,7 @@ from harness import BadInput, DataError, EstimateError
 from harness.datasets import read_ratings
 from harness.panel import krippendorff_alpha, make_panel
 from harness.types import Answer, Assignment, Item, Rating
-from protocols.collect import SimulatedExperts, export_questions
-from protocols.collect.spreadsheet import read_panel, write_ratings
+from protocols.collect import SimulatedExperts, export_questions, read_panel, write_ratings
 from protocols.routing import BalancedPanel, Direct, Expert, RandomPanel, Roster, one_expert_per_class
 
 CLASSES = ("red", "green", "blue")

@@ -75,7 +75,7 @@ class Proposal:
     program
         None if the proposer could not come up with one.
     op, parents, note
-        As in `harness.types.workflow.Candidate`.
+        As in `harness.types.program.Candidate`.
     refused
         Why there is no program.
     log

@@ -2,7 +2,7 @@ from .chat_completions import (
     parse_completion as parse_completion, read_refusal as read_refusal, request_body as request_body,
 )
 from .factory import make_model as make_model
-from .model import (
+from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
     RunnableModel as RunnableModel,
 )

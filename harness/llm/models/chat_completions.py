@@ -14,7 +14,7 @@ import orjson
 
 from harness.config import ModelSection
 from harness.errors import FatalModelError, Fault, RefusedRequest, TransientModelError
-from harness.llm.models.model import ModelReply, Request
+from harness.llm.models.interface import ModelReply, Request
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 
 from harness.errors import ConfigError, Fault, TransientModelError
-from harness.llm.models.model import ModelReply, Request
+from harness.llm.models.interface import ModelReply, Request
 
 
 class CommandModel:

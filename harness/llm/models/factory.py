@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.config import ModelSection
-from harness.llm.models.model import RunnableModel
+from harness.llm.models.interface import RunnableModel
 
 
 def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:

@@ -19,7 +19,7 @@ from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
 from harness.llm.models.chat_completions import parse_completion, read_refusal, request_body
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.model import ModelReply, Request
+from harness.llm.models.interface import ModelReply, Request
 
 _OK = 200
 _REFUSED = (401, 403)
@@ -52,7 +52,7 @@ class HttpModel:
         self._session: aiohttp.ClientSession | None = None
 
     async def ask(self, request: Request) -> ModelReply:
-        """Send a request and return what came back; see `harness.llm.models.model.Model`."""
+        """Send a request and return what came back; see `harness.llm.models.interface.Model`."""
         body = orjson.dumps(request_body(request, self._settings))
         session = self._session or self._open()
         try:

@@ -15,7 +15,7 @@ from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
 from harness.llm.models.chat_completions import parse_completion, read_refusal, request_body
 from harness.llm.models.endpoint import base_url
-from harness.llm.models.model import ModelReply, Request
+from harness.llm.models.interface import ModelReply, Request
 
 
 def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
@@ -53,7 +53,7 @@ class OpenAIModel:
         self._client = sdk_client(settings)
 
     async def ask(self, request: Request) -> ModelReply:
-        """Send a request and return what came back; see `harness.llm.models.model.Model`."""
+        """Send a request and return what came back; see `harness.llm.models.interface.Model`."""
         create = self._client.chat.completions.with_raw_response.create
         try:
             raw = await create(**request_body(request, self._settings))

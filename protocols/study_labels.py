@@ -15,10 +15,15 @@ from harness.analysis import study_items, study_truth
 from harness.config import Study
 from harness.store import Store
 from harness.types import Assignment, Question
-from protocols.collect.label_studio import read_label_studio_export
-from protocols.collect.pending import read_pending
-from protocols.collect.simulated import SimulatedExperts
-from protocols.collect.spreadsheet import export_questions, read_answers, read_panel, write_ratings
+from protocols.collect import (
+    SimulatedExperts,
+    export_questions,
+    read_answers,
+    read_label_studio_export,
+    read_panel,
+    read_pending,
+    write_ratings,
+)
 from protocols.routing import next_assignments, next_questions, panel_rule_of, read_roster, routing_rule_of
 
 
