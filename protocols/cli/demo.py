@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.cli import emit, note
 from harness.report import estimates_table
-from protocols.collect import run_demo
+from protocols.demo_study import run_demo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

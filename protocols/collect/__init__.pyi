@@ -1,4 +1,3 @@
-from .demo_study import run_demo as run_demo
 from .label_studio import (
     Campaign as Campaign, Connection as Connection, Difference as Difference, LabelStudio as LabelStudio,
     LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, OVERLAP as OVERLAP,
