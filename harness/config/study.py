@@ -1,4 +1,4 @@
-"""What study.toml may say, as one frozen, checked `Study`."""
+"""A whole study.toml as one frozen, checked `Study`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import DEFAULT_TEMPLATE, ModelReply
 from harness.llm.answers.confidence import answer_confidence
-from harness.llm.models.function_model import load_function
+from harness.llm.models.program_models import load_function
 from harness.types import Item, Prediction, PredictionStatus
 from harness.votes import take_votes
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai

@@ -1,4 +1,4 @@
-"""What calls cost: a table of prices that the user keeps.
+"""The table of prices that the user keeps.
 
 No price is built in, since prices change without notice and a wrong one is worse than none. The table
 is a TOML file in dollars per million tokens::

@@ -61,15 +61,11 @@ def _serve(weights: str, port: int, model: str) -> Any:
     params.n_parallel, params.n_ctx = _SLOTS, _SLOTS * _CONTEXT
     params.cache_ram_mib = 256
     params.verbosity = 1  # errors: above, each request logs
-    for pool in (params.cpuparams, params.cpuparams_batch):
-        pool.n_threads, pool.poll = _threads(), 0
-    return xllamacpp.Server(params)
-
-
-def _threads() -> int:
     # A container may own fewer cores than the machine has.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(4, cores or 1)
+    for pool in (params.cpuparams, params.cpuparams_batch):
+        pool.n_threads, pool.poll = min(4, cores or 1), 0
+    return xllamacpp.Server(params)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What answers a request: an endpoint over HTTP or the SDK, a callable, a command."""
+"""Models that answer requests: an endpoint over HTTP or the SDK, a callable, a command."""
 
 import lazy_loader
 

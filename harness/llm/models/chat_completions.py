@@ -23,22 +23,20 @@ _LONGEST_MESSAGE = 500
 
 def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
     """Return the body of a request; what is left to the endpoint is left out."""
-    body: dict[str, Any] = {
-        "model": settings.model,
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-    }
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.max_tokens is not None:
-        body["max_completion_tokens"] = request.max_tokens
-    if request.stop:
-        body["stop"] = list(request.stop)
+    response_format = None
     if request.schema is not None:
         schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    if request.logprobs:
-        body["logprobs"] = True
-    return body | settings.extra
+        response_format = {"type": "json_schema", "json_schema": schema}
+    body = {
+        "model": settings.model,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "temperature": request.temperature,
+        "max_completion_tokens": request.max_tokens,
+        "stop": list(request.stop) or None,
+        "response_format": response_format,
+        "logprobs": request.logprobs or None,
+    }
+    return {name: value for name, value in body.items() if value is not None} | settings.extra
 
 
 def parse_completion(data: bytes) -> ModelReply:

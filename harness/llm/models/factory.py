@@ -1,4 +1,4 @@
-"""What a model's settings become: an endpoint asked over HTTP or the SDK, a callable, or a command."""
+"""Settings become a model: an endpoint asked over HTTP or the SDK, a callable, or a command."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
         If a key, the local server, the callable or the command is missing.
     """
     if function is not None or settings.python is not None:
-        from harness.llm.models.function_model import FunctionModel, load_function
+        from harness.llm.models.program_models import FunctionModel, load_function
 
         return FunctionModel(function or load_function(settings.python or ""), settings.timeout)
     if settings.command:
-        from harness.llm.models.command_model import CommandModel
+        from harness.llm.models.program_models import CommandModel
 
         return CommandModel(settings.command, settings.timeout)
     if settings.api_version is not None:

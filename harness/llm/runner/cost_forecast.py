@@ -1,4 +1,4 @@
-"""What a run would cost, before anything is sent."""
+"""A forecast of what a run would cost, before anything is sent."""
 
 from __future__ import annotations
 

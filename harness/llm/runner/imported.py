@@ -36,32 +36,31 @@ def to_predictions(answers: Iterable[ForeignAnswer], items: Sequence[Item], file
 
 
 def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
-    shown = answer.options or item.options
-    places = _places(answer, item, file)
-    option: int | Unreadable
-    if answer.error:
-        status, reason, option = PredictionStatus.FAILED, f"import: {answer.error}", Unreadable("")
-    else:
-        option = answer.answer if isinstance(answer.answer, int) else Unreadable("none")
+    shown, places = answer.options or item.options, _places(answer, item, file)
+    status, reason, option = PredictionStatus.FAILED, f"import: {answer.error}", None
+    if not answer.error:
+        found: int | Unreadable = Unreadable("none")
         if isinstance(answer.answer, str):
-            option = parse_answer(answer.answer, shown)
-        if isinstance(option, Unreadable):
-            option = parse_answer(answer.raw, shown, cut=answer.cut)
-        status, reason = PredictionStatus.OK, ""
-        if isinstance(option, Unreadable):
-            status, reason = make_unreadable(option, cut=answer.cut)
-    readable = not isinstance(option, Unreadable)
+            found = parse_answer(answer.answer, shown)
+        elif answer.answer is not None:
+            found = answer.answer
+        if isinstance(found, Unreadable):
+            found = parse_answer(answer.raw, shown, cut=answer.cut)
+        if isinstance(found, Unreadable):
+            status, reason = make_unreadable(found, cut=answer.cut)
+        else:
+            status, reason, option = PredictionStatus.OK, "", places[found]
     return Prediction(
-        item.id,
-        places[option] if not isinstance(option, Unreadable) else None,
-        status,
-        reason,
-        answer.sample,
+        item_id=item.id,
+        option=option,
+        status=status,
+        reason=reason,
+        sample=answer.sample,
         raw=answer.raw,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
         seconds=answer.seconds,
-        confidence=answer.confidence if readable else None,
+        confidence=None if option is None else answer.confidence,
         source=Source.IMPORT,
     )
 

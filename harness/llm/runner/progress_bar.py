@@ -1,4 +1,4 @@
-"""What a person sees of a run under way: rate, cost so far, expected total, errors."""
+"""The bar of a run under way: rate, cost so far, expected total, errors."""
 
 from __future__ import annotations
 
