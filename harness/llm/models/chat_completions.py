@@ -110,13 +110,13 @@ def _said(data: bytes) -> tuple[str, str]:
     """Code and message of an error's body, whatever its shape."""
     try:
         payload = orjson.loads(data)
-        error = payload["error"] if isinstance(payload, dict) and "error" in payload else payload
-        if isinstance(error, dict) and "message" in error:
-            return str(error.get("code") or error.get("type") or ""), str(error["message"])[:_LONGEST_MESSAGE]
-        if isinstance(error, str):
-            return "", error[:_LONGEST_MESSAGE]
     except orjson.JSONDecodeError:
-        pass
+        return "", _short(data)
+    match payload.get("error", payload) if isinstance(payload, dict) else payload:
+        case {"message": message, **rest}:
+            return str(rest.get("code") or rest.get("type") or ""), str(message)[:_LONGEST_MESSAGE]
+        case str(message):
+            return "", message[:_LONGEST_MESSAGE]
     return "", _short(data)
 
 

@@ -12,7 +12,7 @@ from harness.llm.runner.targets import Target, load_items, price_target
 from harness.store import Store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """What one model would still use.
 
@@ -83,4 +83,12 @@ def forecast(
     if target.price is not None and received is not None:
         usd = target.price.dollars(sent, received)
         batch = target.price.in_batch().dollars(sent, received)
-    return Forecast(spec.name, calls, sent, received, usd, batch, prices.checked)
+    return Forecast(
+        name=spec.name,
+        calls=calls,
+        input_tokens=sent,
+        output_tokens=received,
+        usd=usd,
+        usd_batch=batch,
+        checked=prices.checked,
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.config import ModelSection
@@ -28,7 +27,7 @@ class BudgetCaps:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """What became of a target: settled by `prepare`, and how many answers were asked for now."""
 
@@ -60,15 +59,19 @@ def run_targets(
         total = sum(len(ids) * target.settings.samples for target in targets)
         what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
         by_run = {target.spec.id: target.price for target in targets}
-        with Progress(total, total - sum(left), what, by_run) as progress, _settled_heap():
+        with Progress(total, total - sum(left), what, by_run) as progress:
 
             def write(rows: Sequence[StoredRow]) -> None:
                 store.runs.store_predictions(rows)
                 progress.wrote(rows)
 
             jobs = _jobs(store, targets, ids, budgets, retry_failed=retry_failed)
-            asyncio.run(_run(jobs, write))
-    return [RunResult(target, asked) for target, asked in zip(targets, left, strict=True)]
+            gc.freeze()  # or the collector looks through all that was imported: a fifth of a fast run
+            try:
+                asyncio.run(_run(jobs, write))
+            finally:
+                gc.unfreeze()
+    return [RunResult(target=target, asked=asked) for target, asked in zip(targets, left, strict=True)]
 
 
 def _budgets(targets: Sequence[Target], limits: BudgetCaps) -> list[Budget | None]:
@@ -125,16 +128,6 @@ async def _run(jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]
     finally:
         for job in jobs:
             await job.model.close()
-
-
-@contextmanager
-def _settled_heap() -> Iterator[None]:
-    """Spare the collector looking through all that was imported, which takes a fifth of a fast run."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _refuse_waiting(store: Store, target: Target) -> None:
