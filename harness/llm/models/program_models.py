@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
-from harness.llm.models.model import ModelReply, Request
+from harness.llm.models.interface import ModelReply, Request
 
 
 class _ProgramModel:
