@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.store import Revision
 from harness.types import Item, Question
-from protocols.collect.label_studio.adjudication import Annotation, Reason, adjudicate, read_result
+from protocols.collect.label_studio.adjudication import Reason, adjudicate, read_annotation, read_result
 
 ANA, EVE = 5, 9
 OFFERED = ("yes", "no", "unsure")
@@ -19,11 +20,16 @@ QUESTION = Question("q", "i", 0, "ana", 2, "partitioned", 0.5, 1)
 
 def said(
     verdict: object, number: int = 1, author: int | None = ANA, editor: int | None = ANA, **more: Any
-) -> Annotation:
+) -> Revision:
     result = [{"from_name": "verdict", "value": {"choices": [verdict]}}]
-    return Annotation(
-        number, author, editor, more.get("cancelled", False), "t", 1.0, more.get("result", result)
-    )
+    row = {
+        "id": number,
+        "completed_by": author,
+        "updated_by": editor,
+        "was_cancelled": more.get("cancelled", False),
+        "result": more.get("result", result),
+    }
+    return read_annotation(row, "ana", 7, "q")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +54,7 @@ def said(
         ([said("yes", 2, EVE, EVE), said("no", 1)], "no", [Reason.FOREIGN]),
     ],
 )
-def test_cases(annotations: list[Annotation], value: str | None, reasons: list[Reason]) -> None:
+def test_cases(annotations: list[Revision], value: str | None, reasons: list[Reason]) -> None:
     judged = adjudicate(annotations, ANA, QUESTION, ITEM)
     assert judged.value == value
     assert [reason for _, reason, _ in judged.rejected] == reasons
@@ -65,19 +71,19 @@ def test_cases(annotations: list[Annotation], value: str | None, reasons: list[R
             cancelled=st.booleans(),
         ),
         max_size=6,
-        unique_by=lambda a: a.id,
+        unique_by=lambda a: a.annotation_id,
     ),
     st.sampled_from([ANA, None]),
 )
-def test_what_counts_is_always_the_experts_own(annotations: list[Annotation], expert: int | None) -> None:
+def test_what_counts_is_always_the_experts_own(annotations: list[Revision], expert: int | None) -> None:
     judged = adjudicate(annotations, expert, QUESTION, ITEM)
-    rejected = [annotation.id for annotation, _, _ in judged.rejected]
+    rejected = [annotation.annotation_id for annotation, _, _ in judged.rejected]
     assert len(set(rejected)) == len(rejected)
     if judged.annotation is not None:
         assert (judged.annotation.author, judged.annotation.editor) == (expert, expert)
-        assert judged.annotation.id not in rejected
+        assert judged.annotation.annotation_id not in rejected
     assert (judged.value is None) == (judged.annotation is None)
-    assert {a.id for a in annotations if a.author != expert or a.editor != expert} <= set(rejected)
+    assert {a.annotation_id for a in annotations if a.author != expert or a.editor != expert} <= set(rejected)
 
 
 def test_comments_are_joined() -> None:
@@ -90,4 +96,5 @@ def test_comments_are_joined() -> None:
 
 def test_users_are_read_in_both_forms() -> None:
     row = {"id": 1, "task": 2, "completed_by": {"id": ANA, "email": "a@b.c"}, "updated_by": ANA}
-    assert (Annotation.of(row).author, Annotation.of(row).editor) == (ANA, ANA)
+    read = read_annotation(row, "ana", 2, None)
+    assert (read.author, read.editor) == (ANA, ANA)

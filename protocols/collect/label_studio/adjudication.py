@@ -7,11 +7,14 @@ only if the asked expert is its author *and* its last editor.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from harness.store import Revision
 from harness.types import Item, Question, Verdict
 from protocols.collect.label_studio.labelling_page import CHOICE, COMMENT, VERDICTS
 
@@ -33,32 +36,6 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
-    """An annotation as the server tells it."""
-
-    id: int
-    author: int | None
-    editor: int | None
-    cancelled: bool
-    updated_at: str
-    seconds: float | None = None
-    result: Sequence[Any] = ()
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Annotation:
-        """Read what the server, or an export of it, says of an annotation."""
-        return cls(
-            id=int(row["id"]),
-            author=_user(row.get("completed_by")),
-            editor=_user(row.get("updated_by")),
-            cancelled=bool(row.get("was_cancelled")),
-            updated_at=str(row.get("updated_at") or ""),
-            seconds=None if row.get("lead_time") is None else float(row["lead_time"]),
-            result=row.get("result") or (),
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Judgement:
     """The one answer to a task, if there is one, and what counts for nothing.
 
@@ -74,13 +51,33 @@ class Judgement:
 
     value: str | None = None
     comment: str = ""
-    annotation: Annotation | None = None
-    rejected: tuple[tuple[Annotation, Reason, str], ...] = ()
+    annotation: Revision | None = None
+    rejected: tuple[tuple[Revision, Reason, str], ...] = ()
 
 
-def adjudicate(
-    annotations: Sequence[Annotation], expert: int | None, asked: Pending, item: Item
-) -> Judgement:
+def read_annotation(row: Mapping[str, Any], expert: str, task_id: int, question_id: str | None) -> Revision:
+    """Read what the server, or an export of it, says of an annotation; `expert` is who was asked."""
+    author, editor = _user(row.get("completed_by")), _user(row.get("updated_by"))
+    cancelled, result = bool(row.get("was_cancelled")), list(row.get("result") or ())
+    updated_at = str(row.get("updated_at") or "")
+    told = json.dumps([author, editor, cancelled, result, updated_at])
+    return Revision(
+        expert=expert,
+        annotation_id=int(row["id"]),
+        version=hashlib.sha256(told.encode()).hexdigest()[:16],
+        task_id=task_id,
+        question_id=question_id,
+        deleted=False,
+        author=author,
+        editor=editor,
+        cancelled=cancelled,
+        result=result,
+        updated_at=updated_at,
+        seconds=None if row.get("lead_time") is None else float(row["lead_time"]),
+    )
+
+
+def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pending, item: Item) -> Judgement:
     """Judge all annotations of one task.
 
     Parameters
@@ -102,10 +99,10 @@ def adjudicate(
         offered, skipped = {v.value: v.value for v in VERDICTS}, Verdict.SKIP.value
     else:
         offered, skipped = {str(j): option for j, option in enumerate(item.options)}, ""
-    rejected: list[tuple[Annotation, Reason, str]] = []
-    answers: list[tuple[Annotation, str, str]] = []
-    skips: list[Annotation] = []
-    for annotation in sorted(annotations, key=lambda a: a.id):
+    rejected: list[tuple[Revision, Reason, str]] = []
+    answers: list[tuple[Revision, str, str]] = []
+    skips: list[Revision] = []
+    for annotation in sorted(annotations, key=lambda a: a.annotation_id):
         if expert is None or annotation.author != expert:
             rejected.append((annotation, Reason.FOREIGN, f"user {annotation.author}"))
         elif annotation.editor != expert:

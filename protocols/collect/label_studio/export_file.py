@@ -17,7 +17,7 @@ from harness import DataError
 from harness.store import Response
 from harness.types import Item
 from protocols.collect.label_studio.accounts import account_email
-from protocols.collect.label_studio.adjudication import Annotation, adjudicate
+from protocols.collect.label_studio.adjudication import adjudicate, read_annotation
 
 if TYPE_CHECKING:
     from protocols.collect.pending import Pending
@@ -83,7 +83,7 @@ def _reply(
     if asked is None:
         raise wrong("data.question_id", f"the question {task['data'].get('question_id')!r} was never asked")
     try:
-        found = [Annotation.of({**row}) for row in task["annotations"]]
+        found = [read_annotation({**row}, asked.expert, 0, asked.id) for row in task["annotations"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise wrong("annotations", f"cannot be read ({type(error).__name__}: {error})") from None
     if not found:

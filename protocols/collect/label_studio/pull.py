@@ -7,8 +7,6 @@ had; an annotation that was removed takes its answer with it.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from harness import LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
-from protocols.collect.label_studio.adjudication import Annotation, Judgement, Reason, adjudicate
+from protocols.collect.label_studio.adjudication import Judgement, Reason, adjudicate, read_annotation
 from protocols.collect.label_studio.labelling_page import same_page
 from protocols.collect.label_studio.task_payload import digest
 from protocols.collect.pending import read_pending
@@ -109,15 +107,14 @@ def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *,
     for row in rows:
         task = tasks.get(row["id"])
         question_id = None if task is None else task.question_id
-        annotations = [Annotation.of(a) for a in row["annotations"]]
+        annotations = [read_annotation(a, queue.expert, row["id"], question_id) for a in row["annotations"]]
         seen.add(row["id"])
-        live = known.live[queue.expert, row["id"]]
-        revisions += _revisions(queue.expert, row["id"], question_id, annotations, live)
+        revisions += _find_changes(annotations, known.live[queue.expert, row["id"]])
         judged = _judge(row, task, annotations, queue.user_id, known)
         if task is not None and judged.value is not None:
             replies.append(Response(task.question_id, task.expert, judged.value, SOURCE, judged.comment))
         quarantine += [
-            Quarantined(queue.expert, a.id, row["id"], question_id, reason.value, detail)
+            Quarantined(queue.expert, a.annotation_id, row["id"], question_id, reason.value, detail)
             for a, reason, detail in judged.rejected
         ]
     gone = {*tasks, *known.quarantined[queue.expert]} if full else set()
@@ -134,7 +131,7 @@ def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *,
 def _judge(
     row: Mapping[str, Any],
     task: QueuedTask | None,
-    annotations: Sequence[Annotation],
+    annotations: Sequence[Revision],
     user_id: int | None,
     known: Snapshot,
 ) -> Judgement:
@@ -152,38 +149,11 @@ def _judge(
     return replace(judged, value=None, rejected=(*judged.rejected, *again))
 
 
-def _revisions(
-    expert: str,
-    task_id: int,
-    question_id: str | None,
-    annotations: Sequence[Annotation],
-    live: Mapping[int, Revision],
-) -> list[Revision]:
+def _find_changes(annotations: Sequence[Revision], live: Mapping[int, Revision]) -> list[Revision]:
     """States of annotations that are new, and the ends of those that are gone."""
-    found = []
-    for a in annotations:
-        told = [a.author, a.editor, a.cancelled, list(a.result), a.updated_at]
-        version = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
-        if a.id not in live or live[a.id].version != version:
-            found.append(
-                Revision(
-                    expert=expert,
-                    annotation_id=a.id,
-                    version=version,
-                    task_id=task_id,
-                    question_id=question_id,
-                    deleted=False,
-                    author=a.author,
-                    editor=a.editor,
-                    cancelled=a.cancelled,
-                    result=list(a.result),
-                    updated_at=a.updated_at,
-                    seconds=a.seconds,
-                )
-            )
-    here = {a.id for a in annotations}
-    return found + [
-        replace(last, version=f"{last.version}-gone", deleted=True)
-        for number, last in live.items()
-        if number not in here
+    here = {a.annotation_id for a in annotations}
+    new = [
+        a for a in annotations if a.annotation_id not in live or live[a.annotation_id].version != a.version
     ]
+    gone = [last for number, last in live.items() if number not in here]
+    return new + [replace(last, version=f"{last.version}-gone", deleted=True) for last in gone]
