@@ -52,24 +52,16 @@ def close(args: argparse.Namespace, study: Study) -> int:
 def watch(args: argparse.Namespace, study: Study) -> int:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
     _check_watch(args, study)
-    with (
-        Store(study.store_url) as store,
-        Campaign(study, store) as campaign,
-        contextlib.closing(
-            watch_campaign(
-                campaign,
-                every=args.every,
-                models=args.model,
-                until_width=args.until_width,
-                webhook=args.webhook,
-            )
-        ) as looks,
-    ):
-        for seen in looks:
-            if args.once or seen.is_last:
-                emit(args, _payload(seen), _lines(seen))
-                break
-            note(_lines(seen))
+    with Store(study.store_url) as store, Campaign(study, store) as campaign:
+        looks = watch_campaign(
+            campaign, every=args.every, models=args.model, until_width=args.until_width, webhook=args.webhook
+        )
+        with contextlib.closing(looks):
+            for look in looks:
+                if args.once or look.is_last:
+                    emit(args, _payload(look), _lines(look))
+                    break
+                note(_lines(look))
     return 0
 
 
