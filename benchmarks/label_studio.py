@@ -34,9 +34,9 @@ from protocols.collect import (
     Connection,
     LabelStudioServer,
     Transport,
+    make_verdict_page,
     start_server,
     stop_server,
-    verdict_page,
 )
 from protocols.routing import Partitioned, panel_rule_of, read_roster
 
@@ -68,7 +68,7 @@ def measure(
     with store, desk:
         sdk = Transport(Connection(running.url, running.token))
         sdk.read("users.whoami")  # its import is paid before the clock starts
-        desk.client("expert-0").me()
+        desk.open_client("expert-0").check_token()
         by_call = plain_push(sdk, texts)
         found["push"] = (seconds(desk.push), by_call)
         found["push of 0 changes"] = (seconds(desk.push), None)
@@ -160,7 +160,7 @@ def answer(sdk: Transport, store: Store, running: LabelStudioServer) -> None:
 
 def plain_push(sdk: Transport, texts: list[str]) -> float:
     """One call a task, timed on a few."""
-    page = verdict_page()
+    page = make_verdict_page()
     project = sdk.write("projects.create", title="plain", label_config=page).id
     few = texts[:PLAIN_TASKS]
 

@@ -16,7 +16,7 @@ import argparse
 
 from harness import ConfigError
 from harness.cli import add_study, emit, study_of
-from protocols.collect import MAIN, find_server, server_name, start_server, stop_server
+from protocols.collect import MAIN, find_server, make_server_name, start_server, stop_server
 from protocols.routing import read_roster
 
 
@@ -63,4 +63,4 @@ def _names(args: argparse.Namespace) -> list[str]:
     roster = read_roster(study.path(study.experts.roster))
     if args.port:
         raise ConfigError("--port fits one server, not one per expert: leave it out")
-    return [server_name(study.study.name, expert.name) for expert in roster.experts]
+    return [make_server_name(study.study.name, expert.name) for expert in roster.experts]

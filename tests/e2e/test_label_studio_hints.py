@@ -63,7 +63,7 @@ def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
 def test_what_a_hook_says_is_never_read(bench: Bench) -> None:
     hint = threading.Event()
     with Store(bench.url) as store, Campaign(bench.study, store) as desk:
-        with listen_for_webhooks(desk.projects(), 0, hint):
+        with listen_for_webhooks(desk.find_projects(), 0, hint):
             url = hooks_of(bench)[0]["url"]
             forged = {"action": "ANNOTATION_CREATED", "annotation": {"result": ["yes"], "completed_by": 1}}
             assert httpx.post(url, json=forged, trust_env=False).status_code == 204
@@ -85,7 +85,7 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
     with (
         Store(bench.url) as store,
         Campaign(bench.study, store) as desk,
-        listen_for_webhooks(desk.projects(), 0, threading.Event()),
+        listen_for_webhooks(desk.find_projects(), 0, threading.Event()),
     ):
         assert len(hooks_of(bench)) == len(EXPERTS) + 1
     assert [hook["id"] for hook in hooks_of(bench)] == [kept]
@@ -97,11 +97,11 @@ def test_servers_that_cannot_call_say_so(
     with (
         Store(bench.url) as store,
         Campaign(bench.study, store) as desk,
-        listen_for_webhooks(desk.projects(), 0, threading.Event()),
+        listen_for_webhooks(desk.find_projects(), 0, threading.Event()),
     ):
         port = int(re.findall(r":(\d+)/", hooks_of(bench)[0]["url"])[0])
         with pytest.raises(ConfigError, match=f"--webhook {port}: cannot listen there"):
-            listen_for_webhooks(desk.projects(), port, threading.Event()).__enter__()
+            listen_for_webhooks(desk.find_projects(), port, threading.Event()).__enter__()
     folder = tmp_path_factory.mktemp("careful")
     server = start_server(folder=folder)
     try:

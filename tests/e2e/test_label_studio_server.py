@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from harness import ConfigError
-from protocols.collect import find_server, server_name, start_server, stop_server
-from protocols.collect.label_studio.server.install import home
+from protocols.collect import find_server, make_server_name, start_server, stop_server
+from protocols.collect.label_studio.server.install import find_home
 from tests.e2e.conftest import client
 
 pytestmark = pytest.mark.label_studio
@@ -68,7 +68,7 @@ def test_isolated_experts_share_nothing(
     Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(8)))
     Path("experts.toml").write_text("".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in "ab"))
     oversight("label", "route")
-    names = [server_name(study, expert) for expert in "ab"]
+    names = [make_server_name(study, expert) for expert in "ab"]
     missing = oversight("label", "push", code=2)["error"]
     assert "oversight label-studio start --isolated" in missing
     try:
@@ -90,7 +90,7 @@ def test_isolated_experts_share_nothing(
     finally:
         assert oversight("label-studio", "stop", "--isolated")["stopped"] == names
         for name in names:
-            shutil.rmtree(home() / "servers" / name)
+            shutil.rmtree(find_home() / "servers" / name)
 
 
 def _listens_elsewhere(port: int) -> bool:

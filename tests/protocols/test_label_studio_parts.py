@@ -17,11 +17,11 @@ import pytest
 from harness import ConfigError, DataError
 from harness.store import QueuedTask
 from harness.types import Answer, Question, Verdict
-from protocols.collect import Connection, server_name, start_server, verdict_page
-from protocols.collect.label_studio.accounts import account_email, slug
-from protocols.collect.label_studio.labelling_page import check_page, panel_page, same_page
-from protocols.collect.label_studio.push import project_title
-from protocols.collect.label_studio.queues import new_queues, new_tasks
+from protocols.collect import Connection, make_server_name, make_verdict_page, start_server
+from protocols.collect.label_studio.accounts import make_account_email, make_slug
+from protocols.collect.label_studio.labelling_page import check_page, is_same_page, make_panel_page
+from protocols.collect.label_studio.push import make_project_title
+from protocols.collect.label_studio.queues import plan_queues, plan_tasks
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import connect
 from protocols.collect.label_studio.server.webhooks import listen_for_webhooks
@@ -42,26 +42,26 @@ def jwt(claims: dict[str, Any]) -> str:
 
 def test_different_names_stay_different() -> None:
     names = ["ana", "Ana", "ANA", "a na", "a-na", "é", "ü", "", "x" * 99, "x" * 98]
-    assert len({slug(name) for name in names}) == len(names)
-    assert len({account_email(Expert(name, ("a",))) for name in names}) == len(names)
-    assert slug("ana") == "ana"
-    assert account_email(Expert("ana", ("a",), email="Ana@X.org")) == "ana@x.org"
-    assert server_name("study", "ana") == "study--ana"
-    assert len(project_title("", "a")) >= 3
-    assert len(project_title("s" * 99, "ana")) == 50
+    assert len({make_slug(name) for name in names}) == len(names)
+    assert len({make_account_email(Expert(name, ("a",))) for name in names}) == len(names)
+    assert make_slug("ana") == "ana"
+    assert make_account_email(Expert("ana", ("a",), email="Ana@X.org")) == "ana@x.org"
+    assert make_server_name("study", "ana") == "study--ana"
+    assert len(make_project_title("", "a")) >= 3
+    assert len(make_project_title("s" * 99, "ana")) == 50
 
 
-@pytest.mark.parametrize("page", [verdict_page(), verdict_page(options=True, descriptions=True)])
+@pytest.mark.parametrize("page", [make_verdict_page(), make_verdict_page(options=True, descriptions=True)])
 def test_own_pages_pass_their_own_check(page: str) -> None:
     assert check_page(page, "p.xml") == page
-    assert same_page(page, page.replace('"/>', '" />'))
-    assert not same_page(page, page.replace('hotkey="y"', 'hotkey="n"'))
-    assert not same_page(page, "<View>")
+    assert is_same_page(page, page.replace('"/>', '" />'))
+    assert not is_same_page(page, page.replace('hotkey="y"', 'hotkey="n"'))
+    assert not is_same_page(page, "<View>")
 
 
 def test_panel_page_keeps_odd_names_as_they_are() -> None:
     names = ['a "b" & <c>', "d"] + [f"o{j}" for j in range(10)]
-    choices = list(ET.fromstring(panel_page(names)).iter("Choice"))  # noqa: S314  our own
+    choices = list(ET.fromstring(make_panel_page(names)).iter("Choice"))  # noqa: S314  our own
     assert [c.get("value") for c in choices] == names
     assert [c.get("alias") for c in choices] == [str(j) for j in range(12)]
     hotkeys = [c.get("hotkey") for c in choices if c.get("hotkey")]
@@ -73,10 +73,10 @@ def test_panel_page_keeps_odd_names_as_they_are() -> None:
     [
         ("<View>\n<a", "p.xml:2: the page is not valid XML"),
         ("<View/>", 'needs one <Choices name="verdict">'),
-        (verdict_page().replace('alias="unsure"', 'alias="dunno"'), "p.xml:1 [verdict]: the page lacks"),
-        (verdict_page().replace("single-radio", "multiple"), "one verdict only"),
+        (make_verdict_page().replace('alias="unsure"', 'alias="dunno"'), "p.xml:1 [verdict]: the page lacks"),
+        (make_verdict_page().replace("single-radio", "multiple"), "one verdict only"),
         (
-            verdict_page().replace("</Choices>", '<Choice value="maybe"/></Choices>'),
+            make_verdict_page().replace("</Choices>", '<Choice value="maybe"/></Choices>'),
             "unknown verdict 'maybe'",
         ),
     ],
@@ -90,28 +90,28 @@ def test_pages_that_cannot_work(page: str, message: str) -> None:
 def test_orders_are_drawn_per_expert_and_stay() -> None:
     asked = [question(j, "ana" if j % 2 else "Bea B.") for j in range(40)]
     data = {q.id: {"text": q.id} for q in asked}
-    tasks = new_tasks(asked, data, [])
-    assert tasks == new_tasks(asked, data, [])
+    tasks = plan_tasks(asked, data, [])
+    assert tasks == plan_tasks(asked, data, [])
     for expert in ("ana", "Bea B."):
         queue = sorted((t for t in tasks if t.expert == expert), key=lambda t: t.place)
         assert [t.place for t in queue] == list(range(20))
         assert [t.question_id for t in queue] != [q.id for q in asked if q.expert == expert]
-    later = new_tasks([*asked, question(99)], {**data, "q99": {}}, tasks)
+    later = plan_tasks([*asked, question(99)], {**data, "q99": {}}, tasks)
     assert [(t.question_id, t.place) for t in later] == [("q99", 20)]
 
 
 def test_queues_follow_the_roster() -> None:
-    first = new_queues(ROSTER, [question(1), question(2, "Bea B.")], {})
+    first = plan_queues(ROSTER, [question(1), question(2, "Bea B.")], {})
     assert [q.email for q in first] == ["ana@experts.invalid", "bea@example.org"]
     assert len({q.marker for q in first}) == 2
     known = {q.expert: q for q in first}
-    assert new_queues(ROSTER, [question(1)], known) == []
+    assert plan_queues(ROSTER, [question(1)], known) == []
     moved = Roster((Expert("ana", ("a",), email="new@x.org"),), "r")
-    (changed,) = new_queues(moved, [question(1)], known)
+    (changed,) = plan_queues(moved, [question(1)], known)
     assert (changed.marker, changed.email, changed.user_id) == (known["ana"].marker, "new@x.org", None)
     twice = Roster((Expert("a", ("a",), email="X@y.org"), Expert("b", ("b",), email="x@Y.org")), "r.toml")
     with pytest.raises(DataError, match=r"r.toml \[email\]: expert 'b'"):
-        new_queues(twice, [], {})
+        plan_queues(twice, [], {})
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-from .accounts import invite as invite, server_name as server_name
+from .accounts import invite as invite, make_server_name as make_server_name
 from .campaign import Campaign as Campaign, Difference as Difference
 from .export_file import read_label_studio_export as read_label_studio_export
 from .facade import LabelStudio as LabelStudio
-from .labelling_page import verdict_page as verdict_page
+from .labelling_page import make_verdict_page as make_verdict_page
 from .pull import OVERLAP as OVERLAP
 from .queue_progress import measure_progress as measure_progress
 from .server import (

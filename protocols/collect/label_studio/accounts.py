@@ -39,7 +39,7 @@ class Account:
     link: str = field(default="", repr=False)
 
 
-def slug(name: str) -> str:
+def make_slug(name: str) -> str:
     """Turn any name into letters, digits and dashes; different names stay different."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if plain == name:
@@ -47,14 +47,14 @@ def slug(name: str) -> str:
     return f"{plain[:24] or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
-def server_name(study: str, expert: str) -> str:
+def make_server_name(study: str, expert: str) -> str:
     """Name of an expert's own server."""
-    return f"{slug(study)}--{slug(expert)}"
+    return f"{make_slug(study)}--{make_slug(expert)}"
 
 
-def account_email(expert: Expert) -> str:
+def make_account_email(expert: Expert) -> str:
     """Address an expert logs in with: the roster's, else one that no mail can reach."""
-    return (expert.email or f"{slug(expert.name)}@experts.invalid").lower()
+    return (expert.email or f"{make_slug(expert.name)}@experts.invalid").lower()
 
 
 def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> list[Account]:
@@ -73,21 +73,21 @@ def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> li
         If the server refuses to make an account.
     """
     return [
-        _invite_expert(campaign.client(expert.name), expert, link=link, check=check)
+        _invite_expert(campaign.open_client(expert.name), expert, link=link, check=check)
         for expert in campaign.roster.experts
     ]
 
 
 def _invite_expert(client: Client, expert: Expert, *, link: bool, check: bool) -> Account:
-    email = account_email(expert)
-    there = email in client.users()
+    email = make_account_email(expert)
+    there = email in client.read_users()
     password = invitation = ""
     if not there and link and not check:
-        invitation = client.invitation()
+        invitation = client.read_invitation()
     elif not there and not check:
         password = secrets.token_urlsafe(9)
-        _sign_up(client.invitation(), email, password)
-        there = email in client.users()
+        _sign_up(client.read_invitation(), email, password)
+        there = email in client.read_users()
         if not there:
             raise LabelStudioError(
                 f"{client.url} made no account for {email}: use --link, and have them sign up"

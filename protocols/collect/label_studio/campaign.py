@@ -12,15 +12,15 @@ from harness import BadInput, LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Queue, Store
 from harness.types import Question
-from protocols.collect.label_studio.accounts import server_name
+from protocols.collect.label_studio.accounts import make_server_name
 from protocols.collect.label_studio.pull import Snapshot, pull_queue
 from protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
 from protocols.collect.label_studio.queues import (
     check_open,
-    new_queues,
-    new_tasks,
-    one_class_each,
+    plan_queues,
+    plan_tasks,
     refuse_repeats,
+    refuse_several_classes,
 )
 from protocols.collect.label_studio.server import Client, connect
 from protocols.collect.label_studio.task_payload import TaskSheet
@@ -69,15 +69,15 @@ class Campaign:
         for client in self._clients.values():
             client.close()
 
-    def client(self, expert: str) -> Client:
+    def open_client(self, expert: str) -> Client:
         """The server on which an expert's project lies: everybody's, or the expert's own."""
-        name = server_name(self.study.study.name, expert) if self.study.label_studio.isolated else ""
+        name = make_server_name(self.study.study.name, expert) if self.study.label_studio.isolated else ""
         if name not in self._clients:
             connection = connect(name or None)
             self._clients[name] = Client(connection, patience=self._patience, timeout=self._timeout)
         return self._clients[name]
 
-    def projects(self) -> list[tuple[Client, int]]:
+    def find_projects(self) -> list[tuple[Client, int]]:
         """Every open project and the server it lies on.
 
         Raises
@@ -85,7 +85,7 @@ class Campaign:
         BadInput
             If nothing was pushed yet.
         """
-        return [(self.client(q.expert), q.project_id or 0) for q in self._pushed() if not q.closed]
+        return [(self.open_client(q.expert), q.project_id or 0) for q in self._pushed() if not q.closed]
 
     # --- push --------------------------------------------------------------------------------
 
@@ -103,16 +103,16 @@ class Campaign:
             asked = read_pending(self.study, self.store)
             items = {item.id: item for item in self.store.content.read_items()}
             if self.study.experts.statement.asks_on:
-                one_class_each(self.roster)
+                refuse_several_classes(self.roster)
             refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
             queues = self.labels.read_queues()
-            fresh = new_queues(self.roster, asked, queues)
-            tasks = new_tasks(asked, data, self.labels.read_tasks())
+            fresh = plan_queues(self.roster, asked, queues)
+            tasks = plan_tasks(asked, data, self.labels.read_tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
-            clients = {a.expert: self.client(a.expert) for a in asked}
+            clients = {a.expert: self.open_client(a.expert) for a in asked}
             for client in set(clients.values()):
-                client.me()  # a wrong token must fail before anything is written
+                client.check_token()  # a wrong token must fail before anything is written
             for queue in fresh:
                 self.labels.save_queue(queue)
             self.labels.add_tasks(tasks)
@@ -149,9 +149,11 @@ class Campaign:
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
             known = Snapshot(self.study, self.store)
-            clients = {q.expert: self.client(q.expert) for q in queues}
+            clients = {q.expert: self.open_client(q.expert) for q in queues}
             projects = {
-                client: client.projects([q.project_id or 0 for q in queues if clients[q.expert] is client])
+                client: client.read_projects(
+                    [q.project_id or 0 for q in queues if clients[q.expert] is client]
+                )
                 for client in dict.fromkeys(clients.values())
             }
             before = self._pulled()
@@ -177,14 +179,14 @@ class Campaign:
         left = [queue for queue in self._pushed() if not queue.closed]
         if not delete:
             for queue in left:
-                finish_project(self.client(queue.expert), queue, self.study.study.name)
+                finish_project(self.open_client(queue.expert), queue, self.study.study.name)
             last = self.pull()  # what was answered before it said so
             new, changed = found.new + last.new, found.changed + last.changed
             found = replace(last, new=new, changed=changed, withdrawn=found.withdrawn + last.withdrawn)
         with self._alone():
             for queue in left:
                 if delete:
-                    self.client(queue.expert).delete_project(queue.project_id or 0)
+                    self.open_client(queue.expert).delete_project(queue.project_id or 0)
                 self.labels.save_queue(replace(self.labels.read_queues()[queue.expert], closed=True))
         return found
 

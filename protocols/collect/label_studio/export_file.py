@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from harness import DataError
 from harness.store import Response
 from harness.types import Item
-from protocols.collect.label_studio.accounts import account_email
+from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.adjudication import adjudicate, read_annotation
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read_label_studio_export(
         another expert, or one that was not offered.
     """
     by_id = {a.id: a for a in asked}
-    emails = {account_email(e): e.name for e in roster.experts}
+    emails = {make_account_email(e): e.name for e in roster.experts}
     replies: dict[str, Response] = {}
     users: dict[int, str] = {}
     for file in files:

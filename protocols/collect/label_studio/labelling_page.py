@@ -27,7 +27,7 @@ _COMMENT = (
 )
 
 
-def verdict_page(*, options: bool = False, descriptions: bool = False) -> str:
+def make_verdict_page(*, options: bool = False, descriptions: bool = False) -> str:
     """Page that asks whether the answer is one option.
 
     Parameters
@@ -47,7 +47,7 @@ def verdict_page(*, options: bool = False, descriptions: bool = False) -> str:
     )
 
 
-def panel_page(options: Sequence[str] = (), *, descriptions: bool = False) -> str:
+def make_panel_page(options: Sequence[str] = (), *, descriptions: bool = False) -> str:
     """Page that asks for the right option of K.
 
     Parameters
@@ -104,7 +104,7 @@ def check_page(page: str, file: str | Path) -> str:
     return page
 
 
-def same_page(a: str, b: str) -> bool:
+def is_same_page(a: str, b: str) -> bool:
     """Whether two pages mean the same: a server may write the same XML in another form."""
     try:
         left, right = (ET.canonicalize(page, strip_text=True) for page in (a, b))

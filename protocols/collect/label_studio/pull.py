@@ -17,8 +17,8 @@ from harness import LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from protocols.collect.label_studio.adjudication import Judgement, Reason, adjudicate, read_annotation
-from protocols.collect.label_studio.labelling_page import same_page
-from protocols.collect.label_studio.task_payload import digest
+from protocols.collect.label_studio.labelling_page import is_same_page
+from protocols.collect.label_studio.task_payload import hash_task
 from protocols.collect.pending import read_pending
 
 if TYPE_CHECKING:
@@ -83,16 +83,16 @@ def pull_queue(
     LabelStudioError
         If the server fails or the page was changed; what was stored before stays as it was.
     """
-    if not same_page(project.page, page):
+    if not is_same_page(project.page, page):
         raise LabelStudioError(
             f"{client.url}: the labelling page of {queue.expert!r} was changed on the server, so answers "
             "may mean something else. Look at it; oversight label push puts it back, then pull again"
         )
     started = client.clock
     if queue.user_id is None:
-        queue = replace(queue, user_id=client.users().get(queue.email), cursor="")
+        queue = replace(queue, user_id=client.read_users().get(queue.email), cursor="")
     full = full or not queue.cursor or project.tasks != len(known.queued[queue.expert])
-    rows = client.tasks(project.id, None if full else datetime.fromisoformat(queue.cursor))
+    rows = client.read_tasks(project.id, None if full else datetime.fromisoformat(queue.cursor))
     pulled = examine(queue, rows, known, full=full)
     return replace(queue, cursor=(started - OVERLAP).isoformat()), pulled
 
@@ -136,7 +136,7 @@ def _judge(
     known: Snapshot,
 ) -> Judgement:
     """Judge one task; what was answered elsewhere keeps that answer."""
-    if task is None or digest(row["data"]) != task.digest:
+    if task is None or hash_task(row["data"]) != task.digest:
         reason = Reason.UNKNOWN_TASK if task is None else Reason.ALTERED_TASK
         return Judgement(rejected=tuple((a, reason, f"task {row['id']}") for a in annotations))
     asked = known.asked[task.question_id]

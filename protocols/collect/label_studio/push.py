@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness import LabelStudioError
-from protocols.collect.label_studio.labelling_page import same_page
-from protocols.collect.label_studio.task_payload import TaskSheet, digest
+from protocols.collect.label_studio.labelling_page import is_same_page
+from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 
 if TYPE_CHECKING:
     from harness.store import LabellingRepository, Queue, QueuedTask
@@ -78,7 +78,7 @@ def push_queue(
     for start in range(0, len(left), CHUNK):
         chunk = left[start : start + CHUNK]
         sent = [data[task.question_id] for task in chunk]
-        labels.mark_sending(replace(t, digest=digest(d)) for t, d in zip(chunk, sent, strict=True))
+        labels.mark_sending(replace(t, digest=hash_task(d)) for t, d in zip(chunk, sent, strict=True))
         ids = client.import_tasks(project.id, sent)
         if ids is not None:
             labels.set_task_ids(dict(zip((t.question_id for t in chunk), ids, strict=True)))
@@ -115,7 +115,7 @@ def finish_project(client: Client, queue: Queue, study: str) -> None:
     """Say on the server that the project is finished, where whoever opens it cannot overlook it."""
     client.update_project(
         queue.project_id or 0,
-        title=project_title(study, queue.expert, closed=True),
+        title=make_project_title(study, queue.expert, closed=True),
         description=f"{CLOSED} [{queue.marker}]",
         expert_instruction=CLOSED,
         show_instruction=True,
@@ -123,7 +123,7 @@ def finish_project(client: Client, queue: Queue, study: str) -> None:
     )
 
 
-def project_title(study: str, expert: str, *, closed: bool = False) -> str:
+def make_project_title(study: str, expert: str, *, closed: bool = False) -> str:
     """Title of an expert's project."""
     return f"{'(closed) ' * closed}{study} · {expert}"[:TITLE_LENGTH].ljust(3, "·")
 
@@ -133,15 +133,15 @@ def _open_project(
 ) -> tuple[Project, bool]:
     """Return the expert's project, made if need be, and whether its page had to be put back."""
     if queue.project_id is not None:
-        project = check_project(client, queue, client.projects([queue.project_id]))
-        restored = not same_page(project.page, sheet.page)
+        project = check_project(client, queue, client.read_projects([queue.project_id]))
+        restored = not is_same_page(project.page, sheet.page)
         if restored:
             client.update_project(project.id, label_config=sheet.page)
         return project, restored
     description = f"Questions of the study {sheet.study} for {queue.expert}. Do not edit. [{queue.marker}]"
     # An earlier push may have been killed after the project was made.
     made = client.find_project(queue.marker) or client.create_project(
-        project_title(sheet.study, queue.expert), sheet.page, description, sheet.instructions
+        make_project_title(sheet.study, queue.expert), sheet.page, description, sheet.instructions
     )
     labels.save_queue(replace(queue, project_id=made.id, server=client.url))
     return made, False
@@ -152,7 +152,7 @@ def _reconcile(
 ) -> tuple[int, int, dict[str, int]]:
     """Compare with what is on the server; return adopted, removed, and question → task there now."""
     there: dict[str, list[dict[str, Any]]] = {}
-    rows = client.tasks(queue.project_id or 0)
+    rows = client.read_tasks(queue.project_id or 0)
     present = {row["id"] for row in rows}
     for row in rows:
         there.setdefault(str(row["data"].get("question_id")), []).append(row)
@@ -160,7 +160,7 @@ def _reconcile(
     known: dict[str, int] = {}
     removed = adopted = 0
     for task in tasks:
-        ours = [row for row in there.get(task.question_id, ()) if digest(row["data"]) == task.digest]
+        ours = [row for row in there.get(task.question_id, ()) if hash_task(row["data"]) == task.digest]
         found = min((row["id"] for row in ours), default=None)
         keep = task.task_id if task.task_id in present else found
         if keep is not None:
@@ -185,7 +185,7 @@ def _check_count(client: Client, labels: LabellingRepository, queue: Queue) -> N
         _reconcile(client, labels, queue, tasks)
         tasks = _tasks_of(labels, queue)
     expected = sum(task.task_id is not None for task in tasks)
-    there = check_project(client, queue, client.projects([queue.project_id or 0])).tasks
+    there = check_project(client, queue, client.read_projects([queue.project_id or 0])).tasks
     if any(task.sending for task in tasks) or there < expected:
         raise LabelStudioError(
             f"{client.url}: project {queue.project_id} of {queue.expert!r} holds {there} tasks, {expected} "

@@ -13,15 +13,15 @@ import numpy as np
 from harness import ConfigError, DataError, derive_seed
 from harness.store import Queue, QueuedTask
 from harness.types import Question
-from protocols.collect.label_studio.accounts import account_email
-from protocols.collect.label_studio.task_payload import digest
+from protocols.collect.label_studio.accounts import make_account_email
+from protocols.collect.label_studio.task_payload import hash_task
 
 if TYPE_CHECKING:
     from protocols.collect.pending import Pending
     from protocols.routing import Roster
 
 
-def new_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:
+def plan_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:
     """Queues that are not there yet, and those whose expert's address changed.
 
     Raises
@@ -31,7 +31,7 @@ def new_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str,
     """
     emails: dict[str, str] = {}
     for expert in roster.experts:
-        email = account_email(expert)
+        email = make_account_email(expert)
         if email in emails.values():
             raise DataError(
                 f"expert {expert.name!r} has the address {email} of another expert; answers could not be "
@@ -57,7 +57,7 @@ def new_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str,
     return changed
 
 
-def new_tasks(
+def plan_tasks(
     questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
     """Places for questions that have none: at the end of the queue, in an order drawn per expert.
@@ -80,7 +80,7 @@ def new_tasks(
         names = ("order", expert, str(first)) if first else ("order", expert)
         order = np.random.default_rng(derive_seed(asked[0].seed, *names)).permutation(len(asked))
         fresh += [
-            QueuedTask(asked[int(j)].id, expert, first + place, digest(data[asked[int(j)].id]))
+            QueuedTask(asked[int(j)].id, expert, first + place, hash_task(data[asked[int(j)].id]))
             for place, j in enumerate(order)
         ]
     return fresh
@@ -106,7 +106,7 @@ def refuse_repeats(questions: Iterable[Question], roster: Roster) -> None:
             )
 
 
-def one_class_each(roster: Roster) -> None:
+def refuse_several_classes(roster: Roster) -> None:
     """Refuse experts of several classes where items are asked about again and again.
 
     Raises

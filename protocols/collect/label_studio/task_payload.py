@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from harness import DataError
 from harness.config import Study
 from harness.types import Item, Question
-from protocols.collect.label_studio.labelling_page import check_page, panel_page, verdict_page
+from protocols.collect.label_studio.labelling_page import check_page, make_panel_page, make_verdict_page
 
 if TYPE_CHECKING:
     from protocols.collect.pending import Pending
@@ -69,9 +69,9 @@ class TaskSheet:
         if section.page:
             page = _own_page(study)
         elif study.experts.is_panel:
-            page = panel_page(() if own_options else classes, descriptions=described)
+            page = make_panel_page(() if own_options else classes, descriptions=described)
         else:
-            page = verdict_page(options=own_options, descriptions=described)
+            page = make_verdict_page(options=own_options, descriptions=described)
         instructions = html.escape(section.instructions).replace("\n", "<br>")
         return cls(study.study.name, page, instructions, section.descriptions, own_options)
 
@@ -129,6 +129,6 @@ def _own_page(study: Study) -> str:
         raise DataError(f"the page cannot be read: {error}", file=path) from None
 
 
-def digest(data: Mapping[str, object]) -> str:
+def hash_task(data: Mapping[str, object]) -> str:
     """Hash of a task's data, to tell if somebody changed it on the server."""
     return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

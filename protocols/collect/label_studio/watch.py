@@ -109,7 +109,7 @@ def watch_campaign(
     hint = threading.Event()
     with contextlib.ExitStack() as stack:
         if webhook is not None:
-            stack.enter_context(listen_for_webhooks(campaign.projects(), webhook, hint))
+            stack.enter_context(listen_for_webhooks(campaign.find_projects(), webhook, hint))
         while True:
             look = take_look(campaign, models, until_width)
             yield look

@@ -40,31 +40,31 @@ class Client(Transport):
 
     # --- who and what ------------------------------------------------------------------------
 
-    def me(self) -> str:
-        """E-mail address of the account that the token belongs to."""
-        return str(self.read("users.whoami", patient=False).email)
+    def check_token(self) -> None:
+        """Ask whose the token is; one that the server refuses is a `ConfigError`."""
+        self.read("users.whoami", patient=False)
 
-    def users(self) -> dict[str, int]:
+    def read_users(self) -> dict[str, int]:
         """E-mail address (lower case) → user id, of all accounts."""
         return {str(u.email).lower(): int(u.id) for u in self.read("users.list")}
 
-    def invitation(self) -> str:
+    def read_invitation(self) -> str:
         """Address at which an account can be made."""
         link = str(self.read("organizations.invites.get_invite_link").invite_url)
         return link if link.startswith("http") else self.url + link
 
     # --- projects ----------------------------------------------------------------------------
 
-    def projects(self, ids: Sequence[int]) -> dict[int, Project]:
+    def read_projects(self, ids: Sequence[int]) -> dict[int, Project]:
         """The projects of these ids that are there, in one call."""
         if not ids:
             return {}
-        rows = self.pages("projects.list", ids=",".join(map(str, ids)), include=_FIELDS)
+        rows = self.read_pages("projects.list", ids=",".join(map(str, ids)), include=_FIELDS)
         return {p.id: p for p in map(_project, rows) if p.id in set(ids)}
 
     def find_project(self, marker: str) -> Project | None:
         """Find the project whose description carries the marker."""
-        rows = self.pages("projects.list", include=_FIELDS)
+        rows = self.read_pages("projects.list", include=_FIELDS)
         return next((p for p in map(_project, rows) if marker in p.description), None)
 
     def create_project(self, title: str, page: str, description: str, instructions: str) -> Project:
@@ -90,7 +90,7 @@ class Client(Transport):
 
     # --- hooks -------------------------------------------------------------------------------
 
-    def hooks(self, project_id: int, part: str) -> list[int]:
+    def read_hooks(self, project_id: int, part: str) -> list[int]:
         """Ids of a project's webhooks whose address has the part."""
         found = self.read("webhooks.list", project=str(project_id))
         return [int(hook.id) for hook in found if part in str(hook.url)]
@@ -124,7 +124,7 @@ class Client(Transport):
         """Remove a task."""
         self.write("tasks.delete", id=str(task_id))
 
-    def tasks(self, project_id: int, since: datetime | None = None) -> list[dict[str, Any]]:
+    def read_tasks(self, project_id: int, since: datetime | None = None) -> list[dict[str, Any]]:
         """List tasks with ``id``, ``data`` and all their ``annotations``.
 
         Parameters
@@ -137,7 +137,7 @@ class Client(Transport):
             changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
             value = since.astimezone(UTC).strftime(_CLOCK)
             query["filters"] = {"conjunction": "and", "items": [{**changed, "value": value}]}
-        rows = self.pages("tasks.list", project=project_id, query=json.dumps(query), fields="all")
+        rows = self.read_pages("tasks.list", project=project_id, query=json.dumps(query), fields="all")
         return [_task(row) for row in rows]
 
 

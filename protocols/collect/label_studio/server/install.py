@@ -24,14 +24,14 @@ _REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ"}
 
 
-def home() -> Path:
+def find_home() -> Path:
     """Directory of everything the project keeps of Label Studio: the environment, and the servers."""
     folder = cache_dir() / "label-studio"
     folder.mkdir(exist_ok=True)
     return folder
 
 
-def environment() -> Path:
+def make_environment() -> Path:
     """Python of Label Studio's environment, installing it on first use (about 0.8 GB).
 
     Raises
@@ -39,7 +39,7 @@ def environment() -> Path:
     LabelStudioError
         If the installer fails.
     """
-    folder = home() / VERSION
+    folder = find_home() / VERSION
     folder.mkdir(exist_ok=True)
     python = folder / "env" / "bin" / "python"
     with hold_start_lock(folder):
@@ -52,10 +52,10 @@ def environment() -> Path:
     return python
 
 
-def template() -> Path:
+def make_template() -> Path:
     """Database with all of Label Studio's tables and nothing in them, made on first use."""
-    python = environment()
-    folder = home() / VERSION
+    python = make_environment()
+    folder = find_home() / VERSION
     with hold_start_lock(folder):
         if not (folder / "migrated").exists():
             shutil.rmtree(folder / "template", ignore_errors=True)
@@ -63,12 +63,12 @@ def template() -> Path:
             _tell("Making Label Studio's tables (about a minute, only this once) …")
             command = [str(python), "-m", "label_studio.server", "version"]
             where = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder / "template")}
-            _run(command, clean_environment(where), "Label Studio's tables could not be made", "")
+            _run(command, make_clean_environment(where), "Label Studio's tables could not be made", "")
             (folder / "migrated").touch()
     return folder / "template" / DATABASE
 
 
-def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
+def make_clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """What a server may know: nothing of the caller's keys, no telemetry, and `extra`."""
     kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("LC_")}
     quiet = {

@@ -18,10 +18,10 @@ from harness import ConfigError, LabelStudioError
 from harness.machine import ServerFolder, hold_start_lock, is_alive, is_free
 from protocols.collect.label_studio.server.install import (
     DATABASE,
-    clean_environment,
-    environment,
-    home,
-    template,
+    find_home,
+    make_clean_environment,
+    make_environment,
+    make_template,
 )
 
 ADMIN = "admin@oversight.invalid"
@@ -122,7 +122,7 @@ def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioS
 
 
 def _folder(name: str) -> Path:
-    return home() / "servers" / name
+    return find_home() / "servers" / name
 
 
 def _server_folder(path: Path) -> ServerFolder[LabelStudioServer]:
@@ -137,7 +137,7 @@ def _server_folder(path: Path) -> ServerFolder[LabelStudioServer]:
 
 
 def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -> None:
-    python, last, data = environment(), files.read(), files.path / "data"
+    python, last, data = make_environment(), files.read(), files.path / "data"
     if not port:
         port = last.port if last and is_free(last.port) else _any_free_port()
     elif not is_free(port):
@@ -152,9 +152,9 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -
     )
     if not (data / DATABASE).exists():
         data.mkdir(exist_ok=True)
-        shutil.copyfile(template(), data / f"{DATABASE}.part")
+        shutil.copyfile(make_template(), data / f"{DATABASE}.part")
         (data / f"{DATABASE}.part").replace(data / DATABASE)
-    environ = clean_environment(
+    environ = make_clean_environment(
         {
             "LABEL_STUDIO_BASE_DATA_DIR": str(data),
             "LABEL_STUDIO_USERNAME": server.admin,

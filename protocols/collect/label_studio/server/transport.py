@@ -54,7 +54,7 @@ class Transport:
         if "_http" in self.__dict__:
             self._http.close()
 
-    def pages(self, call: str, **arguments: Any) -> list[Any]:
+    def read_pages(self, call: str, **arguments: Any) -> list[Any]:
         """All pages of a list: as many rows as the server says there are, none twice.
 
         The list may change while it is read; then it is read again.

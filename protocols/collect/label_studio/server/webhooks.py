@@ -52,7 +52,7 @@ def listen_for_webhooks(
     made: list[tuple[Client, int]] = []
     try:
         for client, project in projects:
-            for old in client.hooks(project, PATH):
+            for old in client.read_hooks(project, PATH):
                 client.remove_hook(old)
             made.append((client, client.add_hook(project, url)))
         yield
