@@ -40,7 +40,7 @@ class Routed:
     items
         Number of items of the study.
     each, annotators
-        Of a panel: how many of how many annotators rate an item.
+        How many of how many annotators of a panel rate an item.
     """
 
     asked: Counter[str]

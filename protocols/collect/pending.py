@@ -1,4 +1,4 @@
-"""What a study asks: yes/no questions, or choices among all options of a panel's annotators."""
+"""The things a study asks: yes/no questions, or choices among all options of a panel's annotators."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class SimulatedExperts:
     abstention
         P(unsure), in [0, 1), whatever the truth.
     seed
-        Of all draws; the answer to a question depends on the seed and the question's id alone.
+        Seed of all draws; the answer to a question depends on the seed and the question's id alone.
 
     Raises
     ------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from harness import LabelStudioError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from protocols.routing import Expert
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """An expert's account; `password` and `link` only where one was made for this call.
 
@@ -80,19 +80,17 @@ def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> li
 
 def _invite_expert(client: Client, expert: Expert, *, link: bool, check: bool) -> Account:
     email = make_account_email(expert)
-    there = email in client.read_users()
-    password = invitation = ""
-    if not there and link and not check:
-        invitation = client.read_invitation()
-    elif not there and not check:
-        password = secrets.token_urlsafe(9)
-        _sign_up(client.read_invitation(), email, password)
-        there = email in client.read_users()
-        if not there:
-            raise LabelStudioError(
-                f"{client.url} made no account for {email}: use --link, and have them sign up"
-            )
-    return Account(expert.name, email, expert.classes, client.url, there, password, invitation)
+    exists = email in client.read_users()
+    account = Account(expert=expert.name, email=email, classes=expert.classes, url=client.url, exists=exists)
+    if exists or check:
+        return account
+    if link:
+        return replace(account, link=client.read_invitation())
+    password = secrets.token_urlsafe(9)
+    _sign_up(client.read_invitation(), email, password)
+    if email not in client.read_users():
+        raise LabelStudioError(f"{client.url} made no account for {email}: use --link, and have them sign up")
+    return replace(account, exists=True, password=password)
 
 
 def _sign_up(invitation: str, email: str, password: str) -> None:

@@ -35,7 +35,7 @@ class Reason(StrEnum):
     ELSEWHERE = "the question has an answer from elsewhere"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """The one answer to a task, if there is one, and what counts for nothing.
 
@@ -121,9 +121,11 @@ def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pendi
     if answers:
         annotation, value, comment = answers[0]
         rejected += [(again, Reason.DUPLICATE, v) for again, v, _ in answers[1:]]
-        return Judgement(offered[value], comment, annotation, tuple(rejected))
+        return Judgement(
+            value=offered[value], comment=comment, annotation=annotation, rejected=tuple(rejected)
+        )
     if skips:
-        return Judgement(skipped, annotation=skips[0], rejected=tuple(rejected))
+        return Judgement(value=skipped, annotation=skips[0], rejected=tuple(rejected))
     return Judgement(rejected=tuple(rejected))
 
 

@@ -11,17 +11,10 @@ from typing import Self
 from harness import BadInput, LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Queue, Store
-from harness.types import Question
 from protocols.collect.label_studio.accounts import make_server_name
 from protocols.collect.label_studio.pull import Snapshot, pull_queue
 from protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
-from protocols.collect.label_studio.queues import (
-    check_open,
-    plan_queues,
-    plan_tasks,
-    refuse_repeats,
-    refuse_several_classes,
-)
+from protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
 from protocols.collect.label_studio.server import Client, connect
 from protocols.collect.label_studio.task_payload import TaskSheet
 from protocols.collect.pending import read_pending
@@ -102,9 +95,7 @@ class Campaign:
         with self._alone():
             asked = read_pending(self.study, self.store)
             items = {item.id: item for item in self.store.content.read_items()}
-            if self.study.experts.statement.asks_on:
-                refuse_several_classes(self.roster)
-            refuse_repeats((q for q in asked if isinstance(q, Question)), self.roster)
+            check_experts(asked, self.roster, asks_on=self.study.experts.statement.asks_on)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
             queues = self.labels.read_queues()
             fresh = plan_queues(self.roster, asked, queues)

@@ -1,4 +1,4 @@
-"""What an expert sees: the labelling pages, and what a page must hold to be one.
+"""The labelling pages that an expert sees, and what a page must hold to be one.
 
 The verdict page asks "is the answer this option?" with Yes, No and Unsure; the panel page asks for
 the one right option of K. Neither shows a prediction, another's answer, or how often an item is asked.

@@ -86,39 +86,36 @@ def plan_tasks(
     return fresh
 
 
-def refuse_repeats(questions: Iterable[Question], roster: Roster) -> None:
+def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) -> None:
     """Refuse to ask one expert about several options of one item: the second answer follows the first.
+
+    Parameters
+    ----------
+    asks_on
+        Whether items are asked about again and again, so that no expert may judge several classes.
 
     Raises
     ------
     DataError
         Naming the roster, the expert and the item.
     """
-    asked: dict[tuple[str, str], int] = {}
-    for question in questions:
-        other = asked.setdefault((question.expert, question.item_id), question.option)
+    for expert in roster.experts:
+        if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
+            raise DataError(
+                f"expert {expert.name!r} judges {', '.join(expert.classes)}: asked about one item again, an "
+                "expert learns what others said; the sequential protocol allows one class per expert",
+                file=roster.file,
+                field="classes",
+            )
+    options: dict[tuple[str, str], int] = {}
+    for question in asked:
+        if not isinstance(question, Question):
+            continue
+        other = options.setdefault((question.expert, question.item_id), question.option)
         if other != question.option:
             raise DataError(
                 f"expert {question.expert!r} would be asked about the item {question.item_id!r} twice, for "
                 f"the options {other} and {question.option}: this protocol allows one class per expert",
-                file=roster.file,
-                field="classes",
-            )
-
-
-def refuse_several_classes(roster: Roster) -> None:
-    """Refuse experts of several classes where items are asked about again and again.
-
-    Raises
-    ------
-    DataError
-        Naming the roster and the expert.
-    """
-    for expert in roster.experts:
-        if len(expert.classes) > 1 or "*" in expert.classes:
-            raise DataError(
-                f"expert {expert.name!r} judges {', '.join(expert.classes)}: asked about one item again, an "
-                "expert learns what others said; the sequential protocol allows one class per expert",
                 file=roster.file,
                 field="classes",
             )

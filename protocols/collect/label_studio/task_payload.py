@@ -1,4 +1,4 @@
-"""What is sent to the server for one study: the page, instructions, and the data of each task.
+"""The things sent to the server for one study: the page, instructions, and the data of each task.
 
 A task holds what the expert must read and the question's id: no truth, no prediction, no propensity,
 nobody else's answer, nothing that tells how or why the item was chosen.
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from harness import DataError
 from harness.config import Study
+from harness.datasets import PRESETS
 from harness.types import Item, Question
 from protocols.collect.label_studio.labelling_page import check_page, make_panel_page, make_verdict_page
 
@@ -108,8 +109,6 @@ class TaskSheet:
 
 def _classes(study: Study) -> tuple[str, ...]:
     """Classes that all items share, in their order; none where every item brings its own options."""
-    from harness.datasets import PRESETS
-
     preset = PRESETS.get(study.items.preset or "")
     return tuple(study.items.classes) or (preset.classes if preset else ())
 

@@ -1,4 +1,4 @@
-"""What the answers say so far, without being misled by who answers faster.
+"""Watch a campaign: what its answers say so far, without being misled by who answers faster.
 
 Options are drawn uniformly, but experts do not answer equally fast: while only the cardiologist has
 answered, every answer is about cardiology, and the estimate would be of nothing. Each expert's queue is

@@ -1,4 +1,4 @@
-"""What is asked of a Label Studio server: who is there, projects, tasks."""
+"""A Label Studio server as labelling needs it: who is there, projects, tasks."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import contextlib
 import json
 import os
 import re
@@ -25,8 +25,11 @@ class Connection:
     @property
     def kind(self) -> str:
         """What the token is: ``"legacy"``, ``"personal"`` (a JWT that is exchanged), or ``"access"``."""
-        claims = _claims(self.token)
-        if claims is None:
+        parts, claims = self.token.split("."), None
+        if len(parts) == 3:  # a JWT says of itself what it is
+            with contextlib.suppress(ValueError):
+                claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        if not isinstance(claims, dict):
             return "legacy"
         return "personal" if claims.get("token_type") == "refresh" else "access"
 
@@ -80,16 +83,3 @@ def _from_environment() -> Connection:
     if parts.username or parts.password:
         raise ConfigError(f"{URL} must not hold a user or password: the token alone lets in")
     return Connection(url.rstrip("/"), token)
-
-
-def _claims(token: str) -> dict[str, object] | None:
-    """Read what a JWT says of itself; None if it is none."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        return None
-    try:
-        middle = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        claims = json.loads(middle)
-    except (binascii.Error, ValueError):
-        return None
-    return claims if isinstance(claims, dict) else None

@@ -1,4 +1,4 @@
-"""What ``oversight doctor`` says of Label Studio: address, token, version and rights, told apart.
+"""The findings of ``oversight doctor`` on Label Studio: address, token, version and rights, told apart.
 
 Asked step by step and without the SDK, so that the first thing wrong is named alone, with its mend.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import httpx
 
 NAME = "Label Studio"
-_NEW_TOKEN = "make a new one under Account & Settings → Personal Access Token"  # noqa: S105  no secret
+_MEND = "make a new one under Account & Settings → Personal Access Token"
 
 
 def check_server() -> list[Finding]:
@@ -41,7 +41,8 @@ def check_server() -> list[Finding]:
         except ConfigError as error:
             done.append(Finding(NAME, "wrong", str(error)))
         except httpx.HTTPError as error:
-            told = f"{connection.url} cannot be reached ({_short(error)}): is it running, is {URL} right?"
+            why = " ".join(f"{type(error).__name__} {error}".split())[:160]
+            told = f"{connection.url} cannot be reached ({why}): is it running, is {URL} right?"
             done.append(Finding(f"{NAME} address", "wrong", told))
     return done
 
@@ -68,23 +69,23 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
     if kind == "access":
         raise ConfigError(
             f"{KEY} is an access token, which lives for five minutes; use the personal token it came "
-            "from, or " + _NEW_TOKEN
+            "from, or " + _MEND
         )
     if kind == "personal":
         reply = http.post("/api/token/refresh/", json={"refresh": connection.token})
         if reply.status_code != 200:
-            raise ConfigError(f"{KEY}: the personal token was revoked or is another server's; {_NEW_TOKEN}")
+            raise ConfigError(f"{KEY}: the personal token was revoked or is another server's; {_MEND}")
         header = f"Bearer {reply.json()['access']}"
     else:
         header = f"Token {connection.token}"
     reply = http.get("/api/current-user/whoami", headers={"Authorization": header})
     if reply.status_code == 401 and "legacy token authentication has been disabled" in reply.text:
         raise ConfigError(
-            f"{KEY} is a legacy token, and this server has those switched off; {_NEW_TOKEN}, or switch them "
+            f"{KEY} is a legacy token, and this server has those switched off; {_MEND}, or switch them "
             "on under Organization → API Tokens Settings"
         )
     if reply.status_code == 401:
-        raise ConfigError(f"{KEY}: the server knows no such token; copy it again, or {_NEW_TOKEN}")
+        raise ConfigError(f"{KEY}: the server knows no such token; copy it again, or {_MEND}")
     if reply.status_code != 200:
         raise ConfigError(
             f"asked whose token {KEY} is, the server answers {reply.status_code}: {URL} must be its address "
@@ -104,7 +105,3 @@ def _rights(http: httpx.Client, header: str) -> Finding:
         if reply.status_code != 200:
             raise ConfigError(f"asked for its {what}, the server answers {reply.status_code}")
     return Finding(f"{NAME} rights", "ok", "may list projects and users")
-
-
-def _short(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__} {error}".split())[:160]
