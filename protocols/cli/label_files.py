@@ -67,13 +67,7 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
 
 def simulate(args: argparse.Namespace, study: Study) -> int:
     """Answer the open questions from a sealed key."""
-    new = simulate_answers(
-        study,
-        args.key,
-        sensitivity=args.sensitivity,
-        specificity=args.specificity,
-        abstention=args.abstention,
-        seed=args.seed,
-    )
+    rates = {name: getattr(args, name) for name in ("sensitivity", "specificity", "abstention")}
+    new = simulate_answers(study, args.key, seed=args.seed, **rates)
     emit(args, {"new": new}, f"{new} questions answered by simulated experts")
     return 0
