@@ -2,10 +2,9 @@ from .label_studio import (
     Campaign as Campaign, Connection as Connection, Difference as Difference, LabelStudio as LabelStudio,
     LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, OVERLAP as OVERLAP,
     Transport as Transport, find_server as find_server, invite as invite,
-    read_label_studio_export as read_label_studio_export,
     make_server_name as make_server_name, make_verdict_page as make_verdict_page,
-    measure_progress as measure_progress, start_server as start_server, stop_server as stop_server,
-    watch_campaign as watch_campaign,
+    measure_progress as measure_progress, read_label_studio_export as read_label_studio_export,
+    start_server as start_server, stop_server as stop_server, watch_campaign as watch_campaign,
 )
 from .pending import read_pending as read_pending
 from .simulated import SimulatedExperts as SimulatedExperts

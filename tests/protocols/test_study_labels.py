@@ -10,7 +10,7 @@ import pytest
 from harness import BadInput, ConfigError
 from harness.config import Study, read_study
 from harness.datasets import read_ratings
-from protocols.collect import (
+from protocols.study_labels import (
     export_open,
     export_ratings,
     import_answers,
