@@ -54,12 +54,9 @@ def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] 
         for j, (key, label) in enumerate(names.items()):
             known = [(p["annotators"], p[key]) for p in points if p[key] is not None]
             axes.plot(*zip(*known, strict=True), "o-", color=SERIES[j], lw=1.8, ms=4, label=label)
-        for value, label in zip(
-            oracle or (), ("annotators, by the oracle", "model, by the oracle"), strict=False
-        ):
-            axes.axhline(
-                value, color=INK, lw=0.9, ls=(0, (4, 3) if "model" in label else (1, 2)), label=label
-            )
+        lines = {"annotators, by the oracle": (1, 2), "model, by the oracle": (4, 3)}
+        for value, (label, dashes) in zip(oracle or (), lines.items(), strict=False):
+            axes.axhline(value, color=INK, lw=0.9, ls=(0, dashes), label=label)
         axes.set_xlabel("annotators per item")
         axes.set_ylabel("accuracy")
         axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
@@ -73,12 +70,12 @@ def parity_svg(found: Parity) -> str:
     rows = (*found.bins, found.overall)
     with mpl.rc_context(STYLE):
         drawn, axes = figure(height=3.4)
-        for j, (key, label) in enumerate((("human", "human"), ("model", "model"))):
+        for j, who in enumerate(("human", "model")):
             shift = (j - 0.5) * 0.22
             for x, b in enumerate(rows):
-                s = getattr(b, key)
+                s = getattr(b, who)
                 axes.plot([x + shift] * 2, [s.low, s.high], color=SERIES[j], lw=2.2)
-                axes.plot([x + shift], [s.value], "o", color=SERIES[j], ms=6, label=label if x == 0 else None)
+                axes.plot([x + shift], [s.value], "o", color=SERIES[j], ms=6, label=who if x == 0 else None)
         for x, b in enumerate(rows):
             axes.plot([x - 0.3, x + 0.3], [b.p_d] * 2, color=INK, lw=0.9, ls=(0, (4, 3)))
         axes.set_xticks(range(len(rows)), [f"{b.name}\n{b.items} items" for b in rows])

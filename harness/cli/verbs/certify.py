@@ -139,12 +139,8 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
         f"model = aggregate on {found.L:.4f} of {found.N} items, at least {found.L_low:.4f} at "
         f"{found.level:.0%} · annotators per item: {people}"
     )
-    table = Table(
-        "the average annotator is at most",
-        "bound",
-        f"at {found.level:.0%}",
-        "confidence that the model is above",
-    )
+    bound = ("bound", f"at {found.level:.0%}")
+    table = Table("the average annotator is at most", *bound, "confidence that the model is above")
     for name, c in found.against.items():
         holds = name in found.holds
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"

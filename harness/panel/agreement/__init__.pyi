@@ -1,3 +1,6 @@
+from .agreement_report import (
+    AgreementReport as AgreementReport, RELIABLE as RELIABLE, measure_agreement as measure_agreement,
+)
 from .alpha import (
     Agreement as Agreement, category_alphas as category_alphas, krippendorff_alpha as krippendorff_alpha,
 )
@@ -5,7 +8,4 @@ from .coincidence import LEVELS as LEVELS
 from .kappa import (
     cohen_kappa as cohen_kappa, fleiss_kappa as fleiss_kappa, gwet_ac1 as gwet_ac1,
     pair_agreement as pair_agreement, pairwise as pairwise,
-)
-from .report_agreement import (
-    AgreementReport as AgreementReport, RELIABLE as RELIABLE, measure_agreement as measure_agreement,
 )

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import BoolArray, IntArray
+from harness.arrays import IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
 from harness.panel.parity.clusters import Share, estimate_difference, estimate_share, sum_by_cluster
@@ -135,13 +135,13 @@ def measure_parity(
         panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )
     target = None if positive is None else panel.classes.index(positive)
-    made = partial(_bin, rows=rows, level=level, target=target, bootstrap=bootstrap, seed=seed)
+    made = partial(_bin, level=level, target=target, bootstrap=bootstrap, seed=seed)
     bins = split_by_certainty(rows.p_d, edges)
-    overall = made("all", within=~np.isnan(rows.p_d))
+    overall = made("all", rows)
     separate = not set(judged) & set(voting)
     return Parity(
         overall=overall,
-        bins=tuple(made(name, within=within) for name, within in bins.items()),
+        bins=tuple(made(name, rows.select(within)) for name, within in bins.items()),
         stratify=min(overall.human.value, overall.model.value) < RULE,
         method="circular" if circular else "separate voters" if separate else "leave-one-out",
         level=level,
@@ -161,32 +161,16 @@ def _check(panel: Panel, predicted: IntArray, positive: str | None) -> None:
 
 
 def _bin(
-    name: str,
-    *,
-    rows: Judgements,
-    within: BoolArray,
-    level: float,
-    target: int | None,
-    bootstrap: int,
-    seed: int,
+    name: str, rows: Judgements, *, level: float, target: int | None, bootstrap: int, seed: int
 ) -> ParityBin:
-    human, model = rows.right(rows.human)[within], rows.right(rows.model)[within]
-    _, item = np.unique(rows.item[within], return_inverse=True)
+    human, model = rows.right(rows.human), rows.right(rows.model)
+    _, item = np.unique(rows.item, return_inverse=True)
     counts = np.bincount(item).astype(np.float64)
     delta, p_value = estimate_difference(sum_by_cluster(item, human - model), counts, level)
-    p_d = float(rows.p_d[within].mean())
+    p_d = float(rows.p_d.mean())
     detected = None
     if target is not None:
-        detected = measure_detection(
-            rows.reference[within, target],
-            rows.human[within] == target,
-            rows.model[within] == target,
-            item,
-            level=level,
-            bootstrap=bootstrap,
-            seed=seed,
-            p_d=p_d,
-        )
+        detected = measure_detection(rows, target, level=level, bootstrap=bootstrap, seed=seed)
     return ParityBin(
         name=name,
         items=len(counts),

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray, divide
+from harness.arrays import FloatArray, divide
 from harness.panel.parity.clusters import Share
 from harness.panel.parity.expected import Expected, expected_scores
+from harness.panel.ratings import Judgements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,34 +42,14 @@ class Detection:
     delta_f1: Share | None
 
 
-def measure_detection(
-    reference: FloatArray,
-    human: BoolArray,
-    model: BoolArray,
-    item: IntArray,
-    *,
-    level: float,
-    bootstrap: int,
-    seed: int,
-    p_d: float,
-) -> Detection:
-    """Count and resample.
-
-    Parameters
-    ----------
-    reference
-        Shape (rows,): weight of the positive class in the reference, in [0, 1].
-    human, model
-        Shape (rows,): whether each said positive.
-    item
-        Shape (rows,): cluster 0, 1, …
-    p_d
-        Mean certainty, for `expected`.
-    """
+def measure_detection(rows: Judgements, target: int, *, level: float, bootstrap: int, seed: int) -> Detection:
+    """Count who said the class `target`, by item, and resample the items."""
+    reference = rows.reference[:, target]
+    _, item = np.unique(rows.item, return_inverse=True)
     sums = np.stack(
         [
             np.bincount(item, weights=w)
-            for said in (human, model)
+            for said in (rows.human == target, rows.model == target)
             for w in (said * reference, said * (1 - reference), ~said * reference)
         ],
         axis=1,
@@ -92,7 +73,7 @@ def measure_detection(
     positive = float(reference.mean())
     return Detection(
         positive=positive,
-        expected=expected_scores(p_d, positive),
+        expected=expected_scores(float(rows.p_d.mean()), positive),
         human=make_scores(0),
         model=make_scores(1),
         delta_f1=make_share(point[0, 2] - point[1, 2], draws[:, 0, 2] - draws[:, 1, 2]),

@@ -80,6 +80,16 @@ class Judgements:
     human: IntArray
     model: IntArray
 
+    def select(self, rows: BoolArray) -> Judgements:
+        """Some of the rows."""
+        return Judgements(
+            item=self.item[rows],
+            p_d=self.p_d[rows],
+            reference=self.reference[rows],
+            human=self.human[rows],
+            model=self.model[rows],
+        )
+
     def right(self, chosen: IntArray) -> FloatArray:
         """Probability that a choice is the reference, ties broken at random; shape (rows,)."""
         return agreement_with(self.reference > 0, chosen)
