@@ -38,8 +38,8 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
         options = mapping.values() if mapping else (r["output"]["text"] for r in references)
         finish = completions[0].get("finish_reason") or {}
         yield ForeignAnswer(
-            number,
-            str(need(state, "instance.id", str, path, number)),
+            line=number,
+            id=str(need(state, "instance.id", str, path, number)),
             text=need(state, "instance.input.text", str, path, number),
             options=tuple(map(str, options)),
             raw=str(completions[0].get("text") or ""),

@@ -35,8 +35,8 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
         error = sample.get("error")
         question = sample.get("input")
         yield ForeignAnswer(
-            number,
-            str(need(sample, "id", (str, int), path, number)),
+            line=number,
+            id=str(need(sample, "id", (str, int), path, number)),
             text=question if isinstance(question, str) else "",
             options=tuple(map(str, sample.get("choices") or ())),
             answer=next((a for a in answers if isinstance(a, str) and a.strip()), None),

@@ -38,16 +38,16 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
         responses = need(record, "filtered_resps", list, path, row.line)
         name = str(document.get("id", need(record, "doc_id", int, path, row.line)))
         text = str(document.get("question") or document.get("text") or "")
-        if "arg_1" in _first(arguments) and isinstance(_first(arguments)["arg_1"], str):
+        if isinstance(_first(arguments).get("arg_1"), str):
             options = tuple(str(a["arg_1"]).strip() for a in arguments.values())
             yield _choice(row.line, name, text, options, responses, path)
         else:
             raw = need(record, "resps", list, path, row.line)
             said = responses[0] if responses else ""
             yield ForeignAnswer(
-                row.line,
-                name,
-                text,
+                line=row.line,
+                id=name,
+                text=text,
                 options=_listed(document),
                 answer=None if not isinstance(said, str) or said == _INVALID else said,
                 raw=str(raw[0][0] if raw and raw[0] else ""),
@@ -66,7 +66,7 @@ def _choice(
         raise DataError(message, file=path, line=line, field="filtered_resps")
     best = max(range(len(scores)), key=scores.__getitem__)
     share = 1 / sum(math.exp(score - scores[best]) for score in scores)
-    return ForeignAnswer(line, name, text, options, answer=best, confidence=share)
+    return ForeignAnswer(line=line, id=name, text=text, options=options, answer=best, confidence=share)
 
 
 def _first(arguments: dict[str, Any]) -> dict[str, Any]:

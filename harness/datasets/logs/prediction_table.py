@@ -31,9 +31,9 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
             raise row.error("confidence", f"must lie between 0 and 1, is {confidence:g}")
         said = _text(row, "prediction")
         yield ForeignAnswer(
-            row.line,
-            _text(row, "id"),
-            _text(row, "text"),
+            line=row.line,
+            id=_text(row, "id"),
+            text=_text(row, "text"),
             answer=said or None,
             raw=_text(row, "raw") or said,
             error=_text(row, "error"),
