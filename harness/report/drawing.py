@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -34,12 +34,12 @@ def figure(height: float) -> tuple[Figure, Axes]:
     return drawn, drawn.add_subplot()
 
 
-def percent_axis(axes: Axes, which: str) -> None:
+def percent_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     """Let the axis x or y run from 0 to 100 %."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xlim if which == "x" else axes.set_ylim)(0, 1)
     axis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-    axes.grid(axis=which, color="#888888", alpha=0.25, lw=0.8)  # type: ignore[arg-type]  # "x" or "y"
+    axes.grid(axis=which, color="#888888", alpha=0.25, lw=0.8)
 
 
 def svg(drawn: Figure) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
+_SAID = {None: "cannot be seen", True: "holds", False: "FAILS"}
 _CEILINGS = {
     "U_e": "U(e), pairs of annotators, as published",
     "U_t": "U(t), all pairs, as published",
@@ -174,12 +175,8 @@ def _check_lines(c: AssumptionCheck) -> list[str]:
         f"by the oracle ({c.oracle_items} items): average annotator {c.human_accuracy:.4f}, "
         f"model {c.model_accuracy:.4f}, aggregate {c.aggregate_accuracy:.4f}",
         f"  assumption 1: P(right | another right) {format_number(c.right_given_right)} ≥ P(right) "
-        f"{format_number(c.right)}: {_said(c.first_holds)}",
+        f"{format_number(c.right)}: {_SAID[c.first_holds]}",
         f"  assumption 2: where the aggregate errs ({c.wrong_items:.1f} items) the model is right "
         f"{format_number(c.model_right)} ≥ repeats the error {format_number(c.model_repeats)}: "
-        f"{_said(c.second_holds)}",
+        f"{_SAID[c.second_holds]}",
     ]
-
-
-def _said(holds: bool | None) -> str:  # noqa: FBT001  three-valued, not a switch
-    return "cannot be seen" if holds is None else "holds" if holds else "FAILS"

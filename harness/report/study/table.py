@@ -23,23 +23,13 @@ def estimates_table(study: StudyReport) -> RenderableType:
     if opened:
         table.add_column("true", justify="right")
     for model in study.models:
-        for name, estimate in model.estimates.items():
-            table.add_row(*_row(model, name, estimate, opened=opened))
+        truth = ["" if model.truth is None else percent(model.truth)] if opened else []
+        for name, e in model.estimates.items():
+            value = percent(e.clipped) + ("*" if e.value != e.clipped else "")
+            ends = f"{percent(e.low)} – {percent(e.high)}"
+            table.add_row(model.name, ESTIMATOR_NAMES.get(name, name), value, ends, method(e), *truth)
         table.add_section()
     return Group(table, *(Text(line) for model in study.models for line in notes(model)))
-
-
-def _row(model: ModelReport, name: str, estimate: Estimate, *, opened: bool) -> list[str]:
-    row = [
-        model.name,
-        ESTIMATOR_NAMES.get(name, name),
-        percent(estimate.clipped) + ("*" if estimate.value != estimate.clipped else ""),
-        f"{percent(estimate.low)} – {percent(estimate.high)}",
-        method(estimate),
-    ]
-    if opened:
-        row.append(percent(model.truth) if model.truth is not None else "")
-    return row
 
 
 def notes(model: ModelReport) -> list[str]:
