@@ -1,8 +1,8 @@
 from .checks import CHECKS as CHECKS, Check as Check, run_checks as run_checks
 from .comparison import (
-    Comparison as Comparison, Ranking as Ranking, adjust as adjust,
-    adjusted_difference as adjusted_difference, mcnemar as mcnemar, paired_difference as paired_difference,
-    rank_models as rank_models, sign_test as sign_test,
+    Comparison as Comparison, Ranking as Ranking, adjusted_difference as adjusted_difference,
+    mcnemar as mcnemar, paired_difference as paired_difference, rank_models as rank_models,
+    sign_test as sign_test,
 )
 from .core import (
     BinomialSample as BinomialSample, Tallies as Tallies, Tally as Tally,

@@ -13,7 +13,7 @@ from harness.errors import BadInput, EstimateError
 from harness.estimate.comparison import (
     Comparison,
     Ranking,
-    adjust,
+    adjust_comparisons,
     mcnemar,
     paired_difference,
     rank_models,
@@ -103,7 +103,9 @@ def compare(
     pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
     if len(pairs) == 1:
         return ModelComparison(pairs=tuple(pairs))
-    return ModelComparison(pairs=tuple(adjust(pairs, "holm" if adjustment == "max-z" else adjustment)))
+    return ModelComparison(
+        pairs=tuple(adjust_comparisons(pairs, "holm" if adjustment == "max-z" else adjustment))
+    )
 
 
 def _check_test(test: str, *, resolved: bool, uniform: bool) -> None:

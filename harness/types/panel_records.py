@@ -1,4 +1,4 @@
-"""What the annotators of a panel are given, and what they say: frozen values, no I/O."""
+"""Assignments to the annotators of a panel, and what they say: frozen values, no I/O."""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ from harness.estimate import (
     success_probability,
     variance_ratio,
 )
-from harness.estimate.estimators.complementary import complementary_variance, moment_weights
 from harness.estimate.estimators.ivw import (
     minimal_se,
     mix_variance,
@@ -31,7 +30,7 @@ from harness.estimate.estimators.ivw import (
     safe_plugin_weight,
     variances_at,
 )
-from harness.estimate.estimators.ordinary import ordinary_variance
+from harness.estimate.estimators.unbiased import complementary_variance, moment_weights, ordinary_variance
 
 
 @given(st.sampled_from([2, 3, 4, 10]), st.floats(0.02, 0.98), st.integers(1, 500), st.integers(1, 500))

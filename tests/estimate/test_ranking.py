@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from harness import EstimateError
-from harness.estimate import adjust, holm, mcnemar, rank_models
+from harness.estimate import holm, mcnemar, rank_models
 from harness.estimate.comparison.paired import TIED
+from harness.estimate.comparison.ranking import adjust_comparisons
 from harness.estimate.core.p_values import bonferroni
 
 
@@ -25,11 +26,11 @@ def test_adjusting_can_turn_a_finding_into_a_tie() -> None:
     one = mcnemar([1] * 8 + [0] * 2, [0] * 7 + [1] + [0] * 2, questions=10, names=("a", "b"))
     assert one.p_value == pytest.approx(2 * 0.5**7)
     assert one.verdict == "a"
-    family = adjust([one, one, one, one], "bonferroni")
+    family = adjust_comparisons([one, one, one, one], "bonferroni")
     assert {c.verdict for c in family} == {TIED}
     assert {c.adjusted for c in family} == {"bonferroni"}
     with pytest.raises(EstimateError, match="holm, bonferroni"):
-        adjust([one], "none")
+        adjust_comparisons([one], "none")
 
 
 def test_clear_winner_and_a_tie_behind_it() -> None:

@@ -1,4 +1,4 @@
-"""What a check of the data reports."""
+"""The report of a check of the data."""
 
 from __future__ import annotations
 

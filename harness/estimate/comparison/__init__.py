@@ -1,7 +1,4 @@
-"""Which of several models is better on the same items.
-
-Ppaired tests and differences, rankings that admit ties.
-"""
+"""Models compared on the same items: paired tests and differences, rankings that admit ties."""
 
 import lazy_loader
 

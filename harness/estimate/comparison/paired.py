@@ -43,7 +43,7 @@ class Comparison:
     low, high
         Interval of confidence `level` within [−1, 1].
     p_value
-        Of "no difference", two-sided, after `adjusted`.
+        p-value of "no difference", two-sided, after `adjusted`.
     level
         Confidence level; a tie is declared unless p_value ≤ 1 − level.
     method

@@ -49,7 +49,7 @@ class Ranking:
         return "\n".join(f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows)
 
 
-def adjust(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
+def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
     """The comparisons with p-values adjusted as one family, by ``"holm"`` or ``"bonferroni"``.
 
     Intervals stay those of each pair; only verdicts hold jointly.
@@ -85,7 +85,7 @@ def rank_models(
     names
         M names.
     draws, seed
-        Of the bootstrap.
+        Size and seed of the bootstrap.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """What every estimator stands on.
 
-Cchecked arguments, one binomial sample and its intervals, tail probabilities, p-values.
+Checked arguments, binomial samples, the tallies made of them, their intervals, p-values.
 """
 
 import lazy_loader

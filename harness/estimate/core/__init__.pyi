@@ -2,16 +2,14 @@ from .binomial import (
     clopper_pearson as clopper_pearson, jeffreys as jeffreys, wilson as wilson, z_value as z_value,
 )
 from .p_values import (
-    bonferroni as bonferroni, chi2_tail as chi2_tail, holm as holm, two_sided as two_sided,
+    binomial_at_least as binomial_at_least, bonferroni as bonferroni, chernoff_high as chernoff_high,
+    chernoff_low as chernoff_low, chi2_tail as chi2_tail, holm as holm, two_sided as two_sided,
     z_of_sum as z_of_sum,
 )
 from .samples import (
     BinomialSample as BinomialSample, Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
     effective_options as effective_options, information as information, pool_samples as pool_samples,
     success_probability as success_probability,
-)
-from .tails import (
-    binomial_at_least as binomial_at_least, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
 )
 from .validation import (
     check_count as check_count, check_counts as check_counts, check_items as check_items,

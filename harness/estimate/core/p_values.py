@@ -1,4 +1,8 @@
-"""p-values: of a normal or χ² statistic, and of many tests adjusted as one family."""
+"""p-values: of a normal or χ² statistic, of a bounded mean, and of many tests adjusted as one family.
+
+`binomial_at_least`, `chernoff_low` and `chernoff_high` are exact or upper bounds, hence valid at any
+sample size: X_n in [0, 1], independent, one-sided tests that the mean is m.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 from scipy.special import chdtrc, ndtr
 
 from harness.arrays import FloatArray
@@ -27,6 +32,34 @@ def z_of_sum(observed: float, expected: float, variance: float) -> float:
     if variance > 0:
         return (observed - expected) / math.sqrt(variance)
     return 0.0 if observed == expected else math.copysign(math.inf, observed - expected)
+
+
+def binomial_at_least(successes: int, n: int, p: float) -> float:
+    """P(Bin(n, p) ≥ successes); 0 for n + 1."""
+    if n < 1 or not 0 <= successes <= n + 1:
+        raise EstimateError(f"successes must lie in 0..n + 1 with n >= 1, are {successes} of {n}")
+    return float(stats.binom.sf(successes - 1, n, p))
+
+
+def kl(p: float, q: float) -> float:
+    """KL(p‖q) of two coins, in nats; infinite where q is certain and p is not."""
+    total = 0.0
+    for a, b in ((p, q), (1 - p, 1 - q)):
+        if a > 0:
+            if b <= 0:
+                return math.inf
+            total += a * math.log(a / b)
+    return max(0.0, total)
+
+
+def chernoff_low(mean: float, n: int, m: float) -> float:
+    """Bound of P(X̄ ≤ mean) if E X ≥ m: exp(−n KL(mean‖m)) below m, else 1 (Chernoff; Hoeffding 1963)."""
+    return math.exp(-n * kl(mean, m)) if mean < m else 1.0
+
+
+def chernoff_high(mean: float, n: int, m: float) -> float:
+    """Bound of P(X̄ ≥ mean) if E X ≤ m: exp(−n KL(mean‖m)) above m, else 1."""
+    return math.exp(-n * kl(mean, m)) if mean > m else 1.0
 
 
 def bonferroni(p_values: ArrayLike) -> FloatArray:

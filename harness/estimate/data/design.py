@@ -1,4 +1,4 @@
-"""What is known about every item before any model is looked at, and by which numbers to condition."""
+"""The labels of a study by item, as known before any model is looked at, and the numbers to condition on."""
 
 from __future__ import annotations
 

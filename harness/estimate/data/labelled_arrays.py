@@ -180,6 +180,5 @@ def _stratum_codes(
     for name in names:
         if name not in strata:
             raise EstimateError(f"strata: the labelled item {name!r} has no stratum")
-    known = sorted({strata[n] for n in names})
-    code = {s: c for c, s in enumerate(known)}
-    return np.array([code[strata[n]] for n in names], np.int64), known
+    known, codes = np.unique([strata[name] for name in names], return_inverse=True)
+    return codes, known.tolist()

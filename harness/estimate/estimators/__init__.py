@@ -1,4 +1,4 @@
-"""Point estimators of accuracy, one a file; each docstring has the identity, its source and when it holds."""
+"""Point estimators of accuracy; each docstring has the identity, its source and when it holds."""
 
 import lazy_loader
 

@@ -1,7 +1,3 @@
-from .complementary import (
-    complementary_accuracy as complementary_accuracy, matching_sample_size as matching_sample_size,
-    variance_ratio as variance_ratio,
-)
 from .hui_walter import hui_walter_accuracy as hui_walter_accuracy
 from .ivw import (
     ivw_accuracy as ivw_accuracy, mix_variance as mix_variance, plugin_weight as plugin_weight,
@@ -15,7 +11,10 @@ from .likelihood import (
     closed_form as closed_form, inside as inside, log_likelihood as log_likelihood,
     maximum_likelihood as maximum_likelihood, one_step_newton as one_step_newton,
 )
-from .ordinary import ordinary_accuracy as ordinary_accuracy
 from .point import (
     POINTS as POINTS, Point as Point, check_estimator as check_estimator, make_point as make_point,
+)
+from .unbiased import (
+    complementary_accuracy as complementary_accuracy, matching_sample_size as matching_sample_size,
+    ordinary_accuracy as ordinary_accuracy, variance_ratio as variance_ratio,
 )

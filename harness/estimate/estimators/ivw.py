@@ -17,9 +17,13 @@ from harness.estimate.core import (
     check_unit,
     information,
 )
-from harness.estimate.estimators.complementary import complementary_accuracy, complementary_variance
 from harness.estimate.estimators.likelihood import closed_form, inside
-from harness.estimate.estimators.ordinary import ordinary_accuracy, ordinary_variance
+from harness.estimate.estimators.unbiased import (
+    complementary_accuracy,
+    complementary_variance,
+    ordinary_accuracy,
+    ordinary_variance,
+)
 
 
 def mix(w: float, A_ord: float, A_comp: float) -> float:

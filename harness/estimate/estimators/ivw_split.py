@@ -32,7 +32,7 @@ def sample_split(
     K, S_o, n_o, S_c, n_c
         Sufficient counts of two disjoint samples, each with at least two labels.
     seed
-        Of the draw.
+        Seed of the draw.
     pilot_share
         Share of either sample spent on the weight, inside (0, 1).
 

@@ -10,13 +10,13 @@ from types import MappingProxyType
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, check_positive, information, pool_samples
-from harness.estimate.estimators.complementary import (
+from harness.estimate.estimators.ivw import plugin_weight, varies
+from harness.estimate.estimators.likelihood import inside, maximum_likelihood, published_se
+from harness.estimate.estimators.unbiased import (
     complementary_accuracy,
     complementary_variance,
     moment_weights,
 )
-from harness.estimate.estimators.ivw import plugin_weight, varies
-from harness.estimate.estimators.likelihood import inside, maximum_likelihood, published_se
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Intervals of an accuracy.
 
-Eexact, score, deviation bounds, sums and products of parts, confidence sequences.
+Exact, score, deviation bounds, sums and products of parts, confidence sequences.
 """
 
 import lazy_loader

@@ -20,7 +20,7 @@ from harness.estimate.estimators import mix_variance, safe_plugin_weight
 
 
 def hoeffding(K: float, n: int, delta: float) -> float:
-    """(K − 1) √(log(2/δ)/(2n)): half-width for one sample, first branch of Theorem 2.
+    """Theorem 2, first branch: half-width (K − 1) √(log(2/δ)/(2n)) for one sample.
 
     K = 2 gives the bound of an ordinary sample.
 
@@ -35,7 +35,7 @@ def hoeffding(K: float, n: int, delta: float) -> float:
 
 
 def bernstein(K: float, S: int, n: int, delta: float) -> float:
-    """(K − 1){√(2q̂(1−q̂) log(4/δ)/(n−1)) + 7 log(4/δ)/(3(n−1))}: second branch of Theorem 2.
+    """Theorem 2, second branch: (K − 1){√(2q̂(1−q̂) log(4/δ)/(n−1)) + 7 log(4/δ)/(3(n−1))}.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def bernstein(K: float, S: int, n: int, delta: float) -> float:
 
 
 def complementary_radius(K: float, S_c: int, n_c: int, delta: float, *, published: bool = False) -> float:
-    """Smaller of the two half-widths for A_comp, at δ/2 each (at δ each if `published`).
+    """Theorem 2: the smaller of `hoeffding` and `bernstein` for A_comp, at δ/2 each (δ if `published`).
 
     Raises
     ------
@@ -103,7 +103,7 @@ def mixture_radius(
     *,
     published: bool = False,
 ) -> float:
-    """Smaller of the Hoeffding and Bernstein union bounds for A_mix, for any weight w.
+    """Proposition 3: the smaller of the Hoeffding and Bernstein union bounds for A_mix, for any weight w.
 
     Holds with probability 1 − (δ_o + δ_c); each branch gets half of either δ unless `published`.
 
@@ -118,7 +118,7 @@ def mixture_radius(
 
 
 def fixed_weight_radius(v: float, c: float, delta: float) -> float:
-    """√(2 v log(2/δ)) + c log(2/δ) (Eq. 10), for a weight fixed before the data are seen.
+    """Theorem 4 (Eq. 10): √(2 v log(2/δ)) + c log(2/δ), for a weight fixed before the data are seen.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def influence(K: float, w: float, n_o: int, n_c: int) -> float:
 
 
 def estimated_variance_radius(hits: BinomialSample, misses: BinomialSample, w: float, delta: float) -> float:
-    """Theorem 4 with estimated variances. No guarantee: see `fixed_weight_radius`.
+    """Theorem 4 with estimated variances (Eq. 16). No guarantee: see `fixed_weight_radius`.
 
     By exact enumeration of Eq. 16 over designs of 30 to 176 labels (K = 4, 10, 16) it covered at
     least .985 at δ = .05, at 1.9–2.9 times the width of the score interval.

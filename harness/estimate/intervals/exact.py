@@ -27,9 +27,9 @@ from harness.estimate.estimators import maximum_likelihood
 
 _CELLS = 16
 _TABLE_RATIO = 50
-"""How many more trials than tail probabilities wanted make a table of all of them too dear."""
+"""More trials than this for every tail probability wanted make a table of all of them too dear."""
 _TINY = 1e-300
-_TIE = 1e-7
+_TIE_TOLERANCE = 1e-7
 """Outcomes this close to a tie (in counts) are taken as extreme: rounding must not narrow."""
 
 
@@ -130,8 +130,8 @@ class _Lattice:
     def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """P_{A1}(inner ≤ low) + P_{A2}(inner ≥ high), summed over the outer outcomes."""
         n = self.inner.n
-        at_most = np.clip(np.floor(low + _TIE), -1, n).astype(np.int64)
-        at_least = np.clip(np.ceil(high - _TIE), 0, n + 1).astype(np.int64)
+        at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
+        at_least = np.clip(np.ceil(high - _TIE_TOLERANCE), 0, n + 1).astype(np.int64)
         tails = _tails_one_by_one if n > _TABLE_RATIO * self.size else _tails_from_table
         below, above = tails(self.inner, edges, at_most, at_least)
         weight: FloatArray = np.ones((edges.size, 1))

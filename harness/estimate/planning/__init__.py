@@ -1,4 +1,4 @@
-"""How many questions an interval costs under each protocol, from a synthetic population."""
+"""The number of questions an interval costs under each protocol, from a synthetic population."""
 
 import lazy_loader
 

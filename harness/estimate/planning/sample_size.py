@@ -1,4 +1,4 @@
-"""How many questions for how narrow an interval, by protocol; and what a cheaper protocol saves.
+"""Number of questions for an interval's width, by protocol; and what a cheaper protocol saves.
 
 Every protocol has a variance per question v, so that n questions give a half-width z√(v/n), detect
 a difference (z_{1−α/2} + z_power)√(v/n), and need n = v (z/h)². Experts may err at known rates s, t
@@ -21,7 +21,7 @@ from harness.errors import EstimateError
 from harness.estimate.core import check_level, z_value
 from harness.estimate.planning.synthetic_population import (
     check_accuracy,
-    design_variance,
+    population_variance,
     synthesise_population,
 )
 from harness.estimate.routed import (
@@ -273,4 +273,4 @@ def _variance(
 ) -> float:
     constant = optimal_constant(c, pi, p, np.ones(c.shape, dtype=np.bool_))
     weight = np.divide(c - constant[:, None], pi, out=np.zeros_like(pi), where=pi > 0)
-    return design_variance(c, weight, pi, p, truth, sensitivity=rates[0], specificity=rates[1])
+    return population_variance(c, weight, pi, p, truth, sensitivity=rates[0], specificity=rates[1])

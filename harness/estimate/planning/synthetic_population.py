@@ -62,7 +62,7 @@ def synthesise_population(
     return truth, predicted
 
 
-def design_variance(
+def population_variance(
     c: FloatArray,
     weight: FloatArray,
     propensities: FloatArray,

@@ -1,7 +1,4 @@
-"""Estimates from answers asked with known probabilities.
-
-Tthe sample, its propensities, the efficient estimator.
-"""
+"""Estimates from answers asked with known probabilities: sample, propensities, efficient estimator."""
 
 import lazy_loader
 

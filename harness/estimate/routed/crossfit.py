@@ -37,7 +37,7 @@ def crossfitted_posterior(
     folds
         At least 2. With fewer than 20 items the posterior stays flat: there is nothing to learn.
     seed
-        Of the split.
+        Seed of the split.
 
     Raises
     ------
