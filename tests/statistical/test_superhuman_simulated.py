@@ -22,8 +22,9 @@ from harness.panel.superhuman.ceiling import empirical, pool_ceiling
 from harness.panel.superhuman.certificate import lower_bound
 from harness.panel.superhuman.margin import optimal_score
 
+pytestmark = pytest.mark.statistical
 
-@pytest.mark.statistical
+
 @pytest.mark.parametrize("C", [2, 4])
 def test_no_annotator_pool_exceeds_the_ceiling(C: int) -> None:
     rng = np.random.default_rng(C)
@@ -33,7 +34,6 @@ def test_no_annotator_pool_exceeds_the_ceiling(C: int) -> None:
         assert p.max(axis=1).mean() <= pool_ceiling(x, C) <= empirical(x) + 1e-12
 
 
-@pytest.mark.statistical
 def test_type_one_error_of_the_certificate() -> None:
     """On the boundary L = U(e) itself, the least favourable place, with the binary three-vote X."""
     rng = np.random.default_rng(7)
@@ -47,7 +47,6 @@ def test_type_one_error_of_the_certificate() -> None:
     assert false_alarms / runs <= 0.05
 
 
-@pytest.mark.statistical
 def test_power_against_the_published_score() -> None:
     rng = np.random.default_rng(8)
     N, U, L, runs = 1821, 0.939, 0.965, 150
@@ -60,7 +59,6 @@ def test_power_against_the_published_score() -> None:
     assert published / runs < 0.1
 
 
-@pytest.mark.statistical
 @pytest.mark.parametrize("m", [2, 3, 5])
 def test_the_panels_own_ceiling_needs_no_assumption(m: int) -> None:
     """Annotators who copy each other and err together, each with a skill of their own: still bounded."""
@@ -78,7 +76,6 @@ def test_the_panels_own_ceiling_needs_no_assumption(m: int) -> None:
     assert counted.U_panel >= found.U_panel - 1e-9
 
 
-@pytest.mark.statistical
 def test_type_one_error_against_the_panels_own_ceiling() -> None:
     """Five votes, a model exactly as good as the ceiling says annotators might be."""
     rng = np.random.default_rng(11)
@@ -105,7 +102,6 @@ def z_after_a_pilot(hits: FloatArray, x: FloatArray) -> float:
     return float(stats.norm.sf(z.mean() / (z.std(ddof=1) / math.sqrt(len(z)))))
 
 
-@pytest.mark.statistical
 def test_type_one_error_of_the_paired_test() -> None:
     """Betting keeps its level where the normal approximation, from a pilot, does not quite."""
     rng = np.random.default_rng(21)
@@ -118,7 +114,6 @@ def test_type_one_error_of_the_paired_test() -> None:
     assert 0.04 <= normal / runs <= 0.085
 
 
-@pytest.mark.statistical
 def test_power_of_the_paired_test() -> None:
     """On the same items, two tails lose what the mean of differences keeps."""
     rng = np.random.default_rng(22)
@@ -136,7 +131,6 @@ def test_power_of_the_paired_test() -> None:
     assert split / runs < 0.4
 
 
-@pytest.mark.statistical
 @pytest.mark.parametrize("test", ["split", "paired"])
 def test_certifying_by_any_ceiling_keeps_the_level(test: str) -> None:
     """All four ceilings are looked at; a model as good as the average annotator is not called better.
@@ -156,7 +150,6 @@ def test_certifying_by_any_ceiling_keeps_the_level(test: str) -> None:
     assert alarms / runs <= 0.05
 
 
-@pytest.mark.statistical
 @pytest.mark.parametrize(("m", "C"), [(3, 2), (5, 3)])
 def test_coverage_of_both_bounds(m: int, C: int) -> None:
     """One-sided, at 95 %: exact tails near it, Chernoff's above it."""
