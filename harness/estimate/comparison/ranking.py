@@ -93,13 +93,8 @@ def rank_models(
         If there are fewer than 2 items or models, the shapes differ, or a name is used twice.
     """
     check_level(level)
-    n, models = outcomes.shape
-    if n < 2 or models < 2 or models != len(names):
-        raise EstimateError(
-            f"outcomes must have shape (N >= 2, {len(names)} >= 2 names), has {outcomes.shape}"
-        )
-    if len(set(names)) < models:
-        raise EstimateError(f"names must differ, are {', '.join(names)}")
+    _check_outcomes(outcomes, names)
+    n = len(outcomes)
     mean = outcomes.mean(axis=0)
     order = np.argsort(-mean, kind="stable")
     pairs = list(combinations(order.tolist(), 2))
@@ -110,34 +105,43 @@ def rank_models(
     critical = float(np.quantile(largest, level))
     z = np.divide(np.abs(difference), se, out=np.zeros_like(se), where=se > 0)
     p = (1 + (largest >= z[:, None]).sum(axis=1)) / (draws + 1)
-    comparisons = []
-    for j, (a, b) in enumerate(pairs):
-        half = critical * se[j]
-        comparisons.append(
-            Comparison(
-                first=names[a],
-                second=names[b],
-                difference=float(difference[j]),
-                low=max(-1.0, float(difference[j] - half)),
-                high=min(1.0, float(difference[j] + half)),
-                p_value=float(p[j]),
-                level=level,
-                method="max-z",
-                items=n,
-                questions=questions,
-                adjusted="max-z",
-                assumptions=RANKING_ASSUMPTIONS,
-            )
+    rows = zip(pairs, difference.tolist(), (critical * se).tolist(), p.tolist(), strict=True)
+    comparisons = tuple(
+        Comparison(
+            first=names[a],
+            second=names[b],
+            difference=found,
+            low=max(-1.0, found - half),
+            high=min(1.0, found + half),
+            p_value=p_value,
+            level=level,
+            method="max-z",
+            items=n,
+            questions=questions,
+            adjusted="max-z",
+            assumptions=RANKING_ASSUMPTIONS,
         )
+        for (a, b), found, half, p_value in rows
+    )
     ordered = tuple(names[j] for j in order)
     return Ranking(
         names=ordered,
         values=tuple(mean[order].tolist()),
         ranks=rank_ranges(ordered, comparisons),
-        comparisons=tuple(comparisons),
+        comparisons=comparisons,
         critical=critical,
         level=level,
     )
+
+
+def _check_outcomes(outcomes: FloatArray, names: Sequence[str]) -> None:
+    n, models = outcomes.shape
+    if n < 2 or models < 2 or models != len(names):
+        raise EstimateError(
+            f"outcomes must have shape (N >= 2, {len(names)} >= 2 names), has {outcomes.shape}"
+        )
+    if len(set(names)) < models:
+        raise EstimateError(f"names must differ, are {', '.join(names)}")
 
 
 def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], ...]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_level, z_value
 from harness.estimate.planning.synthetic_population import (
@@ -29,7 +29,6 @@ from harness.estimate.routed import (
     difference_target,
     disagreement,
     flat_posterior,
-    optimal_constant,
     questions_asked,
     shared_propensities,
     vote_posterior,
@@ -150,7 +149,8 @@ def accuracy_variances(
     truth, predicted = _population(K, A, models)
     votes = vote_posterior(predicted, K, K, accuracy=np.full(models, max(A, 1 / K + 0.01)))
     pi = shared_propensities(predicted, K, K, posterior=votes)
-    each = [_variance(accuracy_target(predicted[:, m], K), pi, votes, truth, (s, t)) for m in range(models)]
+    targets = (accuracy_target(column, K) for column in predicted.T)
+    each = [population_variance(c, pi, votes, truth, (s, t)) for c in targets]
     variances["shared"] = float(np.mean(each))
     if s == t == 1:
         cost = questions_asked(predicted, votes, truth).mean()
@@ -178,10 +178,10 @@ def difference_variances(
     wrong = t * refutable.mean() + (1 - s) * (w - refutable.mean())
     variances = {_SIGN_TEST: 2 * K * float(wrong) / youden(s, t) ** 2}
     votes = vote_posterior(predicted, K, K, accuracy=[A, A])
-    variances["uniform, paired"] = _variance(c, flat, votes, truth, (s, t))
+    variances["uniform, paired"] = population_variance(c, flat, votes, truth, (s, t))
     uniform = flat * differ[:, None]
-    variances["disagreements, uniform"] = w * _variance(c, uniform, votes, truth, (s, t))
-    variances["disagreements, targeted"] = w * _variance(c, np.abs(c) / 2, votes, truth, (s, t))
+    variances["disagreements, uniform"] = w * population_variance(c, uniform, votes, truth, (s, t))
+    variances["disagreements, targeted"] = w * population_variance(c, np.abs(c) / 2, votes, truth, (s, t))
     if s == t == 1:
         cost = questions_asked(predicted, votes, truth)[differ].mean()
         right = predicted == truth[:, None]
@@ -222,7 +222,6 @@ def make_plan(
     return tuple(plans)
 
 
-@lru_cache(maxsize=16)
 def plan_samples(
     K: int,
     A: float,
@@ -264,13 +263,6 @@ def plan_samples(
     )
 
 
+@lru_cache(maxsize=16)
 def _population(K: int, A: float, models: int) -> tuple[IntArray, IntArray]:
     return synthesise_population(_POPULATION, K, [A] * models, np.random.default_rng(0))
-
-
-def _variance(
-    c: FloatArray, pi: FloatArray, p: FloatArray, truth: IntArray, rates: tuple[float, float]
-) -> float:
-    constant = optimal_constant(c, pi, p, np.ones(c.shape, dtype=np.bool_))
-    weight = np.divide(c - constant[:, None], pi, out=np.zeros_like(pi), where=pi > 0)
-    return population_variance(c, weight, pi, p, truth, sensitivity=rates[0], specificity=rates[1])

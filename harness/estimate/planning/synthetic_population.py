@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_options
+from harness.estimate.routed import optimal_constant
 
 CORRELATION = 0.59
 TEMPTATION = 0.5
@@ -64,21 +65,22 @@ def synthesise_population(
 
 def population_variance(
     c: FloatArray,
-    weight: FloatArray,
     propensities: FloatArray,
     posterior: FloatArray,
     truth: IntArray,
-    *,
-    sensitivity: float = 1.0,
-    specificity: float = 1.0,
+    rates: tuple[float, float],
 ) -> float:
     """Var(g) of one item of a population whose truth is known, over item, draw and answer.
 
     E[g²] = E Σ_k π_k [(Σ_j c_j p_j + w_k (1{y=k} − p_k))² + w_k² Var(b̃_k | y)], plus the undrawn
-    part (1 − Σπ)(Σ_j c_j p_j)², minus θ²; w_k = (c_k − C)/π_k and b̃ the error-corrected answer with
-    Var(b̃ | y=k) = s(1 − s)/J², Var(b̃ | y≠k) = t(1 − t)/J². All matrices have shape (N, K).
+    part (1 − Σπ)(Σ_j c_j p_j)², minus θ²; w_k = (c_k − C*)/π_k and b̃ the error-corrected answer with
+    Var(b̃ | y=k) = s(1 − s)/J², Var(b̃ | y≠k) = t(1 − t)/J² for the experts' `rates` (s, t). All
+    matrices have shape (N, K).
     """
-    s, t = sensitivity, specificity
+    s, t = rates
+    constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
+    gap = c - constant[:, None]
+    weight = np.divide(gap, propensities, out=np.zeros_like(propensities), where=propensities > 0)
     base = (c * posterior).sum(axis=1)
     true = np.arange(c.shape[1]) == truth[:, None]
     g = base[:, None] + weight * (true - posterior)
