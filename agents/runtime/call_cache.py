@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
 
+from harness.llm import Batches
 from harness.store import Store, StoredCall
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 _LINGER = 0.001
 """Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
@@ -27,8 +23,14 @@ class CallCache:
     def __init__(self, store: Store | None) -> None:
         self._memory: dict[str, StoredCall] | None = {} if store is None else None
         if store is not None:
-            self._reads = _Batches[str, StoredCall | None](lambda keys: _read(store, keys))
-            self._writes = _Batches[StoredCall, None](lambda calls: _write(store, calls))
+            calls = store.calls
+
+            def read(keys: Sequence[str]) -> list[StoredCall | None]:
+                found = calls.read_calls(list(dict.fromkeys(keys)))
+                return [found.get(key) for key in keys]
+
+            self._reads = Batches(read, linger=_LINGER)
+            self._writes = Batches[StoredCall, None](calls.write_calls, linger=_LINGER)
 
     async def get(self, key: str) -> StoredCall | None:
         """Return a call that succeeded, if there is one."""
@@ -40,47 +42,3 @@ class CallCache:
             await self._writes.put(call)
         elif not call.error:
             self._memory[call.key] = call
-
-
-def _read(store: Store, keys: Sequence[str]) -> list[StoredCall | None]:
-    found = store.calls.read_calls(list(dict.fromkeys(keys)))
-    return [found.get(key) for key in keys]
-
-
-def _write(store: Store, calls: Sequence[StoredCall]) -> list[None]:
-    store.calls.write_calls(calls)
-    return [None] * len(calls)
-
-
-class _Batches(Generic[K, V]):
-    """Puts single requests through a function of many: those of a millisecond together.
-
-    In the loop's own thread, as in `harness.llm.runner.workers`: handing each batch to another and back takes
-    longer than the work.
-    """
-
-    def __init__(self, work: Callable[[Sequence[K]], list[V]]) -> None:
-        self._work = work
-        self._waiting: list[tuple[K, asyncio.Future[V]]] = []
-
-    async def put(self, item: K) -> V:
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_later(_LINGER, self._drain)
-        future: asyncio.Future[V] = loop.create_future()
-        self._waiting.append((item, future))
-        return await future
-
-    def _drain(self) -> None:
-        batch, self._waiting = self._waiting, []
-        try:
-            results: list[Any] = self._work([item for item, _ in batch])
-        except Exception as error:  # noqa: BLE001  whoever waits gets it
-            results = [error] * len(batch)
-        for (_, future), result in zip(batch, results, strict=True):
-            if future.done():  # whoever waited has been cancelled
-                continue
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)

@@ -4,9 +4,9 @@ from .answers import (
 )
 from .batch import cancel_batches as cancel_batches, run_batches as run_batches
 from .limits import (
-    Budget as Budget, CallCounts as CallCounts, FREE as FREE, LimitedModel as LimitedModel,
-    Limiter as Limiter, Price as Price, PriceTable as PriceTable, dollars as dollars,
-    read_prices as read_prices,
+    Batches as Batches, Budget as Budget, CallCounts as CallCounts, FREE as FREE,
+    LimitedModel as LimitedModel, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
+    dollars as dollars, read_prices as read_prices,
 )
 from .local import (
     find_local_model as find_local_model, start_local_model as start_local_model,

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.llm import Price, Progress, Request
+from harness.llm import Batches, Price, Progress, Request
 from harness.llm.limits.tokens import TokenGuess
-from harness.llm.runner.workers import Writer
 from harness.types import Prediction, PredictionStatus
 
 
@@ -21,13 +20,13 @@ def test_batches_are_written_together_and_before_anybody_goes_on() -> None:
         batches.append(list(rows))
         stored.update(rows)
 
-    async def worker(writer: Writer[int], start: int) -> None:
+    async def worker(writer: Batches[int, None], start: int) -> None:
         for row in range(start, 60, 6):
             await writer.put(row)
             assert row in stored
 
     async def work() -> None:
-        with Writer(write, workers=6) as writer:
+        with Batches[int, None](write, 6) as writer:
             await asyncio.gather(*(worker(writer, j) for j in range(6)))
 
     asyncio.run(work())
@@ -39,7 +38,7 @@ def test_what_was_finished_is_written_whatever_ends_the_work() -> None:
     written: list[int] = []
 
     async def work() -> None:
-        with Writer(written.extend, workers=10) as writer:
+        with Batches[int, None](written.extend, 10) as writer:
             waiting = asyncio.create_task(writer.put(1))
             await asyncio.sleep(0)
             waiting.cancel()
@@ -55,7 +54,7 @@ def test_a_failed_write_reaches_whoever_waits() -> None:
         raise OSError("disk full")
 
     async def work() -> list[BaseException | None]:
-        with Writer(write, workers=4) as writer:
+        with Batches[int, None](write, 4) as writer:
             return await asyncio.gather(*(writer.put(j) for j in range(2)), return_exceptions=True)
 
     assert [str(error) for error in asyncio.run(work())] == ["disk full", "disk full"]

@@ -1,3 +1,4 @@
+from .batches import Batches as Batches
 from .budget import Budget as Budget
 from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel
 from .limiter import Limiter as Limiter

@@ -6,24 +6,21 @@ number of items, and a killed run has paid for at most as many lost answers as t
 
 Rows are written together when all workers wait for theirs, or after a few milliseconds: what a
 transaction costs does not depend on its rows, so on a fast endpoint two where one will do cost a fifth of
-the run. They are written in the event loop's own thread: in another one the two would hand Python's lock
-to and fro at every row, which takes longer than the writing.
+the run.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from harness.errors import first_of
-from harness.llm.limits import Limiter
+from harness.llm.limits import Batches, Limiter
 from harness.llm.runner.job import Job
 from harness.types import Item, Prediction
 
-Row = TypeVar("Row")
 StoredRow: TypeAlias = tuple[str, Prediction]
-_LINGER = 0.003
 
 
 async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]) -> None:
@@ -59,17 +56,17 @@ async def _pool(
     workers: int, source: Iterator[tuple[Job, Item, int]], write: Callable[[Sequence[StoredRow]], None]
 ) -> None:
     """One endpoint's workers; they have a writer of their own, since one waits for the slowest of its own."""
-    with Writer(write, workers) as writer:
+    with Batches[StoredRow, None](write, workers) as rows:
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
-                group.create_task(_work(source, writer))
+                group.create_task(_work(source, rows))
                 await asyncio.sleep(0)  # so that the first asks before the last has opened its connection
 
 
-async def _work(source: Iterator[tuple[Job, Item, int]], writer: Writer[StoredRow]) -> None:
+async def _work(source: Iterator[tuple[Job, Item, int]], rows: Batches[StoredRow, None]) -> None:
     for job, item, sample in source:
         prediction = await job.predict(item, sample)
-        await writer.put((job.run_id, prediction))
+        await rows.put((job.run_id, prediction))
 
 
 def _in_turn(jobs: list[Job]) -> Iterator[tuple[Job, Item, int]]:
@@ -82,74 +79,3 @@ def _in_turn(jobs: list[Job]) -> Iterator[tuple[Job, Item, int]]:
                 left.remove(job)
             else:
                 yield job, *following
-
-
-class Writer(Generic[Row]):
-    """Hands rows over in batches; use as a context manager inside the event loop.
-
-    Parameters
-    ----------
-    write
-        Called with one batch at a time; it must have stored them all when it returns.
-    workers
-        How many hand over rows.
-    """
-
-    def __init__(self, write: Callable[[Sequence[Row]], None], workers: int) -> None:
-        self._write = write
-        self._enough = workers
-        self._rows: list[Row] = []
-        self._waiting: list[asyncio.Future[None]] = []
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def put(self, row: Row) -> None:
-        """Add a row; return when it is stored.
-
-        Raises
-        ------
-        Exception
-            What `write` raised, if it did.
-        """
-        self._rows.append(row)
-        if len(self._rows) >= self._enough:
-            error = self._flush()
-            if error is not None:
-                raise error
-            return
-        if self._timer is None:
-            self._timer = self._loop.call_later(_LINGER, self._flush)
-        stored = self._loop.create_future()
-        self._waiting.append(stored)
-        await stored
-
-    def __enter__(self) -> Writer[Row]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Store what has gathered, whatever ended the work."""
-        error = self._flush()
-        if error is not None:
-            raise error
-
-    def _flush(self) -> Exception | None:
-        """Write what has gathered and wake whoever waits for it; return what went wrong."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        rows, self._rows = self._rows, []
-        waiting, self._waiting = self._waiting, []
-        error = None
-        try:
-            if rows:
-                self._write(rows)
-        except Exception as raised:  # noqa: BLE001  whatever it is, everybody who waits must hear of it
-            error = raised
-        for stored in waiting:
-            if stored.done():  # its worker was cancelled
-                continue
-            if error is None:
-                stored.set_result(None)
-            else:
-                stored.set_exception(error)
-        return error

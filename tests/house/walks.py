@@ -1,0 +1,178 @@
+"""Follow one value through real calls: which files it crosses, and where it comes back to one it left."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from tests.house.faces import WINGS
+from tests.house.measure import ROOT
+
+SHARED = ("harness/types/", "harness/errors.py", "harness/registry.py", "harness/seeding.py")
+"""What every file speaks in: values, errors, names. Nobody has to look there to follow a value."""
+MOST_FILES, MOST_FOLDERS = 20, 7
+DEEPEST, WIDEST = 4, 400
+_RESUMABLE = 0x20 | 0x80 | 0x200
+"""Flags of generators and coroutines: to go on with one is no new call."""
+_PLAIN = (str, bytes, int, float, complex, type(None), type, CodeType)
+
+
+@dataclass(slots=True)
+class Walk:
+    """The way of one value.
+
+    Attributes
+    ----------
+    steps
+        File entered, and the file it was entered from, in order.
+    """
+
+    steps: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def files(self) -> list[str]:
+        """Files in the order in which the value first comes to them."""
+        return list(dict.fromkeys(file for file, _ in self.steps))
+
+    @property
+    def folders(self) -> list[str]:
+        """Their folders."""
+        return list(dict.fromkeys(file.rpartition("/")[0] for file in self.files))
+
+    @property
+    def returns(self) -> list[tuple[str, str]]:
+        """Files that are called from a second file, after the first has left them."""
+        first: dict[str, str] = {}
+        again = []
+        for file, caller in self.steps:
+            if first.setdefault(file, caller) != caller and (file, caller) not in again:
+                again.append((file, caller))
+        return again
+
+
+class Tracer:
+    """Watches calls and notes those that are given the value, or something made of it.
+
+    Parameters
+    ----------
+    dye
+        A text that the value carries, such as the id of an item.
+    start
+        Beginning of the path of the file where the walk starts.
+    """
+
+    def __init__(self, dye: str, start: str = "") -> None:
+        self.walk = Walk()
+        self._dye, self._start = dye, start
+        self._resumed: set[FrameType] = set()
+        self._made: dict[int, Any] = {}
+        self._frames: dict[FrameType, str] = {}
+
+    def __enter__(self) -> Tracer:
+        threading.setprofile(self._see)
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def _see(self, frame: FrameType, event: str, value: Any) -> None:
+        if event not in ("call", "return"):
+            return
+        file = product_file(frame.f_code)
+        if file is None or not (self.walk.steps or file.startswith(self._start)):
+            return
+        if event == "return":
+            inside = self._frames.pop(frame, None)
+            if inside is None and self._carries(value, DEEPEST):
+                inside = self._enter(frame, file)
+            if inside is not None:
+                self._note(value, DEEPEST)
+            return
+        if frame.f_code.co_flags & _RESUMABLE:
+            if frame in self._resumed:
+                return
+            self._resumed.add(frame)
+        names = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
+        if any(self._carries(frame.f_locals.get(name), DEEPEST) for name in names):
+            self._frames[frame] = self._enter(frame, file)
+
+    def _enter(self, frame: FrameType, file: str) -> str:
+        caller = caller_file(frame)
+        if caller != file:
+            self.walk.steps.append((file, caller))
+        return file
+
+    def _note(self, value: Any, depth: int) -> None:
+        """Whatever a call on the way gives back is made of the value, and so is what that holds."""
+        if isinstance(value, (*_PLAIN, bool)) or id(value) in self._made or depth == 0:
+            return
+        self._made[id(value)] = value
+        for part in parts_of(value):
+            self._note(part, depth - 1)
+
+    def _carries(self, value: Any, depth: int) -> bool:
+        if isinstance(value, str):
+            return self._dye in value
+        if isinstance(value, bytes):
+            return self._dye.encode() in value
+        if isinstance(value, _PLAIN):
+            return False
+        if id(value) in self._made:
+            return True
+        if depth == 0:
+            return False
+        return any(self._carries(part, depth - 1) for part in parts_of(value))
+
+
+def parts_of(value: Any) -> list[Any]:
+    """What a container or a value holds, as far as one can look without running its code."""
+    if isinstance(value, dict):
+        return [x for pair in list(value.items())[:WIDEST] for x in pair]
+    if isinstance(value, tuple | list | set | frozenset):
+        return list(value)[:WIDEST]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, f.name, None) for f in dataclasses.fields(value)]
+    return []
+
+
+def product_file(code: CodeType) -> str | None:
+    """Path of a function of the product, faces and what is shared aside."""
+    path = code.co_filename
+    if not path.startswith(str(ROOT)):
+        return None
+    relative = path[len(str(ROOT)) + 1 :]
+    if relative.split("/", 1)[0] not in WINGS or relative.startswith(SHARED):
+        return None
+    return None if relative.endswith("__init__.py") or code.co_name == "<module>" else relative
+
+
+def caller_file(frame: FrameType) -> str:
+    """The nearest file of the product that a call came from."""
+    above = frame.f_back
+    while above is not None:
+        file = product_file(above.f_code)
+        if file is not None:
+            return file
+        above = above.f_back
+    return ""
+
+
+def follow(dye: str, call: Callable[[], object], start: str = "") -> Walk:
+    """Trace a call for the value that carries this text."""
+    with Tracer(dye, start) as tracer:
+        call()
+    return tracer.walk
+
+
+def describe_walk(name: str, walk: Walk) -> str:
+    """The walk as CONTRIBUTING shows it."""
+    head = f"{name}: {len(walk.files)} files in {len(walk.folders)} folders, {len(walk.returns)} returns"
+    steps = [f"  {j:2}. {file}" for j, file in enumerate(walk.files, start=1)]
+    return "\n".join([head, *steps, *(f"  back to {file} from {caller}" for file, caller in walk.returns)])
