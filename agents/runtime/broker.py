@@ -204,16 +204,16 @@ class Broker:
         usd = None if price is None else price.dollars(reply.input_tokens, reply.output_tokens)
         await self._cache.add(
             StoredCall(
-                key,
-                request,
-                reply.text,
-                reply.finish_reason,
-                reply.input_tokens,
-                reply.output_tokens,
-                usd,
-                (time.perf_counter() - started) * 1000,
-                error,
-                datetime.now(UTC).isoformat(timespec="seconds"),
+                key=key,
+                request=request,
+                reply=reply.text,
+                finish=reply.finish_reason,
+                input_tokens=reply.input_tokens,
+                output_tokens=reply.output_tokens,
+                usd=usd,
+                ms=(time.perf_counter() - started) * 1000,
+                error=error,
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
             )
         )
 

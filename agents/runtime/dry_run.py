@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
@@ -65,18 +65,18 @@ def _item(size: int) -> Item:
     return Item("smoke", "Which one is it?", options, tuple(reversed(range(size))))
 
 
+@dataclass(slots=True)
 class _Obliging:
     """Fills in every field that is asked for: of choices the first or the last, else some words."""
 
-    def __init__(self, pick: int) -> None:
-        self.calls = 0
-        self._pick = pick
+    pick: int
+    calls: int = 0
 
     async def ask(self, request: Request) -> ModelReply:
         self.calls += 1
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
         fields = {
-            name: spec["enum"][self._pick] if "enum" in spec else "Some words."
+            name: spec["enum"][self.pick] if "enum" in spec else "Some words."
             for name, spec in properties.items()
         }
         return ModelReply(json.dumps(fields), "stop", 1, 1)

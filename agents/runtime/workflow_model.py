@@ -17,7 +17,7 @@ from harness import first_of
 from harness.config import ModelSection
 from harness.llm import Budget, Progress, Target, make_model, make_spec
 from harness.store import Store
-from harness.types import Item, Prediction, Program
+from harness.types import Item, Program
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""
@@ -125,45 +125,40 @@ def run_workflow(
     found = store.content.find_items(left)
     broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
 
-    async def some(portion: Sequence[Item]) -> list[Prediction]:
-        return await answer_items(
-            plan.program, portion, broker=broker, roles=plan.roles, sandbox=sandbox, shape=plan.shape
-        )
-
-    async def answer() -> None:
-        try:
-            await model.check()
-            async with sandbox:
-                await _in_portions([found[i] for i in left], settings.concurrency, some, write)
-        finally:
-            await broker.close()
-            await model.close()
-
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
 
-        def write(batch: Sequence[Prediction]) -> None:
-            rows = [(spec.id, prediction) for prediction in batch]
+        async def answer(portion: Sequence[Item]) -> None:
+            predictions = await answer_items(
+                plan.program, portion, broker=broker, roles=plan.roles, sandbox=sandbox, shape=plan.shape
+            )
+            rows = [(spec.id, prediction) for prediction in predictions]
             store.runs.store_predictions(rows)
             progress.wrote(rows)
 
+        async def answer_all() -> None:
+            try:
+                await model.check()
+                async with sandbox:
+                    await _in_portions([found[i] for i in left], settings.concurrency, answer)
+            finally:
+                await broker.close()
+                await model.close()
+
         if left:
-            asyncio.run(answer())
+            asyncio.run(answer_all())
     return len(left), broker.spent
 
 
 async def _in_portions(
-    items: Sequence[Item],
-    concurrency: int,
-    answer: Callable[[Sequence[Item]], Awaitable[list[Prediction]]],
-    write: Callable[[Sequence[Prediction]], None],
+    items: Sequence[Item], concurrency: int, answer: Callable[[Sequence[Item]], Awaitable[None]]
 ) -> None:
-    """Answer and write items portion by portion, several portions under way at once."""
+    """Answer items portion by portion, several portions under way at once."""
     size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
     portions = iter([items[start : start + size] for start in range(0, len(items), size)])
 
     async def work() -> None:
         for portion in portions:
-            write(await answer(portion))
+            await answer(portion)
 
     try:
         async with asyncio.TaskGroup() as group:

@@ -86,7 +86,12 @@ def check_code(code: str) -> ast.Module:
     """
     if len(code) > LONGEST:
         raise Refusal(f"is longer than {LONGEST:,} characters")
-    tree = _parse(code)
+    try:
+        tree = ast.parse(code)
+    except SyntaxError as error:
+        raise Refusal(f"is not Python: {error.msg}", error.lineno) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Refusal(f"cannot be parsed: {error}") from None
     for node in ast.walk(tree):
         if reason := _refused(node):
             raise Refusal(reason, getattr(node, "lineno", None))
@@ -99,15 +104,6 @@ class Refusal(Exception):
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
         self.where = "" if line is None else f", line {line}"
-
-
-def _parse(source: str) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except SyntaxError as error:
-        raise Refusal(f"is not Python: {error.msg}", error.lineno) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise Refusal(f"cannot be parsed: {error}") from None
 
 
 def _check_forward(tree: ast.Module) -> None:

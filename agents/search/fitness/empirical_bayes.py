@@ -78,7 +78,11 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
     complete = counts >= 0.9 * used.sum()  # a few failed calls do not disqualify
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
-    reference = _column_means(scores, complete)
+    # Mean of each item over the reference; over everybody where the reference has no score.
+    chosen = np.where(complete[:, None], scores, np.nan)
+    empty = np.isnan(chosen).all(axis=0)
+    chosen[:, empty] = scores[:, empty]
+    reference = np.nanmean(chosen, axis=0)
     gaps = np.where(scored, scores - reference, 0.0)
     level = float(np.nanmean(reference))
     value = np.full(len(scores), np.nan)
@@ -99,15 +103,6 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
 def least_variance(n: int) -> float:
     """p(1 − p) at p = 1/(n + 2), a score's variance at least: n items alike do not prove that all are."""
     return (n + 1) / (n + 2) ** 2
-
-
-def _column_means(scores: FloatArray, rows: FloatArray) -> FloatArray:
-    """Mean of each item over the reference; over everybody where the reference has no score."""
-    chosen = np.where(rows[:, None], scores, np.nan)
-    empty = np.isnan(chosen).all(axis=0)
-    chosen[:, empty] = scores[:, empty]
-    means: FloatArray = np.nanmean(chosen, axis=0)
-    return means
 
 
 def _posterior(value: FloatArray, variance: FloatArray, scale: float) -> tuple[FloatArray, FloatArray, float]:

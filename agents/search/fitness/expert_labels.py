@@ -44,16 +44,6 @@ class ExpertLabels:
         """Items with a yes or a no, shape (n,)."""
         return (self.truth >= 0) | self.refused.any(axis=1)
 
-    @property
-    def n_ordinary(self) -> int:
-        """Items with a yes."""
-        return int((self.truth >= 0).sum())
-
-    @property
-    def n_complementary(self) -> int:
-        """Items with refusals only."""
-        return int((self.answered & (self.truth < 0)).sum())
-
     @classmethod
     def of(cls, items: Sequence[Item], labels: Iterable[Label]) -> ExpertLabels:
         """Gather labels of these items; labels of others and abstentions are left out.

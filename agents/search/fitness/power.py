@@ -75,12 +75,13 @@ def measure_power(labelled: ExpertLabels) -> Power:
     answered = labelled.answered
     options = Counter(labelled.n_options[answered].tolist())
     n = options.total()
-    kind: Kind = "natural" if labelled.n_ordinary else "complementary"
+    yes = labelled.truth >= 0
+    kind: Kind = "natural" if yes.any() else "complementary"
     if labelled.routed.any():
         kind = "routed"
-    elif labelled.n_complementary == 0:
+    elif yes[answered].all():
         kind = "ordinary"
-    answers = int((labelled.refused.sum(axis=1) + (labelled.truth >= 0))[answered].sum())
+    answers = int((labelled.refused.sum(axis=1) + yes)[answered].sum())
     spreads = {k: _per_item_sd(options, k, max(1, round(answers / n)) if k == kind else 1) for k in NAMES}
     return Power(
         n=n,
@@ -117,7 +118,7 @@ def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Gen
     """The same with m different options asked about per item, drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
-    if labelled.n_ordinary == 0:  # the true option is never asked about
+    if (labelled.truth < 0).all():  # the true option is never asked about
         order = order[order != truth[:, None]].reshape(n, K - 1)
     asked = np.zeros((n, K), np.bool_)
     asked[np.arange(n)[:, None], order[:, :m]] = True

@@ -32,7 +32,6 @@ import numpy as np
 from harness import FAILED, UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
 from harness.estimate import (
     BinomialSample,
-    RoutedSample,
     accuracy_target,
     crossfitted_posterior,
     maximum_likelihood,
@@ -142,17 +141,12 @@ def _weighted(readable: BoolArray, avoided: BoolArray, effective: FloatArray) ->
     K = float(effective.max())
     weight = np.ones_like(plain)
     for j in np.flatnonzero((n_o > 0) & (n_c > 0)):
-        w = _plugin(K, int(S_o[j]), int(n_o[j]), int(S_c[j]), int(n_c[j]))
+        counts = int(S_o[j]), int(n_o[j]), int(S_c[j]), int(n_c[j])
+        # Eq. 7 as published: a sample that does not vary takes all the weight; ½ if neither does.
+        w = plugin_weight(K, *counts) if varies(*counts[:2]) or varies(*counts[2:]) else 0.5
         n = n_o[j] + n_c[j]
         weight[j] = np.where(ordinary, w * n / n_o[j], (1 - w) * n / n_c[j])
     return plain * weight
-
-
-def _plugin(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
-    """Eq. 7 as published: a sample that does not vary takes all the weight; ½ if neither does."""
-    if varies(S_o, n_o) or varies(S_c, n_c):
-        return plugin_weight(K, S_o, n_o, S_c, n_c)
-    return 0.5
 
 
 def _routed(y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str) -> FloatArray:
@@ -162,14 +156,10 @@ def _routed(y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: s
     data = labelled.routed_data(columns)
     complete = (y != FAILED).all(axis=1)
     if complete.any():
-        data = _with_posterior(data, y[complete])
+        data = replace(data, posterior=crossfitted_posterior(y[complete].T, data))
     width = data.propensities.shape[1]
     rows = [pseudo_outcomes(accuracy_target(np.maximum(row, UNREADABLE), width), data) for row in y]
     return np.where(y == FAILED, np.nan, np.array(rows))
-
-
-def _with_posterior(data: RoutedSample, votes: IntArray) -> RoutedSample:
-    return replace(data, posterior=crossfitted_posterior(votes.T, data))
 
 
 ESTIMATORS: dict[str, Callable[[BoolArray, BoolArray, FloatArray], FloatArray]] = {

@@ -120,12 +120,17 @@ def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list
     A field called ``code`` must be Python that parses and defines ``forward``.
     """
     text = _THOUGHT.sub("", text).strip()
-    found = {name: value for name, value in _sections(text, fields).items() if value}
+    found = {}
+    for name in fields:
+        match = re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL | re.IGNORECASE)
+        if match and match[1].strip():
+            found[name] = match[1].strip()
     for candidate in _objects(text):
         found |= {n: v for n in fields if isinstance(v := candidate.get(n), str) and (v := v.strip())}
     if "code" in fields:
-        code = _code(found.pop("code", "")) or _fenced(text)
-        found |= {"code": code} if code else {}
+        # Else the last fence that holds a program.
+        texts = (found.pop("code", ""), *reversed(_FENCE.findall(text)))
+        found |= next(({"code": code} for block in texts if (code := _code(block))), {})
     return found, [name for name in fields if name not in found]
 
 
@@ -145,15 +150,6 @@ def _objects(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def _sections(text: str, fields: Sequence[str]) -> dict[str, str]:
-    """Texts in ``<field>…</field>``."""
-    return {
-        name: match[1].strip()
-        for name in fields
-        if (match := re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL | re.IGNORECASE))
-    }
-
-
 def _code(text: str) -> str:
     """A program's text without the fence round it; empty if it is none."""
     fenced = _FENCE.search(text)
@@ -166,11 +162,6 @@ def _code(text: str) -> str:
         return ""
     names = {s.name for s in tree.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)}
     return source + "\n" if "forward" in names else ""
-
-
-def _fenced(text: str) -> str:
-    """The last fence in a text that holds a program."""
-    return next((code for block in reversed(_FENCE.findall(text)) if (code := _code(block))), "")
 
 
 def _listed(names: Sequence[str]) -> str:
