@@ -1,4 +1,4 @@
-"""What ``oversight doctor`` says about the sandbox: which tiers work on this machine."""
+"""The part of ``oversight doctor`` about the sandbox: which tiers work on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workflow is: its source, roles, prompt format and calls; the hand-made ones are in `library`."""
+"""Workflows as a study has them: its roles and wording, and the hand-made programs of `library`."""
 
 import lazy_loader
 

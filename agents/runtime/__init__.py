@@ -1,7 +1,4 @@
-"""A program runs over items.
-
-Iits calls become requests, are paid, cached and answered, and end as predictions.
-"""
+"""A program runs over items: its calls become requests, are paid and answered, and end as predictions."""
 
 import lazy_loader
 

@@ -53,7 +53,7 @@ class Broker:
     tries
         Tries per call.
     limiter
-        Of the endpoint, in place of `concurrency`, where its rates are known or shared.
+        The endpoint's, in place of `concurrency`, where its rates are known or shared.
     """
 
     def __init__(

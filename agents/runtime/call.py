@@ -1,4 +1,4 @@
-"""What a program asks for, checked: nothing that comes out of a sandbox is believed."""
+"""A call as a program makes it, checked: nothing that comes out of a sandbox is believed."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
         for example in shape.examples[: call.examples]:
             turns += _turns(example, call, item, shape)
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
-    turns.append(
-        Message("user", "\n\n".join([*blocks, *([call.instruction] * bool(call.instruction))]) + "\n")
-    )
+    if call.instruction:
+        blocks.append(call.instruction)
+    turns.append(Message("user", "\n\n".join(blocks) + "\n"))
     return Request(
         tuple(turns),
         temperature=call.temperature,
@@ -57,14 +57,8 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
 
 def _system(call: Call, item: Item, shape: PromptFormat) -> str:
     lines = [f'- "{field}": {_describe(field, call, item, shape)}' for field in call.fields]
-    return "\n".join(
-        [
-            call.role or NOBODY,
-            "Reply with one JSON object with exactly these fields, in this order:",
-            *lines,
-            "",
-        ]
-    )
+    wish = "Reply with one JSON object with exactly these fields, in this order:"
+    return "\n".join([call.role or NOBODY, wish, *lines, ""])
 
 
 def _describe(field: str, call: Call, item: Item, shape: PromptFormat) -> str:

@@ -103,7 +103,7 @@ def run_workflow(
     plan, target
         What to run, and the plan's target with its price.
     budget
-        Of the target's price; what the run used before is counted.
+        At the target's price; what the run used before is counted.
     limits
         What the program may use.
     retry_failed

@@ -1,4 +1,4 @@
-"""What a sandbox is to everything else: it runs a program over tasks and lets it reach one host."""
+"""A sandbox as everything else sees it: it runs a program over tasks and lets it reach one host."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SandboxLimits:
     calls
         Calls for one task.
     characters
-        Of one answer, and of all that one call carries.
+        Longest answer, and most that one call carries.
     idle
         Seconds that a session may wait for nothing: no call under way, no word from it.
     """

@@ -25,7 +25,7 @@ class Worker:
     Parameters
     ----------
     name
-        Of the tier, for messages.
+        The tier's, for messages.
     command
         Starts it; its standard input is a socket to us, its environment empty.
 

@@ -28,7 +28,7 @@ class Winner:
     reported
         Posterior mean of its accuracy, selection and confirmation together.
     sd
-        Of that posterior, the archive's common level included.
+        Standard deviation of that posterior, the archive's common level included.
     confirmed
         Its estimate on the confirmation items alone, still the best of the finalists'; None without.
     finalists

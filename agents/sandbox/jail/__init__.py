@@ -1,1 +1,1 @@
-"""What the second tier's worker runs: the standard library alone, in a process of its own."""
+"""The second tier's worker: the standard library alone, in a process of its own."""

@@ -7,7 +7,6 @@ the prelude's text; then each ``start`` comes with the session's socket and make
 
 from __future__ import annotations
 
-import array
 import asyncio
 import os
 import signal
@@ -25,7 +24,7 @@ else:
     import session
 
 _WARM = (
-    *("_strptime", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "heapq"),
+    *("_strptime", "array", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "heapq"),
     *("itertools", "json", "math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
 )
 """Imported before anything is locked: afterwards no file can be opened."""
@@ -45,13 +44,13 @@ def main() -> None:
     children: dict[int, int] = {}
     control.send(_rehearse().encode())
     while True:
-        message, ancillary, *_ = control.recvmsg(256, socket.CMSG_SPACE(4))
+        message, descriptors, *_ = socket.recv_fds(control, 256, 1)
         if not message:
             break
         word, number = message.decode().split()[:2]
         if word == "start":
             memory, seconds = map(int, message.decode().split()[2:])
-            descriptor = _passed(ancillary)
+            (descriptor,) = descriptors
             pid = os.fork()
             if pid == 0:
                 _child(descriptor, prelude, memory, seconds)
@@ -113,12 +112,6 @@ def _end(pid: int) -> str:
     if os.WIFSIGNALED(status):
         return f"signal {os.WTERMSIG(status)}"
     return f"exit {os.WEXITSTATUS(status)}"
-
-
-def _passed(ancillary: list[tuple[int, int, bytes]]) -> int:
-    descriptors = array.array("i")
-    descriptors.frombytes(ancillary[0][2][:4])
-    return descriptors[0]
 
 
 def _long_message(control: socket.socket) -> str:

@@ -1,4 +1,4 @@
-"""What a noisy archive really says of each candidate: empirical-Bayes shrinkage of paired scores.
+"""A noisy archive's word on each candidate, luck taken off: empirical-Bayes shrinkage of paired scores.
 
 A search reports the largest of many noisy numbers, which is too high. Candidates are taken as draws
 from one population, A_j ~ N(μ, τ²), their estimates as A_j plus noise of variance v/n_j. Given τ the

@@ -1,4 +1,4 @@
-"""What experts said about a fixed list of items, as arrays: the input of every fitness."""
+"""Experts' answers about a fixed list of items, as arrays: the input of every fitness."""
 
 from __future__ import annotations
 

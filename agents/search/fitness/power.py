@@ -1,4 +1,4 @@
-"""What a search can see before it starts: the smallest difference its labels show, and what would help.
+"""The power of a search, before it starts: the smallest difference its labels show, and what would help.
 
 Two programs of accuracy .6 are simulated as language models err
 (`harness.estimate.planning.synthetic_population`), labelled as the items at hand are, and scored as the

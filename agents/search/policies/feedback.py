@@ -1,4 +1,4 @@
-"""What a proposer is told about candidates: numbers with their noise, and never a right answer."""
+"""Candidates as a proposer is told of them: numbers with their noise, and never a right answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the proposers that ask a model share: a reply becomes a proposal, and a refused program is mended."""
+"""The proposers that ask a model: a reply becomes a proposal, and a refused program is mended."""
 
 from __future__ import annotations
 

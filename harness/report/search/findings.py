@@ -1,4 +1,4 @@
-"""What the page of a search shows: computed elsewhere, rendered by `search_html`."""
+"""A search's findings: computed in `agents.search`, rendered as page and text here."""
 
 from __future__ import annotations
 
