@@ -6,18 +6,31 @@ import asyncio
 import hashlib
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from agents.runtime.call_cache import CallCache
 from agents.runtime.call_prompt import find_missing
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
-from harness.llm import Budget, CallCounts, LimitedModel, Limiter, Message, Model, ModelReply, Price, Request
+from harness.llm import (
+    Batches,
+    Budget,
+    CallCounts,
+    LimitedModel,
+    Limiter,
+    Message,
+    Model,
+    ModelReply,
+    Price,
+    Request,
+)
 from harness.store import Store, StoredCall
 
 OUTPUT_CAP = 2048
 """Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
+_LINGER = 0.001
+"""Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
 
 
 @dataclass(slots=True)
@@ -220,3 +233,36 @@ class Broker:
 
 def _whole(reply: ModelReply) -> bool:
     return bool(reply.text.strip()) and reply.finish_reason != "length"
+
+
+class CallCache:
+    """The table of calls by key: what comes together is read or written together.
+
+    Parameters
+    ----------
+    store
+        The study's database; None keeps calls in memory.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self._memory: dict[str, StoredCall] | None = {} if store is None else None
+        if store is not None:
+            calls = store.calls
+
+            def read(keys: Sequence[str]) -> list[StoredCall | None]:
+                found = calls.read_calls(list(dict.fromkeys(keys)))
+                return [found.get(key) for key in keys]
+
+            self._reads = Batches(read, linger=_LINGER)
+            self._writes = Batches[StoredCall, None](calls.write_calls, linger=_LINGER)
+
+    async def get(self, key: str) -> StoredCall | None:
+        """Return a call that succeeded, if there is one."""
+        return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
+
+    async def add(self, call: StoredCall) -> None:
+        """Store a call; when this returns it is there, whatever happens to the process."""
+        if self._memory is None:
+            await self._writes.put(call)
+        elif not call.error:
+            self._memory[call.key] = call
