@@ -1,6 +1,5 @@
-from .calls import StoredCall as StoredCall
 from .database import PORTION as PORTION, split_into_batches as split_into_batches
-from .endpoints import Batch as Batch, UNDER_WAY as UNDER_WAY
+from .endpoints import Batch as Batch, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,

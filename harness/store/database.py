@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
+from importlib import import_module
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
@@ -86,6 +87,10 @@ class Database:
         with self.transaction() as connection:
             return [kind(**row) for row in connection.execute(query, parameters).mappings()]
 
+    def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
+        """All rows of a table in this order, each made a value of the columns that are its fields."""
+        return self.read_values(kind, select_values(kind, table).order_by(*order))
+
     def add_rows(self, table: sa.Table, rows: Sequence[dict[str, Any]]) -> int:
         """Store rows whose id is not there yet; return how many were new."""
         with self.transaction() as connection:
@@ -153,10 +158,7 @@ def upsert(
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
     """Begin an insertion that may say what to do about a conflict, in the dialect's own words."""
     # Imported here, and only the one: a dialect takes as long to import as a small study to open.
-    if dialect.name == "sqlite":
-        from sqlalchemy.dialects.sqlite import insert
-    else:
-        from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]  # of the same methods
+    insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
     return insert(table)
 
 

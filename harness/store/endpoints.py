@@ -1,19 +1,42 @@
-"""SQL of what endpoints can do, and of the batches that were handed to them."""
+"""SQL of what was asked of models' endpoints: calls, batches, and probes of what they can do."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, insert_into, row_of
-from harness.store.tables import BatchRow, ProbeRow
+from harness.store.database import (
+    PORTION,
+    Repository,
+    insert_into,
+    row_of,
+    select_values,
+    split_into_batches,
+    upsert,
+)
+from harness.store.tables import BatchRow, CallRow, ProbeRow
 
 UNDER_WAY = ("sending", "sent")
 """States of a batch that may still bring answers; afterwards it is "collected", "failed" or "cancelled"."""
 
-_BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
+
+@dataclass(frozen=True, slots=True)
+class StoredCall:
+    """One call; the columns of `harness.store.tables.CallRow`."""
+
+    key: str
+    request: str
+    reply: str
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    ms: float
+    error: str
+    created: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +48,30 @@ class Batch:
     remote_id: str | None
     state: str
     requests: tuple[tuple[str, int], ...]
+
+
+_BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
+_CALL = CallRow.__table__
+_NAMES = tuple(field.name for field in fields(StoredCall))
+_values = attrgetter(*_NAMES)
+_FOUND = select_values(StoredCall, _CALL).where(
+    _CALL.c.key.in_(sa.bindparam("keys", expanding=True)), _CALL.c.error == ""
+)
+
+
+class CallRepository(Repository):
+    """The calls made so far: a cache that outlives the process."""
+
+    def read_calls(self, keys: Sequence[str]) -> dict[str, StoredCall]:
+        """Return the calls with these keys that succeeded."""
+        portions = split_into_batches(keys, PORTION)
+        found = (call for p in portions for call in self._database.read_values(StoredCall, _FOUND, keys=p))
+        return {call.key: call for call in found}
+
+    def write_calls(self, calls: Iterable[StoredCall]) -> None:
+        """Store a batch in one transaction; a later call with the same key replaces an earlier one."""
+        with self._database.transaction() as connection:
+            upsert(connection, _CALL, _NAMES, [_values(call) for call in calls])
 
 
 class EndpointRepository(Repository):

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, count_rows, execute_many, row_of, select_values, upsert
+from harness.store.database import Repository, count_rows, execute_many, row_of, upsert
 from harness.store.replies import ReplyRepository, Response
 from harness.store.tables import LabelQuarantineRow, LabelQueueRow, LabelRevisionRow, LabelTaskRow
 
@@ -96,8 +96,7 @@ class LabellingRepository(Repository):
 
     def read_queues(self) -> dict[str, Queue]:
         """Expert → queue, by name."""
-        query = select_values(Queue, _QUEUE).order_by(_QUEUE.c.expert)
-        return {queue.expert: queue for queue in self._database.read_values(Queue, query)}
+        return {queue.expert: queue for queue in self._database.read_table(Queue, _QUEUE, _QUEUE.c.expert)}
 
     def save_queue(self, queue: Queue) -> None:
         """Store a queue, over what was there."""
@@ -106,8 +105,7 @@ class LabellingRepository(Repository):
 
     def read_tasks(self) -> list[QueuedTask]:
         """All queued questions, by expert and place."""
-        query = select_values(QueuedTask, _TASK).order_by(_TASK.c.expert, _TASK.c.place)
-        return self._database.read_values(QueuedTask, query)
+        return self._database.read_table(QueuedTask, _TASK, _TASK.c.expert, _TASK.c.place)
 
     def add_tasks(self, tasks: Sequence[QueuedTask]) -> None:
         """Queue questions; all or none."""
@@ -125,13 +123,12 @@ class LabellingRepository(Repository):
 
     def read_revisions(self) -> list[Revision]:
         """Every state of every annotation ever seen, oldest first."""
-        query = select_values(Revision, _REVISION).order_by(_REVISION.c.position)
-        return self._database.read_values(Revision, query)
+        return self._database.read_table(Revision, _REVISION, _REVISION.c.position)
 
     def read_quarantine(self) -> list[Quarantined]:
         """Everything that counts for nothing at present."""
-        query = sa.select(_QUARANTINE).order_by(_QUARANTINE.c.expert, _QUARANTINE.c.annotation_id)
-        return self._database.read_values(Quarantined, query)
+        order = (_QUARANTINE.c.expert, _QUARANTINE.c.annotation_id)
+        return self._database.read_table(Quarantined, _QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
         """Store one look at a project: answers, quarantine, revisions and cursor, all or nothing."""

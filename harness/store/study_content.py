@@ -1,4 +1,4 @@
-"""SQL of what a study asks and what experts answered: items, questions, answers."""
+"""SQL of what a study asks, and whom: yes/no questions with their answers, or a panel's assignments."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from harness.store.database import (
     split_into_batches,
 )
 from harness.store.replies import ReplyRepository, Response
-from harness.store.tables import ItemRow, QuestionRow
-from harness.types import Answer, Item, Question, Verdict
+from harness.store.tables import AssignmentRow, ItemRow, QuestionRow
+from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 
-_ITEM, _QUESTION = ItemRow.__table__, QuestionRow.__table__
+_ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
 
 
 class ContentRepository(Repository):
@@ -71,7 +71,7 @@ class ContentRepository(Repository):
 
     def read_items(self) -> list[Item]:
         """All items, in source order."""
-        return self._database.read_values(Item, select_values(Item, _ITEM).order_by(_ITEM.c.position))
+        return self._database.read_table(Item, _ITEM, _ITEM.c.position)
 
     def find_items(self, ids: Collection[str]) -> dict[str, Item]:
         """Stored items of these ids; fewer if some are not stored."""
@@ -108,4 +108,48 @@ class ContentRepository(Repository):
         return [
             Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
             for r in self.replies.read_replies().values()
+        ]
+
+
+class PanelRepository(Repository):
+    """Assignments and ratings."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.replies = ReplyRepository(database, panel=True)
+
+    def add_assignments(self, assignments: Sequence[Assignment]) -> int:
+        """Store assignments that are not there yet; return how many were new."""
+        return self._database.add_rows(_ASSIGNMENT, [row_of(a) for a in assignments])
+
+    def read_assignments(self) -> list[Assignment]:
+        """All assignments, in the order of their items."""
+        query = sa.select(_ASSIGNMENT).join(_ITEM).order_by(_ITEM.c.position, _ASSIGNMENT.c.annotator)
+        return self._database.read_values(Assignment, query)
+
+    def add_choices(self, choices: Iterable[Choice]) -> int:
+        """Store what annotators chose, all or none; return how many were new.
+
+        Raises
+        ------
+        StoreError
+            If an assignment has another label already.
+        """
+        return self.replies.add_replies(
+            [Response(c.assignment.id, c.assignment.annotator, c.label, c.source, c.comment) for c in choices]
+        )
+
+    def read_choices(self) -> list[Choice]:
+        """All that was chosen or skipped, in order of arrival."""
+        given = {a.id: a for a in self.read_assignments()}
+        replies = self.replies.read_replies().values()
+        return [Choice(given[r.id], r.value, r.source, r.comment) for r in replies]
+
+    def read_ratings(self) -> list[Rating]:
+        """What was chosen, in the order of the items; what was skipped is no row."""
+        said = self.replies.read_replies()
+        return [
+            Rating(a.item_id, a.annotator, said[a.id].value)
+            for a in self.read_assignments()
+            if a.id in said and said[a.id].value
         ]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from harness.store.calls import CallRepository
 from harness.store.database import Database, count_rows
-from harness.store.endpoints import EndpointRepository
+from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
-from harness.store.panels import PanelRepository
 from harness.store.replies import ReplyRepository
 from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
-from harness.store.study_content import ContentRepository
+from harness.store.study_content import ContentRepository, PanelRepository
 from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow
 
 
