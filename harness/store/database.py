@@ -162,7 +162,7 @@ def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
     return insert(table)
 
 
-def split_into_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:
     """Cut a stream into lists of `size`; the last one may be shorter."""
     source = iter(values)
     while portion := list(islice(source, size)):

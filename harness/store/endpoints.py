@@ -8,15 +8,7 @@ from operator import attrgetter
 
 import sqlalchemy as sa
 
-from harness.store.database import (
-    PORTION,
-    Repository,
-    insert_into,
-    row_of,
-    select_values,
-    split_into_batches,
-    upsert,
-)
+from harness.store.database import Repository, insert_into, row_of, select_values, split_into_batches, upsert
 from harness.store.tables import BatchRow, CallRow, ProbeRow
 
 UNDER_WAY = ("sending", "sent")
@@ -64,7 +56,7 @@ class CallRepository(Repository):
 
     def read_calls(self, keys: Sequence[str]) -> dict[str, StoredCall]:
         """Return the calls with these keys that succeeded."""
-        portions = split_into_batches(keys, PORTION)
+        portions = split_into_batches(keys)
         found = (call for p in portions for call in self._database.read_values(StoredCall, _FOUND, keys=p))
         return {call.key: call for call in found}
 

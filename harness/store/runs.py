@@ -76,7 +76,7 @@ class RunRepository(Repository):
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
         if retry_failed:
             done = done.where(_PREDICTION.c.status != PredictionStatus.FAILED.value)
-        for portion in split_into_batches(ids, PORTION):
+        for portion in split_into_batches(ids):
             have = set(map(tuple, self._database.read_rows(done.where(_PREDICTION.c.item_id.in_(portion)))))
             yield [(i, s) for i in portion for s in range(n_samples) if (i, s) not in have]
 

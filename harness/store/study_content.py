@@ -9,8 +9,6 @@ import sqlalchemy as sa
 
 from harness.errors import DataError
 from harness.store.database import (
-    PORTION,
-    Database,
     Repository,
     count_rows,
     execute_many,
@@ -28,9 +26,10 @@ _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, Assign
 class ContentRepository(Repository):
     """Items, questions and answers."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.replies = ReplyRepository(database, panel=False)
+    @property
+    def replies(self) -> ReplyRepository:
+        """What experts answered, as replies to question ids."""
+        return ReplyRepository(self._database, panel=False)
 
     def add_items(self, items: Iterable[Item]) -> list[str]:
         """Store items that are not there yet, all or none; return the ids of all of them.
@@ -46,7 +45,7 @@ class ContentRepository(Repository):
         ids = list[str]()
         with self._database.transaction() as connection:
             count = count_rows(connection, _ITEM)
-            for portion in split_into_batches(items, PORTION):
+            for portion in split_into_batches(items):
                 names = [item.id for item in portion]
                 query = sa.select(_ITEM.c.id, _ITEM.c.text, _ITEM.c.options).where(_ITEM.c.id.in_(names))
                 known = {row.id: (row.text, row.options) for row in connection.execute(query)}
@@ -114,9 +113,10 @@ class ContentRepository(Repository):
 class PanelRepository(Repository):
     """Assignments and ratings."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.replies = ReplyRepository(database, panel=True)
+    @property
+    def replies(self) -> ReplyRepository:
+        """What annotators chose, as replies to assignment ids."""
+        return ReplyRepository(self._database, panel=True)
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not there yet; return how many were new."""
