@@ -14,7 +14,7 @@ from harness.report import write_html
 from harness.store import Store
 from protocols.study_labels import route_questions, simulate_answers
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[1] / "data"
 MODEL = "smollm2"
 ABSTENTION = 0.03
 _FILES = {
