@@ -15,7 +15,7 @@ from tests.house.measure import ROOT
 
 SHARED = ("harness/types/", "harness/errors.py", "harness/registry.py", "harness/seeding.py")
 """What every file speaks in: values, errors, names. Nobody has to look there to follow a value."""
-MOST_FILES, MOST_FOLDERS = 20, 7
+MOST_ROOMS = 7
 DEEPEST, WIDEST = 4, 400
 _RESUMABLE = 0x20 | 0x80 | 0x200
 """Flags of generators and coroutines: to go on with one is no new call."""
@@ -40,9 +40,9 @@ class Walk:
         return list(dict.fromkeys(file for file, _ in self.steps))
 
     @property
-    def folders(self) -> list[str]:
-        """Their folders."""
-        return list(dict.fromkeys(file.rpartition("/")[0] for file in self.files))
+    def rooms(self) -> list[str]:
+        """The rooms they lie in: the folders that have a face for everybody, inner ones not counted."""
+        return list(dict.fromkeys("/".join(file.split("/")[:-1][:2]) for file in self.files))
 
     @property
     def returns(self) -> list[tuple[str, str]]:
@@ -50,7 +50,7 @@ class Walk:
         first: dict[str, str] = {}
         again = []
         for file, caller in self.steps:
-            if first.setdefault(file, caller) != caller and (file, caller) not in again:
+            if caller and first.setdefault(file, caller) != caller and (file, caller) not in again:
                 again.append((file, caller))
         return again
 
@@ -62,13 +62,13 @@ class Tracer:
     ----------
     dye
         A text that the value carries, such as the id of an item.
-    start
-        Beginning of the path of the file where the walk starts.
+    start, stop
+        Beginnings of the paths of the files where the walk starts, and where it ends.
     """
 
-    def __init__(self, dye: str, start: str = "") -> None:
+    def __init__(self, dye: str, start: str = "", stop: str = "nowhere") -> None:
         self.walk = Walk()
-        self._dye, self._start = dye, start
+        self._dye, self._start, self._stop = dye, start, stop
         self._resumed: set[FrameType] = set()
         self._made: dict[int, Any] = {}
         self._frames: dict[FrameType, str] = {}
@@ -94,6 +94,8 @@ class Tracer:
                 inside = self._enter(frame, file)
             if inside is not None:
                 self._note(value, DEEPEST)
+                if file.startswith(self._stop):
+                    self.__exit__()
             return
         if frame.f_code.co_flags & _RESUMABLE:
             if frame in self._resumed:
@@ -154,9 +156,9 @@ def product_file(code: CodeType) -> str | None:
 
 
 def caller_file(frame: FrameType) -> str:
-    """The nearest file of the product that a call came from."""
+    """The nearest file of the product that a call came from; empty where the event loop made it."""
     above = frame.f_back
-    while above is not None:
+    while above is not None and not above.f_code.co_filename.endswith("asyncio/events.py"):
         file = product_file(above.f_code)
         if file is not None:
             return file
@@ -164,15 +166,15 @@ def caller_file(frame: FrameType) -> str:
     return ""
 
 
-def follow(dye: str, call: Callable[[], object], start: str = "") -> Walk:
+def follow(dye: str, call: Callable[[], object], start: str = "", stop: str = "nowhere") -> Walk:
     """Trace a call for the value that carries this text."""
-    with Tracer(dye, start) as tracer:
+    with Tracer(dye, start, stop) as tracer:
         call()
     return tracer.walk
 
 
 def describe_walk(name: str, walk: Walk) -> str:
     """The walk as CONTRIBUTING shows it."""
-    head = f"{name}: {len(walk.files)} files in {len(walk.folders)} folders, {len(walk.returns)} returns"
+    head = f"{name}: {len(walk.files)} files in {len(walk.rooms)} rooms, {len(walk.returns)} returns"
     steps = [f"  {j:2}. {file}" for j, file in enumerate(walk.files, start=1)]
     return "\n".join([head, *steps, *(f"  back to {file} from {caller}" for file, caller in walk.returns)])

@@ -5,11 +5,17 @@ This is the one layer that retries; the clients below are told not to.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from random import SystemRandom
 from typing import TYPE_CHECKING
+
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    wait_random,
+    wait_random_exponential,
+)
 
 from harness.errors import Fault, TransientModelError
 from harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
@@ -22,7 +28,9 @@ LONGEST_WAIT = 60.0
 PATIENCE = 3
 """So many times the tries for HTTP 429: a refused call costs nothing, and a later one will succeed."""
 
-_uniform = SystemRandom().uniform
+_backoff = wait_random_exponential(multiplier=0.5, max=LONGEST_WAIT)
+_jitter = wait_random(0, 0.1)
+_again = retry_if_exception_type(TransientModelError)
 
 
 @dataclass(slots=True)
@@ -67,16 +75,24 @@ class LimitedModel:
         ModelError
             The last one, if no try succeeded; at once if it is fatal.
         """
-        tried = 0
-        while True:
-            try:
-                return await self._call(request, counts)
-            except TransientModelError as error:
-                tried += 1
-                if tried >= self.tries * (PATIENCE if error.fault is Fault.RATE_LIMIT else 1):
-                    raise
-                pause = _pause(tried, error.retry_after)
-            await asyncio.sleep(pause)
+        try:
+            return await self._call(request, counts)
+        except TransientModelError as error:
+            failed = [error]
+
+        async def try_again() -> ModelReply:
+            if failed:
+                raise failed.pop()
+            return await self._call(request, counts)
+
+        # Only now: a try's bookkeeping in tenacity takes as long as half a call on a fast endpoint.
+        retrying = AsyncRetrying(retry=_again, stop=self._is_enough, wait=_pause, reraise=True)
+        return await retrying(try_again)
+
+    def _is_enough(self, state: RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        limited = isinstance(error, TransientModelError) and error.fault is Fault.RATE_LIMIT
+        return state.attempt_number >= self.tries * (PATIENCE if limited else 1)
 
     async def close(self) -> None:
         """Free the model's connections."""
@@ -107,9 +123,11 @@ class LimitedModel:
         return reply
 
 
-def _pause(tried: int, retry_after: float | None) -> float:
+def _pause(state: RetryCallState) -> float:
     """Return the seconds the endpoint asked for and a little more, else random exponential back-off."""
-    if retry_after is None:
-        return _uniform(0, min(LONGEST_WAIT, 0.5 * 2 ** min(tried - 1, 10)))
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.retry_after if isinstance(error, TransientModelError) else None
+    if asked is None:
+        return _backoff(state)
     # Not all at the same moment, or the next second starts with the same overload.
-    return min(retry_after, LONGEST_PAUSE) * (1 + _uniform(0, 0.1))
+    return min(asked, LONGEST_PAUSE) * (1 + _jitter(state))

@@ -1,0 +1,54 @@
+"""Two of the walks that CONTRIBUTING shows, traced; the third needs a real Label Studio: tests/e2e."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import harness as h
+from harness.cli.main import main
+from protocols.collect import SimulatedExperts
+from protocols.routing import Partitioned, one_expert_per_class
+from tests.cli.search_study import answer, lay_out
+from tests.fakes.openai_server import Reply, fake_openai
+from tests.house.walks import MOST_ROOMS, Walk, describe_walk, follow
+
+DYE = "so says model 7f3a"
+CLASSES = ("red", "green", "blue")
+
+
+def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
+    items = [h.Item(f"i{j}", f"text {j}", CLASSES, (0, 1, 2)) for j in range(12)]
+    plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
+    labels = plan.decode(SimulatedExperts({i.id: 0 for i in items}).answer(plan.route(items)))
+
+    def reply(prompt: str, _n: int) -> Reply:
+        return Reply(f"A: {DYE}" if "text 7" in prompt else "B")
+
+    with fake_openai(reply) as server:
+        walk = follow(
+            DYE,
+            lambda: str(
+                h.accuracy(h.run("m", items, store=str(tmp_path / "s.db"), endpoint=server.url), labels)
+            ),
+        )
+    assert_short("a prediction from the wire to an interval", walk, files=26, returns=6)
+
+
+def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, more='policy = "recombine"')
+        start = tmp_path / "start.py"
+        start.write_text(start.read_text().replace("Answer at once.", f"Answer at once. {DYE}"))
+        words = ["search", "start", "--study", str(tmp_path / "study.toml"), "--json"]
+        walk = follow(
+            DYE, lambda: main(words), start="agents/search/policies/", stop="harness/store/searches"
+        )
+    assert_short("a candidate from proposal to archive", walk, files=22, returns=5)
+
+
+def assert_short(name: str, walk: Walk, files: int, returns: int) -> None:
+    sys.stdout.write(describe_walk(name, walk) + "\n")
+    assert len(walk.files) <= files
+    assert len(walk.rooms) <= MOST_ROOMS
+    assert len(walk.returns) <= returns
