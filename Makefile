@@ -4,13 +4,21 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check bench docs lock clean
+.PHONY: demo test test-slow house check bench docs lock clean
 
 demo: $(READY)
 	$(BIN)/oversight demo
 
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not slow"
+
+# What takes longer than a newcomer waits.
+test-slow: $(READY)
+	$(BIN)/pytest -m slow
+
+house: $(READY)
+	$(BIN)/python -m tests.house
+	$(BIN)/pytest -q -s tests/house/test_walks.py tests/e2e/test_walk.py
 
 check: $(READY)
 	$(BIN)/ruff check .

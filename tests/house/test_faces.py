@@ -1,0 +1,82 @@
+"""Every folder shows what its face names, and its face names what is defined below it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import types
+from pathlib import Path
+
+import pytest
+
+from tests.house.faces import WINGS
+from tests.house.measure import ROOT, read_house
+
+HOUSE = read_house()
+FACES = sorted(module.name for module in HOUSE.values() if module.is_face)
+PLAIN = {
+    "agents.sandbox.jail": "runs in a process of its own, on the standard library alone",
+    "agents.programs.library": "reads its files as texts",
+}
+"""Faces that are not lazy, each with its reason."""
+
+
+def named_by(face: str) -> dict[str, str]:
+    """Name → module it is taken from, as the stub of a face says."""
+    stub = ROOT / Path(*face.split(".")) / "__init__.pyi"
+    if not stub.exists():
+        return {}
+    found = {}
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        assert isinstance(node, ast.ImportFrom)
+        assert node.level == 1
+        for alias in node.names:
+            assert alias.asname == alias.name
+            found[alias.name] = f"{face}.{node.module}"
+    return found
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_has_a_paragraph_and_all_its_names(face: str) -> None:
+    module = importlib.import_module(face)
+    assert ast.get_docstring(HOUSE[face].tree)
+    if face in PLAIN:
+        return
+    assert sorted(named_by(face)) == sorted(module.__all__)
+    assert set(module.__all__) <= set(dir(module))
+    below = {name.rpartition(".")[2] for name in HOUSE if name.rpartition(".")[0] == face}
+    assert not below & set(module.__all__), "a name hides a module"
+    for name, place in named_by(face).items():
+        value = getattr(module, name)
+        assert not isinstance(value, types.ModuleType)
+        assert value is getattr(importlib.import_module(place), name)
+
+
+@pytest.mark.parametrize("face", [face for face in FACES if face not in PLAIN])
+def test_a_face_names_what_is_defined_in_its_folder(face: str) -> None:
+    for name, place in named_by(face).items():
+        home = definition_of(place, name)
+        assert home.startswith(f"{face}."), f"{face} lends {name} from {home}"
+        assert not name.startswith("_")
+
+
+def definition_of(place: str, name: str) -> str:
+    """The module that defines a name, through the faces that hand it on."""
+    while name in named_by(place):
+        place = named_by(place)[name]
+    defined = {
+        found
+        for node in HOUSE[place].tree.body
+        for found in (
+            [node.name]
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            else [x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
+        )
+    }
+    # Labels are made below the protocols, but `plan.decode` is how their users call it.
+    assert name in defined or name == "decode", f"{place} does not define {name}"
+    return place
+
+
+def test_every_wing_is_watched() -> None:
+    assert {face.split(".")[0] for face in FACES} == set(WINGS)
