@@ -6,7 +6,6 @@ A new protocol is one file that defines its class, and one line here.
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,8 @@ def load_module(name: str) -> ModuleType:
         Naming the file that was found instead.
     """
     package = importlib.import_module(name.split(".", maxsplit=1)[0])
+    from pathlib import Path  # here, because every start of the command line imports this module
+
     home = Path(__file__).parents[1]
     found = Path(package.__file__ or "")
     if home not in found.parents:

@@ -7,7 +7,6 @@ verb's module has ``add_arguments(parser)`` and ``run(args) -> exit code``.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 
@@ -79,6 +78,8 @@ def _call(verb: str, rest: list[str]) -> int:
         return int(module.run(parser.parse_args(rest)))
     except OversightError as error:
         if as_json:
+            import json
+
             sys.stdout.write(json.dumps({"error": str(error), "kind": type(error).__name__}) + "\n")
         sys.stderr.write(f"oversight: {error}\n")
         return error.exit_code
