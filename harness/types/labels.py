@@ -70,9 +70,13 @@ class LabelDesign:
 
 
 class Labels(Sequence[Label]):
-    """Labels in the order of their answers, with their design; parts of it keep the design."""
+    """Labels in the order of their answers, with their design; parts of it keep the design.
+
+    They equal a list of the same labels, whatever their design.
+    """
 
     __slots__ = ("_labels", "design")
+    __hash__ = None  # type: ignore[assignment]  # like a list's
 
     def __init__(self, labels: Iterable[Label], design: LabelDesign) -> None:
         self._labels = tuple(labels)
@@ -92,6 +96,9 @@ class Labels(Sequence[Label]):
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self._labels)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
     def __repr__(self) -> str:
         return f"<{len(self)} labels of {len(self.design.asked)} items>"
