@@ -5,10 +5,10 @@ from .comparison import (
     sign_test as sign_test,
 )
 from .core import (
-    BinomialSample as BinomialSample, Tallies as Tallies, Tally as Tally,
-    binomial_at_least as binomial_at_least, check_level as check_level, check_unit as check_unit,
-    chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
-    holm as holm, success_probability as success_probability, z_value as z_value,
+    BinomialSample as BinomialSample, binomial_at_least as binomial_at_least, check_level as check_level,
+    check_unit as check_unit, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
+    clopper_pearson as clopper_pearson, holm as holm, success_probability as success_probability,
+    z_value as z_value,
 )
 from .counts import estimate_counts as estimate_counts
 from .data import LabelledArrays as LabelledArrays, tally as tally, tally_arrays as tally_arrays
@@ -60,6 +60,6 @@ from .routed import (
     vote_posterior as vote_posterior,
 )
 from .strata import (
-    Estimates as Estimates, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators,
-    estimate_tallies as estimate_tallies,
+    Estimates as Estimates, Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
+    all_estimators as all_estimators, estimate_tallies as estimate_tallies,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.estimate.core import BinomialSample, Tallies, Tally, check_counts
-from harness.estimate.strata import Estimates, all_estimators
+from harness.estimate.core import BinomialSample, check_counts
+from harness.estimate.strata import Estimates, Tallies, Tally, all_estimators
 
 
 def estimate_counts(

@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import BadInput, EstimateError
+from harness.estimate.by_design import asked_items, is_resolved, is_uniform
 from harness.estimate.comparison import (
     Comparison,
     Ranking,
@@ -19,7 +20,6 @@ from harness.estimate.comparison import (
     rank_models,
     sign_test,
 )
-from harness.estimate.evaluation import design_of, is_uniform
 from harness.estimate.routed import (
     RoutedSample,
     accuracy_target,
@@ -85,10 +85,9 @@ def compare(
     names = list(models)
     if len(names) < 2:
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
-    design = design_of(labels)
-    resolved = bool(design.statements) and design.statement.estimator == "resolved"
+    resolved = is_resolved(labels)
     _check_test(test, resolved=resolved, uniform=is_uniform(labels))
-    asked, predictions = design.asked or {x.item_id for x in labels}, list(models.values())
+    asked, predictions = asked_items(labels), list(models.values())
     evidence: _Resolved | _Drawn
     if resolved:
         evidence = _Resolved(

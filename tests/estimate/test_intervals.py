@@ -50,21 +50,24 @@ def test_score_interval_of_one_sample_is_wilsons(K: int, n: int, data: st.DataOb
     S = data.draw(st.integers(0, n))
     low, high = wilson(S, n)
     low, high = (K - 1) * low - (K - 2), (K - 1) * high - (K - 2)
+    parts = (BinomialSample(K, n, S),)
+    A = maximum_likelihood(parts)
     if high < 0:
-        assert score_interval((BinomialSample(K, n, S),)) == (0.0, 0.0)
+        assert score_interval(parts, A) == (0.0, 0.0)
     else:
-        assert score_interval((BinomialSample(K, n, S),)) == pytest.approx((max(0.0, low), high), abs=1e-6)
+        assert score_interval(parts, A) == pytest.approx((max(0.0, low), high), abs=1e-6)
 
 
 @pytest.mark.parametrize(("S_o", "S_c"), [(77, 321), (0, 300), (120, 360), (120, 340), (3, 260)])
 def test_ends_of_score_and_likelihood_ratio_touch_their_bounds(S_o: int, S_c: int) -> None:
     parts = (BinomialSample(2, 120, S_o), BinomialSample(4, 360, S_c))
     z2 = 1.959963984540054**2
-    best = log_likelihood(parts, maximum_likelihood(parts))
-    for A in likelihood_ratio_interval(parts):
+    peak = maximum_likelihood(parts)
+    best = log_likelihood(parts, peak)
+    for A in likelihood_ratio_interval(parts, peak):
         if 0 < A < 1:
             assert 2 * (best - log_likelihood(parts, A)) == pytest.approx(z2, rel=1e-6)
-    for A in score_interval(parts):
+    for A in score_interval(parts, peak):
         if 0 < A < 1:
             U = S_o / A + S_c / (A + 2) - (480 - S_o - S_c) / (1 - A)
             info = 120 / (A * (1 - A)) + 360 / ((A + 2) * (1 - A))

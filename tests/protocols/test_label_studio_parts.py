@@ -177,7 +177,7 @@ def test_balanced_takes_the_same_share_of_every_queue() -> None:
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the balanced share does not."""
     from harness import decode
-    from harness.estimate.strata.anytime_accuracy import estimate_anytime
+    from harness.estimate.anytime_accuracy import estimate_anytime
     from harness.types import Prediction
 
     rng = np.random.default_rng(5)
@@ -210,7 +210,7 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
 
 def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
     from harness import EstimateError
-    from harness.estimate.strata.anytime_accuracy import estimate_anytime
+    from harness.estimate.anytime_accuracy import estimate_anytime
     from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
     labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]

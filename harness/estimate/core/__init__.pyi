@@ -7,8 +7,7 @@ from .p_values import (
     z_of_sum as z_of_sum,
 )
 from .samples import (
-    BinomialSample as BinomialSample, Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
-    effective_options as effective_options, information as information, pool_samples as pool_samples,
+    BinomialSample as BinomialSample, effective_options as effective_options,
     success_probability as success_probability,
 )
 from .validation import (

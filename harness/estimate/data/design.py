@@ -8,8 +8,8 @@ import numpy as np
 
 from harness.arrays import AnyIntArray, BoolArray, FloatArray
 from harness.errors import EstimateError
-from harness.estimate.core import Conditioning
 from harness.estimate.data.labelled_arrays import ABSTAINED, YES, LabelledArrays
+from harness.estimate.strata import Conditioning
 
 _NEAR = 1e-6
 """Propensities that differ by less are equal."""
@@ -58,7 +58,6 @@ class Design:
 
     def __init__(self, arrays: LabelledArrays, split: Conditioning | Literal["auto"]) -> None:
         self.arrays = a = arrays
-        a.check()
         self.group, self.K, self.strata = _groups(a)
         n_items, n_groups = a.n_options.size, self.K.size
         rows = np.flatnonzero(a.kind != ABSTAINED)

@@ -1,6 +1,6 @@
 """From predictions and labels to the counts that hold everything the estimators use.
 
-Two ways to condition, both giving independent binomial samples (`harness.estimate.core.samples`):
+Two ways to condition, both giving independent binomial samples (`BinomialSample`):
 
 ``answers``
     Items with a yes (the truth is known: K = 2), and items with refusals only (K' by their number).
@@ -25,9 +25,10 @@ import numpy as np
 
 from harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import BinomialSample, Conditioning, Tallies, Tally, effective_options
+from harness.estimate.core import BinomialSample, effective_options
 from harness.estimate.data.design import Design
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
+from harness.estimate.strata import Conditioning, Tallies, Tally
 from harness.types import Label, Prediction
 
 
@@ -81,6 +82,7 @@ def tally_arrays(
         raise EstimateError(
             f"y_hat must have {n_items} columns, one per item, has shape {arrays.y_hat.shape}"
         )
+    arrays.check()
     design = Design(arrays, split)
     touched = np.zeros(n_items, np.bool_)
     touched[arrays.item] = True

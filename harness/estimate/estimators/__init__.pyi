@@ -8,8 +8,9 @@ from .ivw_split import (
     scaled_weight as scaled_weight,
 )
 from .likelihood import (
-    closed_form as closed_form, inside as inside, log_likelihood as log_likelihood,
-    maximum_likelihood as maximum_likelihood, one_step_newton as one_step_newton,
+    closed_form as closed_form, information as information, inside as inside,
+    log_likelihood as log_likelihood, maximum_likelihood as maximum_likelihood,
+    one_step_newton as one_step_newton,
 )
 from .point import (
     POINTS as POINTS, Point as Point, check_estimator as check_estimator, make_point as make_point,

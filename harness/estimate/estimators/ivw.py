@@ -9,15 +9,8 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core import (
-    BinomialSample,
-    check_counts,
-    check_options,
-    check_positive,
-    check_unit,
-    information,
-)
-from harness.estimate.estimators.likelihood import closed_form, inside
+from harness.estimate.core import BinomialSample, check_counts, check_options, check_positive, check_unit
+from harness.estimate.estimators.likelihood import closed_form, information, inside
 from harness.estimate.estimators.unbiased import (
     complementary_accuracy,
     complementary_variance,

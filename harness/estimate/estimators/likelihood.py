@@ -24,16 +24,39 @@ from __future__ import annotations
 import math
 
 from harness.errors import EstimateError
-from harness.estimate.core import (
-    BinomialSample,
-    check_counts,
-    check_unit,
-    information,
-    pool_samples,
-    success_probability,
-)
+from harness.estimate.core import BinomialSample, check_counts, check_unit, success_probability
 
 _MAX_STEPS = 200
+
+
+def pool_samples(components: tuple[BinomialSample, ...]) -> tuple[BinomialSample, ...]:
+    """Merge components of equal K, whose sums are sufficient, and drop the empty ones; K ascending."""
+    sums: dict[float, tuple[int, int]] = {}
+    for c in components:
+        n, S = sums.get(c.K, (0, 0))
+        sums[c.K] = (n + c.n, S + c.S)
+    return tuple(BinomialSample(K, n, S) for K, (n, S) in sorted(sums.items()) if n)
+
+
+def information(component: BinomialSample, A: float) -> float:
+    """Fisher information on A in a component: n/((A + K − 2)(1 − A)), the inverse of Eq. 3.
+
+    Parameters
+    ----------
+    component
+        The sample; its successes do not matter.
+    A
+        Accuracy at which to evaluate, 0 < A < 1 (A = 0 is fine for K > 2).
+
+    Raises
+    ------
+    EstimateError
+        If the information is infinite or undefined at A: A = 1, or A = 0 with K = 2.
+    """
+    scale = (A + component.K - 2) * (1 - A)
+    if not scale > 0:
+        raise EstimateError(f"A must lie inside (0, 1) for the information to be finite, is {A!r}")
+    return component.n / scale
 
 
 def closed_form(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
@@ -124,25 +147,6 @@ def inside(A: float, N: int) -> float:
     """Move A into [1/(2N), 1 − 1/(2N)], where informations and variances are finite and not zero."""
     edge = 1 / (2 * N)
     return min(1 - edge, max(edge, A))
-
-
-def expected_se(components: tuple[BinomialSample, ...], A: float) -> float:
-    """1/√I(A) with I = Σ n_j/((A + K_j − 2)(1 − A)), A moved off the edges by half a trial.
-
-    For one ordinary and one complementary sample it is the published formula with A_ML in *both*
-    terms. The paper puts the raw q̂ into the second; then q̂ = 1 makes the information infinite and
-    the standard error 0, whatever the ordinary labels say (see `published_se`).
-
-    Raises
-    ------
-    EstimateError
-        If there is no trial at all.
-    """
-    N = sum(c.n for c in components)
-    if N == 0:
-        raise EstimateError("n must be at least 1 for a standard error, is 0")
-    at = inside(A, N)
-    return 1 / math.sqrt(math.fsum(information(c, at) for c in components))
 
 
 def published_se(K: float, A: float, n_o: int, S_c: int, n_c: int) -> float:

@@ -9,9 +9,15 @@ from functools import partial
 from types import MappingProxyType
 
 from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_positive, information, pool_samples
+from harness.estimate.core import BinomialSample, check_positive
 from harness.estimate.estimators.ivw import plugin_weight, varies
-from harness.estimate.estimators.likelihood import inside, maximum_likelihood, published_se
+from harness.estimate.estimators.likelihood import (
+    information,
+    inside,
+    maximum_likelihood,
+    pool_samples,
+    published_se,
+)
 from harness.estimate.estimators.unbiased import (
     complementary_accuracy,
     complementary_variance,
@@ -33,6 +39,8 @@ class Point:
         The samples the estimate used.
     weights
         `value` is Σ w_j A_j over the components' own unbiased estimates A_j (for ML: within [0, 1]).
+    parts, peak
+        The components pooled, and A_ML of them: what intervals that invert a test need.
     flags
         What a reader must know.
     """
@@ -41,6 +49,8 @@ class Point:
     se: float | None
     components: tuple[BinomialSample, ...]
     weights: tuple[float, ...]
+    parts: tuple[BinomialSample, ...]
+    peak: float
     flags: tuple[str, ...] = ()
 
 
@@ -90,9 +100,11 @@ def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *
     if published and len(groups) <= 1:
         g = groups[0] if groups else BinomialSample(2, 0, 0)
         se = published_se(g.K, A, hits.n, g.S, g.n)
-        return Point(value=A, se=se, components=parts, weights=weights)
-    flags = ("degenerate_variance",) if at != A else ()
-    return Point(value=A, se=1 / math.sqrt(total), components=parts, weights=weights, flags=flags)
+        flags: tuple[str, ...] = ()
+    else:
+        se = 1 / math.sqrt(total)
+        flags = ("degenerate_variance",) if at != A else ()
+    return Point(value=A, se=se, components=parts, weights=weights, parts=parts, peak=A, flags=flags)
 
 
 def _weighted(
@@ -116,7 +128,9 @@ def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *,
     ses = [_standard_error(s, published=published) for s in samples]
     errors = [w * se for w, se in zip(weights, ses, strict=True) if se is not None]
     se = math.sqrt(math.fsum(e**2 for e in errors)) if len(errors) == len(samples) else None
-    return Point(value=A, se=se, components=samples, weights=weights, flags=flags)
+    parts = pool_samples(samples)
+    peak = maximum_likelihood(parts)
+    return Point(value=A, se=se, components=samples, weights=weights, parts=parts, peak=peak, flags=flags)
 
 
 def _standard_error(sample: BinomialSample, *, published: bool) -> float | None:

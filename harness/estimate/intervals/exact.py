@@ -21,9 +21,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln
 
 from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_level, pool_samples
-from harness.estimate.estimators import maximum_likelihood
+from harness.estimate.core import BinomialSample, check_level
 
 _CELLS = 16
 _TABLE_RATIO = 50
@@ -33,20 +31,22 @@ _TIE_TOLERANCE = 1e-7
 """Outcomes this close to a tie (in counts) are taken as extreme: rounding must not narrow."""
 
 
-def lattice_size(components: tuple[BinomialSample, ...]) -> int:
-    """Number of possible outcomes, Π (n_j + 1) over the pooled components."""
-    return math.prod(c.n + 1 for c in pool_samples(components))
+def lattice_size(parts: tuple[BinomialSample, ...]) -> int:
+    """Number of possible outcomes, Π (n_j + 1) over the pooled samples."""
+    return math.prod(c.n + 1 for c in parts)
 
 
 def exact_interval(
-    components: tuple[BinomialSample, ...], level: float = 0.95, tol: float = 1e-7
+    parts: tuple[BinomialSample, ...], A: float, level: float = 0.95, tol: float = 1e-7
 ) -> tuple[float, float]:
     """Return the hull of {A: p(A) > 1 − level}, widened by less than `tol` at either end.
 
     Parameters
     ----------
-    components
-        Independent samples; those of equal K are pooled first (their sum is sufficient).
+    parts
+        Independent samples, those of equal K pooled (their sum is sufficient); at least one.
+    A
+        A_ML of the samples.
     level
         Confidence level, in (0, 1).
     tol
@@ -60,13 +60,9 @@ def exact_interval(
     Raises
     ------
     EstimateError
-        If there is no trial, or the level leaves (0, 1).
+        If the level leaves (0, 1).
     """
     check_level(level)
-    parts = pool_samples(components)
-    if not parts:
-        raise EstimateError("n must be at least 1 for an interval, is 0")
-    A = maximum_likelihood(parts)
     lattice = _Lattice(parts)
     low = _outermost(lattice, 0.0, A, 1 - level, tol, left=True) if A > 0 else 0.0
     high = _outermost(lattice, A, 1.0, 1 - level, tol, left=False) if A < 1 else 1.0

@@ -8,15 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from harness.errors import EstimateError
-from harness.estimate.core import (
-    BinomialSample,
-    check_level,
-    clopper_pearson,
-    jeffreys,
-    pool_samples,
-    wilson,
-    z_value,
-)
+from harness.estimate.core import check_level, clopper_pearson, jeffreys, wilson, z_value
 from harness.estimate.estimators import Point
 from harness.estimate.intervals.deviation import union_radius
 from harness.estimate.intervals.exact import exact_interval, lattice_size
@@ -26,10 +18,18 @@ from harness.types import Interval
 LATTICE_LIMIT = 10_000_000
 """Outcomes up to which ``exact`` is exact: below 0.1 s for two samples, 0.7 s for three."""
 
+_INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
+    {
+        # ivw, ivw_half and ml share one interval, and so do models with equal counts
+        "exact": lru_cache(maxsize=4096)(exact_interval),
+        "score": score_interval,
+        "likelihood_ratio": likelihood_ratio_interval,
+    }
+)
 _BINOMIAL: Mapping[str, Callable[[int, int, float], tuple[float, float]]] = MappingProxyType(
     {"wilson": wilson, "jeffreys": jeffreys, "clopper_pearson": clopper_pearson}
 )
-INTERVALS = ("exact", "score", "likelihood_ratio", "wald", *_BINOMIAL, "hoeffding", "bernstein")
+INTERVALS = (*_INVERTED, "wald", *_BINOMIAL, "hoeffding", "bernstein")
 
 
 def check_method(method: str) -> None:
@@ -78,14 +78,14 @@ def make_interval(
     """
     check_level(level)
     check_method(method)
-    parts = pool_samples(point.components)
+    parts = point.parts
     flags: tuple[str, ...] = ()
     made = method
     if method == "exact" and len(parts) == 1 and parts[0].K == 2:
         made = "clopper_pearson"
     elif method == "exact" and lattice_size(parts) > lattice_limit:
         made, flags = "score", ("lattice_too_large",)
-    low, high = (min(1.0, max(0.0, end)) for end in _ends(point, parts, made, level))
+    low, high = (min(1.0, max(0.0, end)) for end in _ends(point, made, level))
     # an interval that misses [0, 1] is cut to its nearer end: the data contradict every A
     if low == high and method != "wald":
         flags += ("contradicts_model",)
@@ -94,14 +94,11 @@ def make_interval(
     return Interval(low=low, high=high, level=level, method=made, flags=flags)
 
 
-def _ends(point: Point, parts: tuple[BinomialSample, ...], method: str, level: float) -> tuple[float, float]:
-    """Ends that may lie outside [0, 1]; `parts` are the point's samples, pooled."""
-    if method == "exact":
-        return _cached_exact(parts, level)
-    if method == "score":
-        return score_interval(parts, level)
-    if method == "likelihood_ratio":
-        return likelihood_ratio_interval(parts, level)
+def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
+    """Ends that may lie outside [0, 1]."""
+    parts = point.parts
+    if method in _INVERTED:
+        return _INVERTED[method](parts, point.peak, level)
     if method in _BINOMIAL:
         if len(parts) != 1:
             kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)
@@ -113,10 +110,6 @@ def _ends(point: Point, parts: tuple[BinomialSample, ...], method: str, level: f
         return (c.K - 1) * low - (c.K - 2), (c.K - 1) * high - (c.K - 2)
     half = _half_width(point, method, level)
     return point.value - half, point.value + half
-
-
-# ivw, ivw_half and ml share one interval, and so do models with equal counts
-_cached_exact = lru_cache(maxsize=4096)(exact_interval)
 
 
 def _half_width(point: Point, method: str, level: float) -> float:

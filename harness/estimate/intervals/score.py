@@ -1,8 +1,9 @@
 """Approximate intervals of A by inverting a test: score and likelihood ratio.
 
-Both invert (★) of `likelihood` and so allow any number of samples of different K. Neither is
-exact; `exact` is. By exact enumeration (K = 3 to 16, 30 to 300 labels) they cover .95 on average,
-but as little as .84 (score) and .82 (likelihood ratio), mostly near A = 1.
+Both invert (★) of `likelihood` and so allow any number of samples of different K: pooled by K, at least
+one, and with their A_ML. Neither is exact; `exact` is. By exact enumeration (K = 3 to 16, 30 to 300
+labels) they cover .95 on average, but as little as .84 (score) and .82 (likelihood ratio), mostly near
+A = 1.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, pool_samples, z_value
-from harness.estimate.estimators import log_likelihood, maximum_likelihood
+from harness.estimate.core import BinomialSample, z_value
+from harness.estimate.estimators import log_likelihood
 
 _GRID = 64
 _HALVINGS = 60
 
 
-def score_interval(components: tuple[BinomialSample, ...], level: float = 0.95) -> tuple[float, float]:
+def score_interval(parts: tuple[BinomialSample, ...], A: float, level: float = 0.95) -> tuple[float, float]:
     """Hull of {A: U(A)² ≤ z² I(A)} with the expected information.
 
     With V = Σ S_j/q_j − N the condition is V² ≤ z² (1 − A) Σ n_j/(A + K_j − 2). One sample gives
@@ -29,9 +29,8 @@ def score_interval(components: tuple[BinomialSample, ...], level: float = 0.95) 
     Raises
     ------
     EstimateError
-        If there is no trial, or the level leaves (0, 1).
+        If the level leaves (0, 1).
     """
-    parts, A = _start(components)
     z2 = z_value(level) ** 2
     checked = parts[0].n if parts[0].K == 2 else 0
     right = parts[0].S if checked else 0
@@ -46,29 +45,21 @@ def score_interval(components: tuple[BinomialSample, ...], level: float = 0.95) 
 
 
 def likelihood_ratio_interval(
-    components: tuple[BinomialSample, ...], level: float = 0.95
+    parts: tuple[BinomialSample, ...], A: float, level: float = 0.95
 ) -> tuple[float, float]:
     """{A: 2(ℓ(A_ML) − ℓ(A)) ≤ z²}; an interval because ℓ is concave.
 
     Raises
     ------
     EstimateError
-        If there is no trial, or the level leaves (0, 1).
+        If the level leaves (0, 1).
     """
-    parts, A = _start(components)
     floor = log_likelihood(parts, A) - z_value(level) ** 2 / 2
 
     def holds(a: float) -> bool:
         return log_likelihood(parts, a) >= floor
 
     return _hull(holds, A)
-
-
-def _start(components: tuple[BinomialSample, ...]) -> tuple[tuple[BinomialSample, ...], float]:
-    parts = pool_samples(components)
-    if not parts:
-        raise EstimateError("n must be at least 1 for an interval, is 0")
-    return parts, maximum_likelihood(parts)
 
 
 def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:

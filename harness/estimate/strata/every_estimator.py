@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from harness.errors import EstimateError
-from harness.estimate.core import Tallies, check_level
+from harness.estimate.core import check_level
 from harness.estimate.estimators import POINTS
 from harness.estimate.intervals import check_method
-from harness.estimate.strata.stratified import estimate_tallies
+from harness.estimate.strata.stratified import Tallies, estimate_tallies
 from harness.types import Estimate
 
 
@@ -26,8 +26,6 @@ def all_estimators(
     *,
     interval: str | None = None,
     level: float = 0.95,
-    shares: Mapping[str, float] | None = None,
-    n_pool: int | None = None,
     published: bool = False,
 ) -> Estimates:
     """Every estimator of one tally; parameters as in `estimate_tallies`.
@@ -49,8 +47,6 @@ def all_estimators(
                 estimator=name,
                 interval=interval,
                 level=level,
-                shares=shares,
-                n_pool=n_pool,
                 published=published,
             )
         except EstimateError as error:

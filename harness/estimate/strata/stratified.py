@@ -1,4 +1,4 @@
-"""From the tallies of one or several strata to an `Estimate`, by any estimator.
+"""The tallies of one or several strata, and the `Estimate` they give by any estimator.
 
 An unreadable prediction is wrong, but it must not enter the likelihood as a known wrong one: it is
 resolved with certainty, while a readable wrong prediction is resolved only if the right question
@@ -11,16 +11,17 @@ labelled items times the accuracy on the readable ones.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Literal
 
 from harness.errors import EstimateError
-from harness.estimate.core import Tallies, Tally, check_level, clopper_pearson, z_value
+from harness.estimate.core import BinomialSample, check_level, clopper_pearson
 from harness.estimate.estimators import check_estimator, make_point
-from harness.estimate.intervals import check_method, make_interval, mover_product, mover_sum
-from harness.types import Estimate, Interval
+from harness.estimate.intervals import check_method, make_interval, mover_product
+from harness.estimate.strata.combine import StratumEstimate, combine_strata
+from harness.types import Counts, Estimate, Interval
 
 UNIFORM_ASSUMPTIONS = (
     "the asked option was drawn uniformly, without a look at the predictions",
@@ -39,13 +40,110 @@ _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _ALWAYS = UNIFORM_ASSUMPTIONS[1:]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StratumEstimate:
-    """Estimate of one stratum; `interval` has its flags."""
+Conditioning = Literal["answers", "questions"]
+"""Which numbers are taken as given; see `harness.estimate.data.tallies`."""
 
-    value: float
-    se: float | None
-    interval: Interval
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Sufficient counts of one model on the items of one stratum with K options.
+
+    Attributes
+    ----------
+    K
+        Options of every item.
+    stratum
+        Name of the stratum; empty if there are none.
+    split
+        What the samples are conditioned on.
+    hits
+        n_o and S_o: items where a label settles whether the (readable) prediction is right.
+    misses
+        n_c and S_c by effective K': items where options were refused; success: not the prediction.
+    n_yes, n_no
+        Labels on items that have a prediction, readable or not.
+    n_unreadable
+        Labelled items whose prediction names no option: wrong.
+    n_failed
+        Labelled items whose prediction failed: excluded.
+    n_abstained
+        Questions without an answer: missing.
+    """
+
+    K: int
+    stratum: str = ""
+    split: Conditioning = "answers"
+    hits: BinomialSample
+    misses: tuple[BinomialSample, ...]
+    n_yes: int
+    n_no: int
+    n_unreadable: int = 0
+    n_failed: int = 0
+    n_abstained: int = 0
+
+    @property
+    def n_o(self) -> int:
+        """Items whose label settles the prediction."""
+        return self.hits.n
+
+    @property
+    def S_o(self) -> int:  # noqa: N802  the source's name
+        """Right predictions among them."""
+        return self.hits.S
+
+    @property
+    def n_c(self) -> int:
+        """Items with refused options only."""
+        return sum(m.n for m in self.misses)
+
+    @property
+    def S_c(self) -> int:  # noqa: N802  the source's name
+        """Items among them none of whose refused options is the predicted one."""
+        return sum(m.S for m in self.misses)
+
+    @property
+    def n_readable(self) -> int:
+        """Labelled items with a readable prediction."""
+        return self.n_o + self.n_c
+
+    @property
+    def n_labelled(self) -> int:
+        """Labelled items whose prediction did not fail."""
+        return self.n_readable + self.n_unreadable
+
+    def __str__(self) -> str:
+        """Name of the stratum in a message."""
+        return f"stratum {self.stratum!r}, K = {self.K}" if self.stratum else f"K = {self.K}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallies:
+    """The tallies of a model.
+
+    Attributes
+    ----------
+    n_unlabelled
+        How many of its predictions have no label at all.
+    pool
+        Number of predictions in every named stratum, by which strata are weighted; None: by their
+        labelled items.
+    """
+
+    strata: tuple[Tally, ...]
+    n_unlabelled: int = 0
+    pool: Mapping[str, int] | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted, over all strata."""
+        return Counts(
+            ordinary=sum(t.n_yes for t in self.strata),
+            complementary=sum(t.n_no for t in self.strata),
+            abstained=sum(t.n_abstained for t in self.strata),
+            unreadable=sum(t.n_unreadable for t in self.strata),
+            failed=sum(t.n_failed for t in self.strata),
+            unlabelled=self.n_unlabelled,
+        )
 
 
 def estimate_tallies(
@@ -54,8 +152,6 @@ def estimate_tallies(
     estimator: str = "ml",
     interval: str | None = None,
     level: float = 0.95,
-    shares: Mapping[str, float] | None = None,
-    n_pool: int | None = None,
     published: bool = False,
 ) -> Estimate:
     """Estimate from counts already taken; for many models or label sets at once.
@@ -64,10 +160,6 @@ def estimate_tallies(
     ----------
     tallies
         From `tally` or `tally_arrays`.
-    shares
-        Weight of every named stratum, summing to 1; by default its share of the labelled items.
-    n_pool
-        Items the shares were counted on.
     estimator, interval, level, published
         As in `accuracy`.
 
@@ -84,12 +176,12 @@ def estimate_tallies(
     if not used:
         raise EstimateError("labels must hold a yes or no on a prediction that did not fail; there is none")
     parts = [estimate_stratum(t, estimator, method, level, published=published) for t in used]
-    for name, share in (shares or {}).items():
-        if share > 0 and all(t.stratum != name for t in used):
+    for name in tallies.pool or ():
+        if all(t.stratum != name for t in used):
             raise EstimateError(
                 f"strata: {name!r} has predictions but no usable label; nothing follows for it"
             )
-    whole = parts[0] if len(parts) == 1 else _combine(used, parts, level, shares, n_pool)
+    whole = parts[0] if len(parts) == 1 else combine_strata(parts, level, tallies.pool)
     flags = [flag for part in parts for flag in part.interval.flags]
     flags += ["stratified"] * (len(used) > 1)
     flags += ["conditioned_on_questions"] * any(t.split == "questions" for t in used)
@@ -124,7 +216,7 @@ def estimate_stratum(
         _, high = clopper_pearson(0, n, level)
         flags = ("all_unreadable",)
         none = Interval(low=0.0, high=high, level=level, method="clopper_pearson", flags=flags)
-        return StratumEstimate(value=0.0, se=None, interval=none)
+        return StratumEstimate(stratum=tally.stratum, n=n, value=0.0, se=None, interval=none)
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
         made = make_interval(p, method, level)
@@ -141,55 +233,5 @@ def estimate_stratum(
         value *= rho
         name = f"{made.method}+product"
         made = replace(made, low=low, high=high, method=name)
-    return StratumEstimate(value=value, se=se, interval=replace(made, flags=p.flags + made.flags))
-
-
-def _combine(
-    used: Sequence[Tally],
-    parts: Sequence[StratumEstimate],
-    level: float,
-    shares: Mapping[str, float] | None,
-    n_pool: int | None,
-) -> StratumEstimate:
-    weights, between = _weigh(used, parts, shares, n_pool)
-    ends = [(p.interval.low, p.interval.high) for p in parts]
-    # an unclipped estimate may lie outside its own interval, which lies within [0, 1]
-    inner = [min(high, max(low, p.value)) for p, (low, high) in zip(parts, ends, strict=True)]
-    lows, highs = zip(*ends, strict=True)
-    low, high = mover_sum(inner, lows, highs, weights, z_value(level) ** 2 * between)
-    errors = [w * p.se for w, p in zip(weights, parts, strict=True) if p.se is not None]
-    return StratumEstimate(
-        value=math.fsum(w * p.value for w, p in zip(weights, parts, strict=True)),
-        se=math.sqrt(sum((e**2 for e in errors), between)) if len(errors) == len(parts) else None,
-        interval=Interval(
-            low=max(0.0, low),
-            high=min(1.0, high),
-            level=level,
-            method="/".join(sorted({p.interval.method for p in parts})) + "+mover",
-        ),
-    )
-
-
-def _weigh(
-    used: Sequence[Tally],
-    parts: Sequence[StratumEstimate],
-    shares: Mapping[str, float] | None,
-    n_pool: int | None,
-) -> tuple[list[float], float]:
-    """Weight of every part, and the variance that comes from the weights being shares of a sample."""
-    labelled: Counter[str] = Counter()
-    for t in used:
-        labelled[t.stratum] += t.n_labelled
-    total = labelled.total()
-    outer = {name: n / total for name, n in labelled.items()} if shares is None else shares
-    weights = [outer.get(t.stratum, 0.0) * t.n_labelled / labelled[t.stratum] for t in used]
-    means: dict[str, float] = {}
-    for name in labelled:
-        own = [(t.n_labelled, p.value) for t, p in zip(used, parts, strict=True) if t.stratum == name]
-        means[name] = math.fsum(n * v for n, v in own) / labelled[name]
-    centre = math.fsum(w * p.value for w, p in zip(weights, parts, strict=True))
-    pool = n_pool if shares is not None and n_pool else total
-    between = math.fsum(outer.get(s, 0.0) * (m - centre) ** 2 for s, m in means.items()) / pool
-    for t, p, w in zip(used, parts, weights, strict=True):
-        between += outer.get(t.stratum, 0.0) * w * (p.value - means[t.stratum]) ** 2 / labelled[t.stratum]
-    return weights, between
+    made = replace(made, flags=p.flags + made.flags)
+    return StratumEstimate(stratum=tally.stratum, n=n, value=value, se=se, interval=made)

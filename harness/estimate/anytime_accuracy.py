@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from harness.errors import EstimateError
-from harness.estimate.core import Tally, check_level
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.by_design import design_of, is_uniform
+from harness.estimate.core import check_level
 from harness.estimate.data import tally
 from harness.estimate.intervals import likelihood_sequence
+from harness.estimate.strata import Tally
 from harness.types import Estimate, Interval, Label, Prediction, PredictionStatus
 
 ANYTIME_ASSUMPTIONS = (
@@ -48,7 +50,10 @@ def estimate_anytime(
     EstimateError
         If no label is on a readable prediction of some K, K varies and `n_options` is not given, or
         labels contradict each other.
+    NotIdentified
+        If questions followed from predictions in a way that makes the likelihood wrong.
     """
+    _check_watchable(predictions, labels)
     check_level(level)
     tallies = tally(predictions, labels)
     groups = {t.K: t for t in tallies.strata}
@@ -72,6 +77,25 @@ def estimate_anytime(
         n=tallies.counts,
         assumptions=ANYTIME_ASSUMPTIONS,
     )
+
+
+def _check_watchable(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
+    """Refuse a confidence sequence where its likelihood is wrong.
+
+    Options must have been drawn uniformly, or each must be the prediction itself.
+    """
+    if is_uniform(labels):
+        return
+    predicted = {p.item_id: p.option for p in predictions}
+    rules = design_of(labels).statements
+    if not (
+        all(rule.estimator == "weighted" and "accuracy" in rule.answers for rule in rules)
+        and all(predicted.get(x.item_id) == x.option for x in labels)
+    ):
+        raise NotIdentified(
+            "its questions followed from predictions; an interval for looking on needs the partitioned "
+            "protocol, or the targeted one with this model alone; at the end: oversight estimate"
+        )
 
 
 def _readable_shares(
