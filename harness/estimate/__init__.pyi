@@ -10,7 +10,6 @@ from .core import (
     clopper_pearson as clopper_pearson, holm as holm, success_probability as success_probability,
     z_value as z_value,
 )
-from .counts import estimate_counts as estimate_counts
 from .data import LabelledArrays as LabelledArrays, tally as tally, tally_arrays as tally_arrays
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
@@ -61,5 +60,6 @@ from .routed import (
 )
 from .strata import (
     Estimates as Estimates, Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
-    all_estimators as all_estimators, estimate_tallies as estimate_tallies,
+    all_estimators as all_estimators, estimate_counts as estimate_counts,
+    estimate_tallies as estimate_tallies,
 )

@@ -21,7 +21,7 @@ from harness.estimate import (
     success_probability,
 )
 from harness.estimate.estimators.ivw import safe_plugin_weight
-from harness.estimate.intervals.mover import mover_product
+from harness.estimate.strata.combine import mover_product
 
 pytestmark = pytest.mark.statistical
 

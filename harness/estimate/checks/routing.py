@@ -30,31 +30,30 @@ def asked_predicted(a: LabelledArrays, alpha: float) -> Check:
     Counts every question put, answered or not. z-test on the sum; power .98 for a rate 10 points
     too high at 300 questions.
     """
-    name = "asked_predicted"
-    mine = uniform_single(a) & (a.y_hat[a.item] >= 0)
-    if not mine.any():
-        return Check.skipped(name, "no item with one uniformly drawn question")
-    share = 1 / a.n_options[a.item[mine]]
-    hits = int(np.count_nonzero(a.y_hat[a.item[mine]] == a.option[mine]))
-    z = z_of_sum(hits, float(share.sum()), float((share * (1 - share)).sum()))
-    p = two_sided(z)
-    text = f"the predicted option was asked about {hits} times, expected {share.sum():.1f}"
-    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
+    text = "the predicted option was asked about {hits} times, expected {expected:.1f}"
+    usable = a.y_hat[a.item] >= 0
+    return _one_in_k("asked_predicted", a, usable, a.y_hat[a.item] == a.option, alpha, text)
 
 
 def yes_rate(a: LabelledArrays, alpha: float) -> Check:
     """P(yes) = 1/K under uniform routing; fails if yes is missed or given falsely on balance."""
-    name = "yes_rate"
-    mine = uniform_single(a) & (a.kind != ABSTAINED)
+    text = "{hits} yes among {n} answers, expected {expected:.1f}"
+    odd = "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
+    return _one_in_k("yes_rate", a, a.kind != ABSTAINED, a.kind == YES, alpha, text, odd)
+
+
+def _one_in_k(
+    name: str, a: LabelledArrays, usable: BoolArray, hit: BoolArray, alpha: float, text: str, odd: str = ""
+) -> Check:
+    """z-test that usable single questions hit with probability 1/K; `odd` is added where it fails."""
+    mine = uniform_single(a) & usable
     if not mine.any():
         return Check.skipped(name, "no item with one uniformly drawn question")
     share = 1 / a.n_options[a.item[mine]]
-    yes = int(np.count_nonzero(a.kind[mine] == YES))
-    z = z_of_sum(yes, float(share.sum()), float((share * (1 - share)).sum()))
+    hits, expected = int(np.count_nonzero(hit[mine])), float(share.sum())
+    z = z_of_sum(hits, expected, float((share * (1 - share)).sum()))
     p = two_sided(z)
-    text = f"{yes} yes among {share.size} answers, expected {share.sum():.1f}"
-    if p < alpha:
-        text += "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
+    text = text.format(hits=hits, n=share.size, expected=expected) + (odd if p < alpha else "")
     return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
 
 

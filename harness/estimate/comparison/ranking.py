@@ -1,4 +1,11 @@
-"""Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties."""
+"""Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties.
+
+Per pair D̂_ab = mean(g_a − g_b) and z = D̂/se. With Gaussian multipliers ξ_i the bootstrap statistics
+Σ ξ_i (d_i − D̂)/(√N sd) are, given the data, jointly normal with the correlations of the d's, so they are
+drawn from that normal. The interval is D̂ ± c·se with c the ``level`` quantile of max |z*|; the adjusted p
+is P(max |z*| ≥ |z|) (Chernozhukov, Chetverikov & Kato 2013, Ann. Stat. 41). Unlike Bonferroni it uses that
+the pairs share items and models.
+"""
 
 from __future__ import annotations
 
@@ -70,20 +77,12 @@ def rank_models(
     draws: int = 20_000,
     seed: int = 0,
 ) -> Ranking:
-    """All pairs at joint level by the multiplier bootstrap of max |z|.
-
-    Per pair D̂_ab = mean(g_a − g_b) and z = D̂/se. With Gaussian multipliers ξ_i the bootstrap
-    statistics Σ ξ_i (d_i − D̂)/(√N sd) are, given the data, jointly normal with the correlations of
-    the d's, so they are drawn from that normal. The interval is D̂ ± c·se with c the ``level``
-    quantile of max |z*|; the adjusted p is P(max |z*| ≥ |z|) (Chernozhukov, Chetverikov & Kato 2013,
-    Ann. Stat. 41). Unlike Bonferroni it uses that the pairs share items and models.
+    """All pairs at joint level by the multiplier bootstrap of max |z|, see the module.
 
     Parameters
     ----------
     outcomes
         Shape (N, M): one column a model, one row an item: g of equation (G), or exact correctness.
-    names
-        M names.
     draws, seed
         Size and seed of the bootstrap.
 
@@ -105,14 +104,14 @@ def rank_models(
     critical = float(np.quantile(largest, level))
     z = np.divide(np.abs(difference), se, out=np.zeros_like(se), where=se > 0)
     p = (1 + (largest >= z[:, None]).sum(axis=1)) / (draws + 1)
-    rows = zip(pairs, difference.tolist(), (critical * se).tolist(), p.tolist(), strict=True)
+    found = zip(pairs, difference.tolist(), (critical * se).tolist(), p.tolist(), strict=True)
     comparisons = tuple(
         Comparison(
             first=names[a],
             second=names[b],
-            difference=found,
-            low=max(-1.0, found - half),
-            high=min(1.0, found + half),
+            difference=value,
+            low=max(-1.0, value - half),
+            high=min(1.0, value + half),
             p_value=p_value,
             level=level,
             method="max-z",
@@ -121,7 +120,7 @@ def rank_models(
             adjusted="max-z",
             assumptions=RANKING_ASSUMPTIONS,
         )
-        for (a, b), found, half, p_value in rows
+        for (a, b), value, half, p_value in found
     )
     ordered = tuple(names[j] for j in order)
     return Ranking(

@@ -9,4 +9,3 @@ from .deviation import (
     plugin_weight_radius as plugin_weight_radius,
 )
 from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
-from .mover import mover_product as mover_product, mover_sum as mover_sum

@@ -2,8 +2,8 @@ from .annotator_error import (
     GoldCounts as GoldCounts, corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean,
     immune_accuracy as immune_accuracy, youden as youden,
 )
-from .crossfit import crossfitted_posterior as crossfitted_posterior, informed as informed
 from .doubly_robust import (
+    crossfitted_posterior as crossfitted_posterior, informed as informed,
     optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
     pseudo_outcomes as pseudo_outcomes,
 )

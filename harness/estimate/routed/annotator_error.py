@@ -28,8 +28,7 @@ from harness.estimate.core import (
     clopper_pearson,
     z_value,
 )
-from harness.estimate.routed.crossfit import informed
-from harness.estimate.routed.doubly_robust import question_weights
+from harness.estimate.routed.doubly_robust import informed, question_weights
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
 from harness.types import Counts, Estimate, Interval
 
@@ -76,16 +75,6 @@ class GoldCounts:
     def specificity(self) -> float:
         """Estimate t̂ = no_on_false/n_false."""
         return self.no_on_false / self.n_false
-
-
-def sensitivity_interval(gold: GoldCounts, level: float = 0.95) -> tuple[float, float]:
-    """Clopper & Pearson's exact interval for s."""
-    return clopper_pearson(gold.yes_on_true, gold.n_true, level)
-
-
-def specificity_interval(gold: GoldCounts, level: float = 0.95) -> tuple[float, float]:
-    """Clopper & Pearson's exact interval for t."""
-    return clopper_pearson(gold.no_on_false, gold.n_false, level)
 
 
 def youden(s: float, t: float) -> float:

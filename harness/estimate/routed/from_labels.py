@@ -30,11 +30,10 @@ def routed_pool(
     predictions
         One sequence per model; items where one of them failed are left out.
     asked
-        Ids of the items that have a question, answered or not. An item without one stays in the
-        pool with propensities 0: it was passed over on purpose, and contributes only where that is
-        allowed (an unreadable prediction, two models that agree). While answers are missing, as
-        large a share of the items passed over is left out (by a hash of their ids), so that the
-        pool is a random sample of the items all the same.
+        Ids of the items that have a question, answered or not. The others stay with propensities 0:
+        passed over on purpose, they count only where that is allowed (an unreadable prediction, two
+        models that agree). While answers are missing, as large a share of them is left out (by a hash
+        of their ids), so that the pool is a random sample of the items all the same.
     error_free
         As in `RoutedSample`.
 

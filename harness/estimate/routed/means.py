@@ -15,8 +15,7 @@ from scipy.special import stdtrit
 from harness.arrays import UNREADABLE, FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import check_items, check_level, clopper_pearson
-from harness.estimate.routed.crossfit import informed
-from harness.estimate.routed.doubly_robust import pseudo_outcomes
+from harness.estimate.routed.doubly_robust import informed, pseudo_outcomes
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
 from harness.types import Counts, Estimate, Interval
 
@@ -73,7 +72,7 @@ def routed_accuracy(predicted: ArrayLike, data: RoutedSample, *, level: float = 
     """Accuracy of one model from answers asked for it, for several models, or for others.
 
     ``predicted`` has shape (N,), −1 for unreadable (wrong, and counted). Where ``data`` has no
-    posterior, one is cross-fitted (`harness.estimate.routed.crossfit`). Errors as `routed_mean`; labels
+    posterior, one is cross-fitted (`harness.estimate.routed.doubly_robust`). Errors as `routed_mean`; labels
     asked for other models serve this one exactly where `NotIdentified` is not raised.
     """
     predicted = np.asarray(predicted, dtype=np.int64)

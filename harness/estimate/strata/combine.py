@@ -1,4 +1,14 @@
-"""Several strata combined: weighted by their share of the predictions or of the labelled items."""
+"""Strata combined, weighted by their share of the predictions or of the labelled items.
+
+Intervals are those of a sum and of a product from the intervals of their independent parts.
+
+For sums the "method of variance estimates recovery" (MOVER) takes from each part's own interval the
+variance that part has near its limit, and adds those: unlike value ± z·se it inherits the asymmetry
+and the small-sample care of the parts. Source: Zou & Donner, "Construction of confidence limits
+about effect measures", Statistics in Medicine 27, 2008. Approximate, also with exact parts:
+enumerations with two strata of 12 to 60 items gave a mean coverage of .96 and a least one of .93
+(.915 where a stratum had 12).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +17,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from harness.errors import EstimateError
 from harness.estimate.core import z_value
-from harness.estimate.intervals import mover_sum
 from harness.types import Interval
 
 
@@ -69,3 +79,66 @@ def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> 
     for p, w in zip(parts, weights, strict=True):
         between += shares[p.stratum] * w * (p.value - means[p.stratum]) ** 2 / labelled[p.stratum]
     return weights, between
+
+
+def mover_sum(
+    values: Sequence[float],
+    lows: Sequence[float],
+    highs: Sequence[float],
+    weights: Sequence[float],
+    between: float = 0.0,
+) -> tuple[float, float]:
+    """Interval of Σ w_h θ_h from independent estimates and their intervals.
+
+    low = θ̂ − √(Σ w_h²(θ̂_h − l_h)² + between), high likewise.
+
+    Parameters
+    ----------
+    values, lows, highs
+        Estimates and ends with low ≤ value ≤ high, one per part.
+    weights
+        Weights ≥ 0.
+    between
+        z² Σ w_h(θ̂_h − θ̂)²/N where the weights are themselves shares of a sample of N items;
+        0 where they are known.
+
+    Raises
+    ------
+    EstimateError
+        If nothing is given, a weight is negative or an estimate lies outside its interval.
+    """
+    if not values:
+        raise EstimateError("values must hold at least one estimate, is empty")
+    for h, (v, lo, hi, w) in enumerate(zip(values, lows, highs, weights, strict=True)):
+        if w < 0:
+            raise EstimateError(f"weights[{h}] must be ≥ 0, is {w!r}")
+        if not lo <= v <= hi:
+            raise EstimateError(f"values[{h}] must lie in its interval [{lo}, {hi}], is {v!r}")
+    centre = math.fsum(w * v for w, v in zip(weights, values, strict=True))
+    below = math.fsum((w * (v - lo)) ** 2 for w, v, lo in zip(weights, values, lows, strict=True))
+    above = math.fsum((w * (hi - v)) ** 2 for w, v, hi in zip(weights, values, highs, strict=True))
+    return centre - math.sqrt(below + between), centre + math.sqrt(above + between)
+
+
+def mover_product(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float]:
+    """Interval of a·b for independent, non-negative estimates: the products of the intervals' ends.
+
+    Not MOVER, whose ends ab ∓ √(b²(a − a_l)² + a²(b − b_l)²) fell to a coverage of .92–.94 in
+    exact enumerations (12 to 60 labelled items, K = 2, 4, 10, readable shares .6 to 1, exact parts
+    at 95 %), where the products never fell below .950 at 4–10 % more width. For large samples
+    half-widths add instead of their squares, so the interval is conservative there, too.
+
+    Parameters
+    ----------
+    a, b
+        (value, low, high) with 0 ≤ low ≤ value ≤ high.
+
+    Raises
+    ------
+    EstimateError
+        If an end is negative or a value lies outside its interval.
+    """
+    for name, (v, lo, hi) in (("a", a), ("b", b)):
+        if not 0 <= lo <= v <= hi:
+            raise EstimateError(f"{name} must satisfy 0 ≤ low ≤ value ≤ high, is {(v, lo, hi)}")
+    return a[1] * b[1], a[2] * b[2]

@@ -23,8 +23,7 @@ from harness.arrays import IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
 from harness.panel.parity.clusters import Share, estimate_difference, estimate_share, sum_by_cluster
-from harness.panel.parity.detection import Detection, measure_detection
-from harness.panel.parity.expected import probability_at_least
+from harness.panel.parity.detection import Detection, measure_detection, probability_at_least
 from harness.panel.ratings import EDGES, Judgements, Panel, leave_rater_out, split_by_certainty
 
 FEW = 30
