@@ -1,10 +1,12 @@
-"""SQL of runs and predictions: what is left to ask, answers in bulk, what was used."""
+"""SQL of runs and predictions: what is left to ask, answers in bulk and put to a vote, what was used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -14,7 +16,6 @@ from harness.config import RunSpec
 from harness.store.database import PORTION, Repository, select_values, split_into_batches, upsert
 from harness.store.tables import ItemRow, PredictionRow, RunRow
 from harness.types import Prediction, PredictionStatus, Source
-from harness.votes import take_votes
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
 _FIELDS = tuple(field.name for field in fields(Prediction))
@@ -86,3 +87,40 @@ class RunRepository(Repository):
         columns = (sa.func.count(), sa.func.sum(table.input_tokens), sa.func.sum(table.output_tokens))
         query = sa.select(table.source, *columns).where(table.run_id == run_id).group_by(table.source)
         return [Usage(Source(s), n, int(i), int(o)) for s, n, i, o in self._database.read_rows(query)]
+
+
+def take_votes(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+    """One prediction per item from those of one run, sorted by item: several become one by a vote.
+
+    Self-consistency: Wang et al. (2023, ICLR), "Self-Consistency Improves Chain of Thought Reasoning in
+    Language Models".
+
+    An item with one sample keeps it as it is. Among several, the option with the most readable answers
+    wins, the earliest sample's among equals; `confidence` is its share of all answers that came. Without a
+    readable answer the item is unreadable, without any answer failed, for the first one's reason.
+    Tokens, seconds and attempts are summed.
+    """
+    for _, group in groupby(predictions, key=attrgetter("item_id")):
+        samples = list(group)
+        yield samples[0] if len(samples) == 1 else _vote(samples)
+
+
+def _vote(samples: Sequence[Prediction]) -> Prediction:
+    votes = Counter(p.option for p in samples if p.option is not None)
+    came = [p for p in samples if p.status is not PredictionStatus.FAILED]
+    confidence = None
+    if votes:
+        option, count = votes.most_common(1)[0]  # equal counts come in the order first met
+        chosen = next(p for p in samples if p.option == option)
+        confidence = count / len(came)
+    else:
+        chosen = came[0] if came else samples[0]
+    return replace(
+        chosen,
+        sample=0,
+        confidence=confidence,
+        input_tokens=sum(p.input_tokens for p in samples),
+        output_tokens=sum(p.output_tokens for p in samples),
+        seconds=sum(p.seconds for p in samples),
+        attempts=sum(p.attempts for p in samples),
+    )

@@ -18,8 +18,8 @@ from harness.errors import Fault
 from harness.llm import DEFAULT_TEMPLATE, ModelReply
 from harness.llm.answers.confidence import answer_confidence
 from harness.llm.models.program_models import load_function
+from harness.store.runs import take_votes
 from harness.types import Item, Prediction, PredictionStatus
-from harness.votes import take_votes
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.fakes.serving import serving
 

@@ -1,4 +1,4 @@
-"""A model within the limits of its endpoint: every call in a place of its own, retried, counted.
+"""A model within the limits of its endpoint: every call in a place of its own, guessed, retried, counted.
 
 This is the one layer that retries; the clients below are told not to.
 """
@@ -19,7 +19,6 @@ from tenacity import (
 
 from harness.errors import Fault, TransientModelError
 from harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
-from harness.llm.limits.tokens import TokenGuess
 
 if TYPE_CHECKING:
     from harness.llm.models import Model, ModelReply, Request
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 LONGEST_WAIT = 60.0
 PATIENCE = 3
 """So many times the tries for HTTP 429: a refused call costs nothing, and a later one will succeed."""
+
+_PER_MESSAGE = 8
+_SAFETY = 1.25
 
 _backoff = wait_random_exponential(multiplier=0.5, max=LONGEST_WAIT)
 _jitter = wait_random(0, 0.1)
@@ -41,6 +43,33 @@ class CallCounts:
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+
+
+class TokenGuess:
+    """Upper guesses that learn from what calls used.
+
+    Before the first answer a token is taken to be three bytes of UTF-8, which over-estimates most
+    languages' texts, and an answer without a limit 1,024 tokens; afterwards the largest ratio and the
+    longest answer seen, and a quarter more.
+    """
+
+    def __init__(self) -> None:
+        self._per_byte, self._output, self._seen = 1 / 3, 1024.0, False
+
+    def guess(self, request: Request) -> tuple[int, int]:
+        """Return most tokens that the request and its answer will have."""
+        sent = int(_size(request) * self._per_byte) + _PER_MESSAGE * len(request.messages)
+        return sent, request.max_tokens or int(self._output)
+
+    def learn(self, request: Request, input_tokens: int, output_tokens: int) -> None:
+        """Take in what a call used; zeros are endpoints that do not say."""
+        if not input_tokens:
+            return
+        if not self._seen:
+            self._per_byte, self._output, self._seen = 0.0, 1.0, True
+        sent = max(0, input_tokens - _PER_MESSAGE * len(request.messages)) / max(1, _size(request))
+        self._per_byte = max(self._per_byte, _SAFETY * sent)
+        self._output = max(self._output, _SAFETY * output_tokens)
 
 
 @dataclass(slots=True, eq=False)
@@ -131,3 +160,7 @@ def _pause(state: RetryCallState) -> float:
         return _backoff(state)
     # Not all at the same moment, or the next second starts with the same overload.
     return min(asked, LONGEST_PAUSE) * (1 + _jitter(state))
+
+
+def _size(request: Request) -> int:
+    return sum([len(message.content.encode()) for message in request.messages])

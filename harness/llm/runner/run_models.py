@@ -1,22 +1,31 @@
-"""Run models over stored items, everything stored: progress, resume, budget, retry of failures."""
+"""Run models over items, everything stored: progress, resume, budget, retry of failures."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from harness.config import ModelSection
-from harness.errors import BadInput
+from harness.llm.answers import DEFAULT_TEMPLATE, check_template
 from harness.llm.limits import Budget, LimitedModel, Limiter, PriceTable
 from harness.llm.models import ServedModel, make_model
-from harness.llm.runner.job import Job
+from harness.llm.runner.jobs import Job, StoredRow, run_jobs
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.progress_bar import Progress
-from harness.llm.runner.targets import Target, announce, load_items, price_target, tell
-from harness.llm.runner.workers import StoredRow, run_jobs
-from harness.store import UNDER_WAY, Store
+from harness.llm.runner.targets import (
+    Target,
+    announce,
+    load_items,
+    make_spec,
+    price_target,
+    refuse_waiting,
+    tell,
+)
+from harness.store import Store
+from harness.types import Item, Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,68 @@ class RunResult:
 
     target: Target
     asked: int
+
+
+def run(
+    model: str | Callable[[str], Any],
+    items: Iterable[Item],
+    *,
+    store: str,
+    template: str = DEFAULT_TEMPLATE,
+    system: str = "",
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+    prices: PriceTable | None = None,
+    **settings: Any,
+) -> list[Prediction]:
+    """Ask a model about every item and return its predictions.
+
+    Parameters
+    ----------
+    model
+        The model's name as its endpoint knows it, or a callable from prompt to answer; its name and
+        module then name the run, so change the name when it answers differently.
+    items
+        What to ask about; drawn once, portion by portion.
+    store
+        SQLite file or SQLAlchemy URL; answers that are there already are not paid for again.
+    template, system
+        The prompt, with the fields of `harness.llm.answers.prompt.render_prompt`; a system prompt, if any.
+    budget_usd, budget_tokens, prices
+        Hard limits for this run, counting what it cost before; dollars need prices, from
+        `harness.llm.limits.prices.read_prices`.
+    **settings
+        Fields of `harness.config.ModelSection`: endpoint, api_key_env, temperature, max_tokens, stop,
+        samples, structured, logprobs, concurrency, requests_per_minute, tokens_per_minute, timeout, tries.
+
+    Raises
+    ------
+    ConfigError
+        If the key or the local server is missing, or the template cannot be filled in.
+    DataError
+        If an item id is there twice.
+    FatalModelError
+        If the endpoint cannot be reached or refuses in a way that no repetition mends.
+    BudgetSpent
+        If a limit is reached; what was answered is stored.
+    """
+    if isinstance(model, str):
+        function, section = None, ModelSection(model=model, **settings)
+    else:
+        function, name = model, getattr(model, "__qualname__", type(model).__qualname__)
+        section = ModelSection(model=name, endpoint=f"python {function.__module__}:{name}", **settings)
+    spec = make_spec(section.model, section, check_template(template), None, system)
+    with Store(store if "://" in store else f"sqlite:///{store}") as repository:
+        ids = repository.content.add_items(items)
+        [outcome] = run_targets(
+            repository,
+            ids,
+            [Target(spec, section, function=function)],
+            prices=prices or PriceTable(),
+            limits=BudgetCaps(budget_usd, budget_tokens),
+        )
+        found, wanted = repository.runs.read_predictions(outcome.target.spec.id), set(ids)
+    return [prediction for prediction in found if prediction.item_id in wanted]
 
 
 def run_targets(
@@ -53,7 +124,7 @@ def run_targets(
     targets = prepare(store, targets, ids, retry_failed=retry_failed)
     for target in targets:
         announce(store, target)
-        _refuse_waiting(store, target)
+        refuse_waiting(store, target)
     left = [sum(map(len, target.find_left(store, ids, retry_failed=retry_failed))) for target in targets]
     if any(left):
         total = sum(len(ids) * target.settings.samples for target in targets)
@@ -68,7 +139,7 @@ def run_targets(
             jobs = _jobs(store, targets, ids, budgets, retry_failed=retry_failed)
             gc.freeze()  # or the collector looks through all that was imported: a fifth of a fast run
             try:
-                asyncio.run(_run(jobs, write))
+                asyncio.run(run_jobs(jobs, write))
             finally:
                 gc.unfreeze()
     return [RunResult(target=target, asked=asked) for target, asked in zip(targets, left, strict=True)]
@@ -120,22 +191,3 @@ def _limiters(targets: Sequence[Target]) -> dict[str, Limiter]:
         )
         for where, models in shared.items()
     }
-
-
-async def _run(jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]) -> None:
-    try:
-        await run_jobs(jobs, write)
-    finally:
-        for job in jobs:
-            await job.model.close()
-
-
-def _refuse_waiting(store: Store, target: Target) -> None:
-    """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
-    waiting = store.endpoints.read_batches(target.spec.id, UNDER_WAY)
-    if waiting:
-        n = sum(len(batch.requests) for batch in waiting)
-        raise BadInput(
-            f"{target.spec.name}: {n} items are in a batch that is under way; collect it with --batch, or "
-            "give it up with --batch cancel"
-        )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec
+from harness.errors import BadInput
 from harness.llm.limits import FREE, Price, PriceTable
-from harness.store import Store
+from harness.store import UNDER_WAY, Store
 from harness.types import Item
 
 
@@ -81,6 +82,17 @@ def announce(store: Store, target: Target) -> None:
         changed = "; ".join(spec.differences(before[-1]["spec"]))
         tell(f"{spec.name}: a new run, since {changed}; the answers of run {before[-1]['id']} are kept")
     store.runs.add_run(spec)
+
+
+def refuse_waiting(store: Store, target: Target) -> None:
+    """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
+    waiting = store.endpoints.read_batches(target.spec.id, UNDER_WAY)
+    if waiting:
+        n = sum(len(batch.requests) for batch in waiting)
+        raise BadInput(
+            f"{target.spec.name}: {n} items are in a batch that is under way; collect it with --batch, or "
+            "give it up with --batch cancel"
+        )
 
 
 def tell(text: str) -> None:
