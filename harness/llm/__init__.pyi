@@ -2,7 +2,6 @@ from .answers import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, Unreadable as Unreadable, check_template as check_template,
     option_letters_of as option_letters_of, parse_answer as parse_answer,
 )
-from .batch import cancel_batches as cancel_batches, run_batches as run_batches
 from .limits import (
     Batches as Batches, Budget as Budget, CallCounts as CallCounts, FREE as FREE,
     LimitedModel as LimitedModel, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
@@ -18,6 +17,7 @@ from .models import (
 )
 from .runner import (
     BudgetCaps as BudgetCaps, Forecast as Forecast, Progress as Progress, Target as Target,
-    forecast as forecast, make_spec as make_spec, price_target as price_target, run as run,
-    run_targets as run_targets, to_predictions as to_predictions,
+    cancel_batches as cancel_batches, forecast as forecast, make_spec as make_spec,
+    price_target as price_target, run as run, run_batches as run_batches, run_targets as run_targets,
+    to_predictions as to_predictions,
 )

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from harness.errors import StoreError
 
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection
-
 HEAD = "0006"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 
-def migrate(connection: Connection, shown: str) -> None:
+def migrate(connection: sa.Connection, shown: str) -> None:
     """Create the schema, or bring it up to date.
 
     Raises

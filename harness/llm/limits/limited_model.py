@@ -7,21 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception_type,
-    wait_random,
-    wait_random_exponential,
-)
+import tenacity
 
 from harness.errors import Fault, TransientModelError
 from harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
-
-if TYPE_CHECKING:
-    from harness.llm.models import Model, ModelReply, Request
+from harness.llm.models import Model, ModelReply, Request
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3
@@ -30,9 +21,9 @@ PATIENCE = 3
 _PER_MESSAGE = 8
 _SAFETY = 1.25
 
-_backoff = wait_random_exponential(multiplier=0.5, max=LONGEST_WAIT)
-_jitter = wait_random(0, 0.1)
-_again = retry_if_exception_type(TransientModelError)
+_backoff = tenacity.wait_random_exponential(multiplier=0.5, max=LONGEST_WAIT)
+_jitter = tenacity.wait_random(0, 0.1)
+_again = tenacity.retry_if_exception_type(TransientModelError)
 
 
 @dataclass(slots=True)
@@ -115,10 +106,10 @@ class LimitedModel:
             return await self._call(request, counts)
 
         # Only now: a try's bookkeeping in tenacity takes as long as half a call on a fast endpoint.
-        retrying = AsyncRetrying(retry=_again, stop=self._is_enough, wait=_pause, reraise=True)
+        retrying = tenacity.AsyncRetrying(retry=_again, stop=self._is_enough, wait=_pause, reraise=True)
         return await retrying(try_again)
 
-    def _is_enough(self, state: RetryCallState) -> bool:
+    def _is_enough(self, state: tenacity.RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
         limited = isinstance(error, TransientModelError) and error.fault is Fault.RATE_LIMIT
         return state.attempt_number >= self.tries * (PATIENCE if limited else 1)
@@ -152,7 +143,7 @@ class LimitedModel:
         return reply
 
 
-def _pause(state: RetryCallState) -> float:
+def _pause(state: tenacity.RetryCallState) -> float:
     """Return the seconds the endpoint asked for and a little more, else random exponential back-off."""
     error = state.outcome.exception() if state.outcome else None
     asked = error.retry_after if isinstance(error, TransientModelError) else None

@@ -27,16 +27,13 @@ def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
         If the key is not set, or the local server is wanted and not running.
     """
     url, key = base_url(settings), api_key(settings)
-    if settings.api_version is not None:
-        return openai.AsyncAzureOpenAI(
-            azure_endpoint=url,
-            api_key=key,
-            api_version=settings.api_version,
-            timeout=settings.timeout,
-            max_retries=0,
-        )
+    timeout, version = settings.timeout, settings.api_version
     # One layer retries: harness.llm.limits.limited_model.
-    return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=settings.timeout, max_retries=0)
+    if version is None:
+        return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=0)
+    return openai.AsyncAzureOpenAI(
+        azure_endpoint=url, api_key=key, api_version=version, timeout=timeout, max_retries=0
+    )
 
 
 class OpenAIModel:

@@ -1,4 +1,4 @@
-"""Models over items with everything stored: preparation, jobs, workers, the writer, progress."""
+"""Models over items with everything stored: preparation, jobs and their workers, batches, progress."""
 
 import lazy_loader
 

@@ -8,7 +8,7 @@ from datetime import date
 
 from harness.llm.answers import make_request
 from harness.llm.limits import PriceTable, TokenGuess
-from harness.llm.runner.targets import Target, load_items, price_target
+from harness.llm.runner.targets import Target, Wanted, load_items, price_target
 from harness.store import Store
 
 
@@ -57,18 +57,16 @@ def forecast(
     """
     target = price_target(target, prices)
     settings = target.settings
+    features = {"structured": settings.structured != "never", "logprobs": settings.logprobs}
     update = {
         feature: store.endpoints.read_probe(settings.where, settings.model, feature) is not False
-        for feature, wanted in (
-            ("structured", settings.structured != "never"),
-            ("logprobs", settings.logprobs),
-        )
+        for feature, wanted in features.items()
         if wanted
     }
     spec = target.spec.model_copy(update=update)
     calls = sent = 0
     guess = TokenGuess()
-    left = replace(target, spec=spec).find_left(store, ids, retry_failed=retry_failed)
+    left = Wanted(store, ids, retry_failed).find_left(replace(target, spec=spec))
     for item, _ in load_items(store, left):
         calls += 1
         sent += guess.guess(make_request(spec, item))[0]

@@ -39,12 +39,9 @@ def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
     shown, places = answer.options or item.options, _places(answer, item, file)
     status, reason, option = PredictionStatus.FAILED, f"import: {answer.error}", None
     if not answer.error:
-        found: int | Unreadable = Unreadable("none")
-        if isinstance(answer.answer, str):
-            found = parse_answer(answer.answer, shown)
-        elif answer.answer is not None:
-            found = answer.answer
-        if isinstance(found, Unreadable):
+        read = answer.answer
+        found = parse_answer(read, shown) if isinstance(read, str) else read
+        if not isinstance(found, int):
             found = parse_answer(answer.raw, shown, cut=answer.cut)
         if isinstance(found, Unreadable):
             status, reason = make_unreadable(found, cut=answer.cut)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -153,11 +154,10 @@ async def _work(source: Iterator[tuple[Job, Item, int]], rows: Batches[StoredRow
 
 def _in_turn(jobs: list[Job]) -> Iterator[tuple[Job, Item, int]]:
     """Draw from all jobs in turn, so that models sharing an endpoint get equal shares of it."""
-    left = list(jobs)
+    left = deque(jobs)
     while left:
-        for job in list(left):
-            following = next(job.todo, None)
-            if following is None:
-                left.remove(job)
-            else:
-                yield job, *following
+        job = left.popleft()
+        following = next(job.todo, None)
+        if following is not None:
+            left.append(job)
+            yield job, *following

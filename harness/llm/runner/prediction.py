@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from harness.llm.answers import Notation, Unreadable, answer_confidence, parse_answer
+from harness.llm.limits import CallCounts
+from harness.llm.models import ModelReply
 from harness.types import Item, Prediction, PredictionStatus, Source
-
-if TYPE_CHECKING:
-    from harness.llm.limits import CallCounts
-    from harness.llm.models import ModelReply
 
 CUT = "length"
 """Why a reply ended that the token limit cut."""

@@ -12,8 +12,7 @@ import orjson
 from harness.errors import ConfigError, RefusedRequest
 from harness.llm.limits import CallCounts, LimitedModel, Limiter
 from harness.llm.models import Request, RunnableModel, make_model
-from harness.llm.runner.targets import Target
-from harness.store import Store
+from harness.llm.runner.targets import Target, Wanted
 
 _SCHEMA = {
     "type": "object",
@@ -25,9 +24,7 @@ _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = Literal["structured", "logprobs"]
 
 
-def prepare(
-    store: Store, targets: Sequence[Target], ids: Sequence[str], *, retry_failed: bool
-) -> list[Target]:
+def prepare(wanted: Wanted, targets: Sequence[Target]) -> list[Target]:
     """Settle what each model offers; look at every endpoint that is going to be asked.
 
     Nothing is sent to an endpoint that has nothing left to answer. A feature is tried once per model
@@ -41,14 +38,11 @@ def prepare(
         If an endpoint cannot be reached or refuses the key.
     """
     models = [make_model(target.settings, target.function) for target in targets]
-    looks = _Looks(store)
+    looks = _Looks(wanted)
 
     async def look() -> list[Target]:
         try:
-            return [
-                await looks.look(target, model, ids, retry_failed=retry_failed)
-                for target, model in zip(targets, models, strict=True)
-            ]
+            return [await looks.look(*each) for each in zip(targets, models, strict=True)]
         finally:
             for model in models:
                 await model.close()
@@ -60,12 +54,10 @@ def prepare(
 class _Looks:
     """Looks at endpoints, at each once."""
 
-    store: Store
+    wanted: Wanted
     looked: set[str] = field(default_factory=set)
 
-    async def look(
-        self, target: Target, model: RunnableModel, ids: Sequence[str], *, retry_failed: bool
-    ) -> Target:
+    async def look(self, target: Target, model: RunnableModel) -> Target:
         settings, update = target.settings, {}
         if settings.structured != "never":
             update["structured"] = await self._offers(target, model, "structured")
@@ -77,7 +69,7 @@ class _Looks:
         if settings.logprobs:
             update["logprobs"] = await self._offers(target, model, "logprobs")
         target = replace(target, spec=target.spec.model_copy(update=update))
-        if any(target.find_left(self.store, ids, retry_failed=retry_failed)):
+        if any(self.wanted.find_left(target)):
             await self._check(target, model)
         return target
 
@@ -87,14 +79,12 @@ class _Looks:
             self.looked.add(target.settings.where)
 
     async def _offers(self, target: Target, model: RunnableModel, feature: _Feature) -> bool:
-        settings = target.settings
-        known = self.store.endpoints.read_probe(settings.where, settings.model, feature)
+        settings, probes = target.settings, self.wanted.store.endpoints
+        known = probes.read_probe(settings.where, settings.model, feature)
         if known is None:
             await self._check(target, model)
             known, detail = await _probe(LimitedModel(model, Limiter(1), settings.tries), feature)
-            self.store.endpoints.add_probe(
-                settings.where, settings.model, feature, offered=known, detail=detail
-            )
+            probes.add_probe(settings.where, settings.model, feature, offered=known, detail=detail)
         return known
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from harness.llm.limits import Price
 from harness.types import Prediction, PredictionStatus
-
-if TYPE_CHECKING:
-    from harness.llm.limits import Price
 
 
 class Progress:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from harness.llm.runner.preparation import prepare
 from harness.llm.runner.progress_bar import Progress
 from harness.llm.runner.targets import (
     Target,
+    Wanted,
     announce,
     load_items,
     make_spec,
@@ -121,11 +123,12 @@ def run_targets(
     """
     targets = [price_target(target, prices) for target in targets]
     budgets = _budgets(targets, limits)
-    targets = prepare(store, targets, ids, retry_failed=retry_failed)
+    wanted = Wanted(store, ids, retry_failed)
+    targets = prepare(wanted, targets)
     for target in targets:
         announce(store, target)
         refuse_waiting(store, target)
-    left = [sum(map(len, target.find_left(store, ids, retry_failed=retry_failed))) for target in targets]
+    left = [sum(map(len, wanted.find_left(target))) for target in targets]
     if any(left):
         total = sum(len(ids) * target.settings.samples for target in targets)
         what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
@@ -136,7 +139,7 @@ def run_targets(
                 store.runs.store_predictions(rows)
                 progress.wrote(rows)
 
-            jobs = _jobs(store, targets, ids, budgets, retry_failed=retry_failed)
+            jobs = _jobs(wanted, targets, budgets)
             gc.freeze()  # or the collector looks through all that was imported: a fifth of a fast run
             try:
                 asyncio.run(run_jobs(jobs, write))
@@ -153,36 +156,29 @@ def _budgets(targets: Sequence[Target], limits: BudgetCaps) -> list[Budget | Non
     return [budget.at(target.price) for target in targets]
 
 
-def _jobs(
-    store: Store,
-    targets: Sequence[Target],
-    ids: Sequence[str],
-    budgets: Sequence[Budget | None],
-    *,
-    retry_failed: bool,
-) -> list[Job]:
+def _jobs(wanted: Wanted, targets: Sequence[Target], budgets: Sequence[Budget | None]) -> list[Job]:
     limiters = _limiters(targets)
     jobs = []
     for target, budget in zip(targets, budgets, strict=True):
         settings = target.settings
         if budget is not None:
-            budget.charge_before(store.runs.sum_usage(target.spec.id))
+            budget.charge_before(wanted.store.runs.sum_usage(target.spec.id))
         model = LimitedModel(
             make_model(settings, target.function),
             limiters[settings.where],
             settings.tries,
             ServedModel(settings.model, settings.answers_as, tell),
         )
-        todo = load_items(store, target.find_left(store, ids, retry_failed=retry_failed))
+        todo = load_items(wanted.store, wanted.find_left(target))
         jobs.append(Job(target.spec, model, todo, budget))
     return jobs
 
 
 def _limiters(targets: Sequence[Target]) -> dict[str, Limiter]:
     """One per endpoint: the widest of its models' windows, the lowest of their rates."""
-    shared: dict[str, list[ModelSection]] = {}
+    shared = defaultdict[str, list[ModelSection]](list)
     for target in targets:
-        shared.setdefault(target.settings.where, []).append(target.settings)
+        shared[target.settings.where].append(target.settings)
     return {
         where: Limiter(
             max(m.concurrency for m in models),

@@ -31,11 +31,19 @@ class Target:
         """Whether a callable or a command answers, and no endpoint."""
         return any((self.settings.python, self.settings.command, self.function))
 
-    def find_left(
-        self, store: Store, ids: Sequence[str], *, retry_failed: bool
-    ) -> Iterator[list[tuple[str, int]]]:
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Stored items that are to have answers; with `retry_failed`, failed ones do not count as such."""
+
+    store: Store
+    ids: Sequence[str]
+    retry_failed: bool = False
+
+    def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
         """Portions of the items' ids and sample numbers that have no stored answer."""
-        return store.runs.find_unasked(self.spec.id, ids, self.settings.samples, retry_failed=retry_failed)
+        runs, samples = self.store.runs, target.settings.samples
+        return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
 
 
 def make_spec(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from harness.config import ModelSection
 from harness.errors import Fault, ModelError
+from harness.llm.answers import Notation
 from harness.llm.limits import CallCounts
 from harness.llm.models import Request, parse_completion, read_refusal, request_body
-from harness.llm.runner import make_failed, read_prediction
+from harness.llm.runner.prediction import make_failed, read_prediction
 from harness.types import Item, Prediction, Source
-
-if TYPE_CHECKING:
-    from harness.llm.answers import Notation
 
 
 def name(number: int) -> str:

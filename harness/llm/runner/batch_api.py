@@ -12,13 +12,15 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError, FatalModelError
 from harness.llm.answers import make_request, notation_of
-from harness.llm.batch.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.models import sdk_client, translate_errors
-from harness.llm.runner import Target, announce, load_items, prepare, price_target, tell
+from harness.llm.runner.batch_file import name, read_answer, read_lines, write_line
+from harness.llm.runner.preparation import prepare
+from harness.llm.runner.targets import Target, Wanted, announce, load_items, price_target, tell
 from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
 
 if TYPE_CHECKING:
@@ -72,12 +74,13 @@ def run_batches(
         If the endpoint refuses a batch.
     """
     _refuse_programs(targets)
-    targets = prepare(store, [price_target(t, prices) for t in targets], ids, retry_failed=retry_failed)
+    wanted = Wanted(store, ids, retry_failed)
+    targets = prepare(wanted, [price_target(t, prices) for t in targets])
 
     async def run() -> list[tuple[Target, int]]:
         async with _open(store, targets, limits) as runs:
             for each in runs:
-                await each.hand_over(ids, retry_failed=retry_failed)
+                await each.hand_over(wanted)
             return await _collect_all(runs, wait=wait, poll=limits.poll)
 
     return asyncio.run(run())
@@ -135,7 +138,7 @@ class _BatchRun:
     def under_way(self) -> list[Batch]:
         return self.store.endpoints.read_batches(self.target.spec.id, UNDER_WAY)
 
-    async def hand_over(self, ids: Sequence[str], *, retry_failed: bool) -> None:
+    async def hand_over(self, wanted: Wanted) -> None:
         """Finish handing over what an interrupted command began, then hand over the rest."""
         announce(self.store, self.target)
         for batch in self.under_way():
@@ -146,8 +149,8 @@ class _BatchRun:
                 else:
                     self.store.endpoints.update_batch(batch.marker, remote_id=found, state="sent")
         taken = {request for batch in self.under_way() for request in batch.requests}
-        left = self.target.find_left(self.store, ids, retry_failed=retry_failed)
-        todo = (request for portion in left for request in portion if request not in taken)
+        left = chain.from_iterable(wanted.find_left(self.target))
+        todo = (request for request in left if request not in taken)
         for requests in split_into_batches(todo, self.limits.requests):
             await self._submit(self._note(requests))
 
