@@ -123,7 +123,7 @@ def bare_run(url: str, n: int, concurrency: int) -> Callable[[], None]:
 def stored_run(folder: str, url: str, n: int, concurrency: int) -> Callable[[], None]:
     """Return what `oversight run` does once the items are stored; they come one by one."""
     from harness.config import ModelSection
-    from harness.llm import PriceTable, Target, make_spec, run_targets
+    from harness.llm import PriceTable, Target, Wanted, make_spec, run_targets
     from harness.llm.models import http_model  # noqa: F401  imported here, so that it is not counted
     from harness.store import Store
     from harness.types import Item
@@ -134,7 +134,7 @@ def stored_run(folder: str, url: str, n: int, concurrency: int) -> Callable[[], 
     ids = store.content.add_items(Item(f"i{j}", text(j), OPTIONS, (0, 1, 2, 3)) for j in range(n))
 
     def work() -> None:
-        run_targets(store, ids, [target], prices=PriceTable())
+        run_targets(Wanted(store, ids), [target], prices=PriceTable())
         assert store.count_rows()["prediction"] == n
 
     return work

@@ -17,6 +17,7 @@ from harness.llm import (
     Forecast,
     PriceTable,
     Target,
+    Wanted,
     cancel_batches,
     dollars,
     forecast,
@@ -40,42 +41,42 @@ def run_study(
     BudgetSpent
         If the next call might cost more than is left; what was answered is stored.
     """
-    with _opened(study, names) as (store, ids, targets, prices):
-        done = run_targets(store, ids, targets, prices=prices, limits=caps, retry_failed=retry_failed)
-        return {r.target.spec.name: summarise_run(store, r.target, r.asked) for r in done}
+    with _opened(study, names, retry_failed=retry_failed) as (wanted, targets, prices):
+        done = run_targets(wanted, targets, prices=prices, limits=caps)
+        return {r.target.spec.name: summarise_run(wanted.store, r.target, r.asked) for r in done}
 
 
 def forecast_study(
     study: Study, names: Sequence[str] | None = None, *, retry_failed: bool = False
 ) -> list[Forecast]:
     """What `run_study` would send, in calls, tokens and dollars; nothing is sent."""
-    with _opened(study, names) as (store, ids, targets, prices):
-        return [forecast(store, ids, t, prices, retry_failed=retry_failed) for t in targets]
+    with _opened(study, names, retry_failed=retry_failed) as (wanted, targets, prices):
+        return [forecast(wanted, target, prices) for target in targets]
 
 
 def batch_study(
     study: Study, names: Sequence[str] | None = None, *, wait: bool, retry_failed: bool = False
 ) -> dict[str, dict[str, Any]]:
     """`run_study` by the Batch API; ``under_way`` counts what is still there."""
-    with _opened(study, names) as (store, ids, targets, prices):
-        waiting = run_batches(store, ids, targets, prices=prices, wait=wait, retry_failed=retry_failed)
-        return {t.spec.name: summarise_run(store, t, 0) | {"under_way": n} for t, n in waiting}
+    with _opened(study, names, retry_failed=retry_failed) as (wanted, targets, prices):
+        waiting = run_batches(wanted, targets, prices=prices, wait=wait)
+        return {t.spec.name: summarise_run(wanted.store, t, 0) | {"under_way": n} for t, n in waiting}
 
 
 def give_up_batches(study: Study, names: Sequence[str] | None = None) -> int:
     """Cancel the batches under way and store what they had answered; how many there were."""
-    with _opened(study, names) as (store, _, targets, _):
-        return cancel_batches(store, targets)
+    with _opened(study, names) as (wanted, targets, _):
+        return cancel_batches(wanted.store, targets)
 
 
 @contextmanager
 def _opened(
-    study: Study, names: Sequence[str] | None
-) -> Iterator[tuple[Store, list[str], list[Target], PriceTable]]:
-    """The store with the study's items in it, their ids, the models to ask, and prices."""
+    study: Study, names: Sequence[str] | None, *, retry_failed: bool = False
+) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
+    """The study's items, stored now, the models to ask about them, and prices."""
     targets, prices = study_targets(study, names), study_prices(study)
     with Store(study.store_url) as store:
-        yield store, store.content.add_items(stream_items(study)), targets, prices
+        yield Wanted(store, store.content.add_items(stream_items(study)), retry_failed), targets, prices
 
 
 def study_targets(study: Study, names: Sequence[str] | None) -> list[Target]:

@@ -16,7 +16,7 @@ from .models import (
     make_model as make_model,
 )
 from .runner import (
-    BudgetCaps as BudgetCaps, Forecast as Forecast, Progress as Progress, Target as Target,
+    BudgetCaps as BudgetCaps, Forecast as Forecast, Progress as Progress, Target as Target, Wanted as Wanted,
     cancel_batches as cancel_batches, forecast as forecast, make_spec as make_spec,
     price_target as price_target, run as run, run_batches as run_batches, run_targets as run_targets,
     to_predictions as to_predictions,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -55,7 +55,8 @@ class RunRepository(Repository):
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
         """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
-        return list(take_votes(self.read_samples(run_id)))
+        by_item = groupby(self.read_samples(run_id), key=attrgetter("item_id"))
+        return [take_vote(list(samples)) for _, samples in by_item]
 
     def read_samples(self, run_id: str) -> Iterator[Prediction]:
         """All predictions of a run, sample by sample, in the order of the items."""
@@ -89,23 +90,19 @@ class RunRepository(Repository):
         return [Usage(Source(s), n, int(i), int(o)) for s, n, i, o in self._database.read_rows(query)]
 
 
-def take_votes(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
-    """One prediction per item from those of one run, sorted by item: several become one by a vote.
+def take_vote(samples: Sequence[Prediction]) -> Prediction:
+    """One prediction about an item from all of one run: several become one by a vote.
 
     Self-consistency: Wang et al. (2023, ICLR), "Self-Consistency Improves Chain of Thought Reasoning in
     Language Models".
 
-    An item with one sample keeps it as it is. Among several, the option with the most readable answers
+    A single one stays as it is. Among several, the option with the most readable answers
     wins, the earliest sample's among equals; `confidence` is its share of all answers that came. Without a
     readable answer the item is unreadable, without any answer failed, for the first one's reason.
     Tokens, seconds and attempts are summed.
     """
-    for _, group in groupby(predictions, key=attrgetter("item_id")):
-        samples = list(group)
-        yield samples[0] if len(samples) == 1 else _vote(samples)
-
-
-def _vote(samples: Sequence[Prediction]) -> Prediction:
+    if len(samples) == 1:
+        return samples[0]
     votes = Counter(p.option for p in samples if p.option is not None)
     came = [p for p in samples if p.status is not PredictionStatus.FAILED]
     confidence = None

@@ -18,7 +18,7 @@ from harness.errors import Fault
 from harness.llm import DEFAULT_TEMPLATE, ModelReply
 from harness.llm.answers.confidence import answer_confidence
 from harness.llm.models.program_models import load_function
-from harness.store.runs import take_votes
+from harness.store.runs import take_vote
 from harness.types import Item, Prediction, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.fakes.serving import serving
@@ -113,8 +113,7 @@ def test_votes() -> None:
         return Prediction("i", option, kind, "x" if option is None else "", n, output_tokens=1)
 
     def vote(*samples: Prediction) -> Prediction:
-        [found] = take_votes(samples)
-        return found
+        return take_vote(samples)
 
     assert vote(sample(2, 0), sample(1, 1), sample(1, 2)).option == 1
     tie = vote(sample(2, 0), sample(1, 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from string import Template
 from typing import Any
@@ -96,7 +96,10 @@ def make_request(spec: RunSpec, item: Item) -> Request:
     """Return what a run sends about an item."""
     question = Message("user", render_prompt(spec.template, item, spec.max_words))
     messages = (Message("system", spec.system), question) if spec.system else (question,)
-    schema = answer_schema(spec.template, item) if spec.structured else None
+    schema = None
+    if spec.structured:
+        is_letter = notation_of(spec.template) == "letter"
+        schema = answer_schema(option_letters_of(len(item.options)) if is_letter else item.shown_options)
     return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs)
 
 
@@ -107,9 +110,8 @@ def notation_of(template: str) -> Notation:
     return "letter" if "options" in shown or "letters" in shown else "option"
 
 
-def answer_schema(template: str, item: Item) -> dict[str, Any]:
-    """JSON Schema of an answer: a letter where the template shows letters, else an option's text."""
-    names = option_letters_of(len(item.options)) if notation_of(template) == "letter" else item.shown_options
+def answer_schema(names: Sequence[str]) -> dict[str, Any]:
+    """JSON Schema of an answer that is one of these."""
     return {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(names)}},

@@ -3,4 +3,4 @@ from .cost_forecast import Forecast as Forecast, forecast as forecast
 from .imported import to_predictions as to_predictions
 from .progress_bar import Progress as Progress
 from .run_models import BudgetCaps as BudgetCaps, run as run, run_targets as run_targets
-from .targets import Target as Target, make_spec as make_spec, price_target as price_target
+from .targets import Target as Target, Wanted as Wanted, make_spec as make_spec, price_target as price_target

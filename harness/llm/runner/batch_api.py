@@ -44,13 +44,11 @@ class BatchLimits:
 
 
 def run_batches(
-    store: Store,
-    ids: Sequence[str],
+    wanted: Wanted,
     targets: Sequence[Target],
     *,
     prices: PriceTable,
     wait: bool,
-    retry_failed: bool = False,
     limits: BatchLimits = BatchLimits(),
 ) -> list[tuple[Target, int]]:
     """Hand over what has no stored answer, and collect what has come.
@@ -74,11 +72,10 @@ def run_batches(
         If the endpoint refuses a batch.
     """
     _refuse_programs(targets)
-    wanted = Wanted(store, ids, retry_failed)
     targets = prepare(wanted, [price_target(t, prices) for t in targets])
 
     async def run() -> list[tuple[Target, int]]:
-        async with _open(store, targets, limits) as runs:
+        async with _open(wanted.store, targets, limits) as runs:
             for each in runs:
                 await each.hand_over(wanted)
             return await _collect_all(runs, wait=wait, poll=limits.poll)

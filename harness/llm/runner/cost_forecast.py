@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.llm.answers import make_request
 from harness.llm.limits import PriceTable, TokenGuess
 from harness.llm.runner.targets import Target, Wanted, load_items, price_target
-from harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,26 +46,23 @@ class Forecast:
         return f"{line}; ~${self.usd:.4g}, by batch ~${self.usd_batch:.4g}{dated}"
 
 
-def forecast(
-    store: Store, ids: Sequence[str], target: Target, prices: PriceTable, *, retry_failed: bool = False
-) -> Forecast:
+def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
     """Count what is left to ask of a model and what that will take; sends nothing.
 
     A feature that was not tried yet is taken to be offered.
     """
     target = price_target(target, prices)
-    settings = target.settings
+    settings, store = target.settings, wanted.store
     features = {"structured": settings.structured != "never", "logprobs": settings.logprobs}
     update = {
         feature: store.endpoints.read_probe(settings.where, settings.model, feature) is not False
-        for feature, wanted in features.items()
-        if wanted
+        for feature, asked in features.items()
+        if asked
     }
     spec = target.spec.model_copy(update=update)
     calls = sent = 0
     guess = TokenGuess()
-    left = Wanted(store, ids, retry_failed).find_left(replace(target, spec=spec))
-    for item, _ in load_items(store, left):
+    for item, _ in load_items(store, wanted.find_left(replace(target, spec=spec))):
         calls += 1
         sent += guess.guess(make_request(spec, item))[0]
     known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens]

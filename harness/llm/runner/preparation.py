@@ -10,16 +10,11 @@ from typing import Literal
 import orjson
 
 from harness.errors import ConfigError, RefusedRequest
+from harness.llm.answers import answer_schema
 from harness.llm.limits import CallCounts, LimitedModel, Limiter
 from harness.llm.models import Request, RunnableModel, make_model
 from harness.llm.runner.targets import Target, Wanted
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = Literal["structured", "logprobs"]
 
@@ -102,7 +97,7 @@ async def _probe(model: LimitedModel, feature: _Feature) -> tuple[bool, str]:
         If no answer came for a reason that has nothing to do with the feature.
     """
     if feature == "structured":
-        request = Request.of(_QUESTION, schema=_SCHEMA)
+        request = Request.of(_QUESTION, schema=answer_schema(("yes", "no")))
     else:
         request = Request.of(_QUESTION, max_tokens=64, logprobs=True)
     try:

@@ -96,41 +96,29 @@ def run(
         section = ModelSection(model=name, endpoint=f"python {function.__module__}:{name}", **settings)
     spec = make_spec(section.model, section, check_template(template), None, system)
     with Store(store if "://" in store else f"sqlite:///{store}") as repository:
-        ids = repository.content.add_items(items)
-        [outcome] = run_targets(
-            repository,
-            ids,
-            [Target(spec, section, function=function)],
-            prices=prices or PriceTable(),
-            limits=BudgetCaps(budget_usd, budget_tokens),
-        )
-        found, wanted = repository.runs.read_predictions(outcome.target.spec.id), set(ids)
-    return [prediction for prediction in found if prediction.item_id in wanted]
+        wanted = Wanted(repository, repository.content.add_items(items))
+        target, limits = Target(spec, section, function=function), BudgetCaps(budget_usd, budget_tokens)
+        [outcome] = run_targets(wanted, [target], prices=prices or PriceTable(), limits=limits)
+        found, ids = repository.runs.read_predictions(outcome.target.spec.id), set(wanted.ids)
+    return [prediction for prediction in found if prediction.item_id in ids]
 
 
 def run_targets(
-    store: Store,
-    ids: Sequence[str],
-    targets: Sequence[Target],
-    *,
-    prices: PriceTable,
-    limits: BudgetCaps = BudgetCaps(),
-    retry_failed: bool = False,
+    wanted: Wanted, targets: Sequence[Target], *, prices: PriceTable, limits: BudgetCaps = BudgetCaps()
 ) -> list[RunResult]:
-    """Ask every model about the stored items of these ids, where there is no stored answer.
+    """Ask every model about the stored items that are wanted, where there is no stored answer.
 
     Models behind one endpoint share its limits in turn. Raises as `run` does.
     """
-    targets = [price_target(target, prices) for target in targets]
+    store, targets = wanted.store, [price_target(target, prices) for target in targets]
     budgets = _budgets(targets, limits)
-    wanted = Wanted(store, ids, retry_failed)
     targets = prepare(wanted, targets)
     for target in targets:
         announce(store, target)
         refuse_waiting(store, target)
     left = [sum(map(len, wanted.find_left(target))) for target in targets]
     if any(left):
-        total = sum(len(ids) * target.settings.samples for target in targets)
+        total = sum(len(wanted.ids) * target.settings.samples for target in targets)
         what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
         by_run = {target.spec.id: target.price for target in targets}
         with Progress(total, total - sum(left), what, by_run) as progress:
