@@ -16,8 +16,8 @@ from harness import ConfigError
 from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import DEFAULT_TEMPLATE, ModelReply
-from harness.llm.answers.confidence import answer_confidence
 from harness.llm.models.program_models import load_function
+from harness.llm.runner.prediction import answer_confidence
 from harness.store.runs import take_vote
 from harness.types import Item, Prediction, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai

@@ -1,4 +1,3 @@
-from .confidence import answer_confidence as answer_confidence
 from .option_names import Notation as Notation, option_letters_of as option_letters_of
 from .parsing import Unreadable as Unreadable, parse_answer as parse_answer
 from .prompt import (

@@ -71,7 +71,12 @@ class Limiter:
         if self._waiting or self._under_way >= max(1, int(self.window)):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
-            await self._wait(place)
+            try:
+                await place
+            except asyncio.CancelledError:
+                if place.done() and not place.cancelled():
+                    self.release()
+                raise
         else:
             self._under_way += 1
         try:
@@ -128,14 +133,6 @@ class Limiter:
             if not place.done():
                 self._under_way += 1
                 place.set_result(None)
-
-    async def _wait(self, place: asyncio.Future[None]) -> None:
-        try:
-            await place
-        except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
-                self.release()
-            raise
 
 
 class _Pace:
