@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.prelude import _answer_all
 from agents.programs import Example, PromptFormat, Role
-from agents.runtime import Broker, WorkflowHost
+from agents.runtime import Broker, Workbench, WorkflowHost, read_predictions
 from agents.sandbox import open_sandbox, read_outcomes
 from harness import OversightError
 from harness.config import ModelSection
@@ -55,13 +55,10 @@ class Workflow:
         """
         broker = Broker(model, "", budget=Budget(None, None, None), concurrency=concurrency)
         sandbox = open_sandbox()
-        desk = WorkflowHost(questions, broker, self._roles, self._shape, 0, sandbox)
+        host = WorkflowHost(questions, Workbench(broker, sandbox, self._roles, self._shape))
         async with sandbox:
-            found = await _answer_all(self._forward, desk.payloads(), desk.ask)
-        if desk.fatal is not None:
-            raise desk.fatal
-        outcomes = read_outcomes(found, len(questions), sandbox.limits)
-        return [desk.prediction(j, outcome) for j, outcome in enumerate(outcomes)]
+            found = await _answer_all(self._forward, host.payloads(), host.ask)
+        return read_predictions(host, read_outcomes(found, len(questions), sandbox.limits))
 
     def main(self) -> None:
         """Answer the questions of a file, from the command line; one JSON object a line comes out."""

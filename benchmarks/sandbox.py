@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.programs import NAMES, Role, load_program
-from agents.runtime import Broker, answer_items, dry_run_program
+from agents.runtime import Broker, Workbench, answer_items, dry_run_program
 from agents.sandbox import Sandbox, open_sandbox, probe_tiers
 from harness import ProgramRefused
 from harness.llm import Budget
@@ -37,9 +37,7 @@ async def cost(sandbox: Sandbox, workflow: str, store: Store) -> tuple[float, fl
     name = f"scripted {time.perf_counter_ns()}"
     broker = Broker(model, name, budget=Budget(None, None, None), store=store, concurrency=64)
     started = time.perf_counter()
-    predictions = await answer_items(
-        load_program(workflow), ITEMS, broker=broker, roles=ROLES, sandbox=sandbox
-    )
+    predictions = await answer_items(load_program(workflow), ITEMS, Workbench(broker, sandbox, ROLES))
     ms = (time.perf_counter() - started) * 1000
     assert all(p.status is PredictionStatus.OK for p in predictions)
     return ms / len(ITEMS), len(model.requests) / len(ITEMS)

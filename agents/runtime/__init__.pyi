@@ -1,4 +1,6 @@
 from .broker import Broker as Broker
-from .dry_run import dry_run_program as dry_run_program
-from .host import WorkflowHost as WorkflowHost, answer_items as answer_items
+from .host import Workbench as Workbench, WorkflowHost as WorkflowHost
+from .program_answers import (
+    answer_items as answer_items, dry_run_program as dry_run_program, read_predictions as read_predictions,
+)
 from .workflow_model import WorkflowPlan as WorkflowPlan, rehearse as rehearse, run_workflow as run_workflow

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 
 from agents.programs import PromptFormat, Role
 from agents.runtime.broker import Broker, CallUsage
-from agents.runtime.dry_run import dry_run_program
-from agents.runtime.host import answer_items
-from agents.sandbox import DEFAULT_LIMITS, SandboxLimits, open_sandbox
+from agents.runtime.host import Workbench
+from agents.runtime.program_answers import answer_items, dry_run_program
+from agents.sandbox import open_sandbox
 from harness import first_of
 from harness.config import ModelSection
 from harness.llm import Budget, Progress, Target, make_model, make_spec
@@ -87,7 +87,6 @@ def run_workflow(
     target: Target,
     *,
     budget: Budget,
-    limits: SandboxLimits = DEFAULT_LIMITS,
     retry_failed: bool = False,
 ) -> tuple[int, CallUsage]:
     """Answer the stored items that have no stored answer; return how many, and what was spent on it.
@@ -104,17 +103,15 @@ def run_workflow(
         What to run, and the plan's target with its price.
     budget
         At the target's price; what the run used before is counted.
-    limits
-        What the program may use.
     retry_failed
         Whether to answer again where calls failed.
 
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
-        As `agents.runtime.host.answer_items` and the model do.
+        As `agents.runtime.program_answers` and the model do.
     """
-    sandbox = open_sandbox(plan.tier, limits)
+    sandbox = open_sandbox(plan.tier)
     settings, spec = plan.settings, target.spec
     model = make_model(settings)
     store.runs.add_run(spec)
@@ -124,13 +121,12 @@ def run_workflow(
     ]
     found = store.content.find_items(left)
     broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
+    bench = Workbench(broker, sandbox, plan.roles, plan.shape)
 
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
 
         async def answer(portion: Sequence[Item]) -> None:
-            predictions = await answer_items(
-                plan.program, portion, broker=broker, roles=plan.roles, sandbox=sandbox, shape=plan.shape
-            )
+            predictions = await answer_items(plan.program, portion, bench)
             rows = [(spec.id, prediction) for prediction in predictions]
             store.runs.store_predictions(rows)
             progress.wrote(rows)

@@ -55,6 +55,8 @@ class SearchContext:
         How programs are answered and tried; without them nothing is ever asked.
     progress
         Told in words what goes on.
+    debug_tries
+        Repairs that a proposer may try on a program that does not run.
     """
 
     id: str = ""
@@ -69,8 +71,16 @@ class SearchContext:
     evaluate: Evaluate = _ask_nothing
     check: CheckProgram = _accept
     progress: Callable[[str], None] = lambda _: None
+    debug_tries: int = 3
 
-    def __post_init__(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse settings of the race and the waves that make no sense, before anything is asked.
+
+        Raises
+        ------
+        ConfigError
+            Naming the setting, its bound and its value.
+        """
         s = self.section
         for name, least in (("candidates", 0), ("in_flight", 1), ("replicates", 1), ("finalists", 1)):
             if getattr(s, name) < least:

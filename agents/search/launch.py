@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from agents.runtime import Broker, answer_items, dry_run_program
+from agents.runtime import Broker, Workbench, answer_items, dry_run_program
 from agents.sandbox import Sandbox, open_sandbox
 from agents.search.confirmation import confirm_finalists
 from agents.search.context import SearchContext
@@ -93,17 +93,11 @@ async def continue_search(
             stack.push_async_callback(brokers[used].close)
         sandbox = await stack.enter_async_context(open_sandbox(section.tier))
         progress(f"sandbox: {sandbox.name}")
+        context.check_settings()
+        bench = Workbench(brokers[name], sandbox, context.roles, context.shape)
         context = replace(
             context,
-            evaluate=lambda program, items, replicate: answer_items(
-                program,
-                items,
-                broker=brokers[name],
-                roles=context.roles,
-                replicate=replicate,
-                sandbox=sandbox,
-                shape=context.shape,
-            ),
+            evaluate=lambda program, items, replicate: answer_items(program, items, bench, replicate),
             check=lambda program: check_program(context, sandbox, program),
             progress=progress,
         )
@@ -176,6 +170,7 @@ def task_text(context: SearchContext) -> str:
 
 async def estimate_costs(study: Study, context: SearchContext) -> Costs:
     """Price a search by running its library for free; a call's tokens are guessed from the items' texts."""
+    context.check_settings()
     section, select = context.section, context.items("select")
     async with open_sandbox(section.tier) as sandbox:
         calls = [await _try_out(context, sandbox, program) for program in context.programs]

@@ -19,8 +19,6 @@ from harness.types import Candidate, Program
 TWICE = 1_000
 """Replicate number of the start's second, independent run."""
 LEADERS = 3
-REPAIRS = 3
-"""How often a proposer may mend a program that does not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +84,14 @@ async def fill(context: SearchContext, policy: Policy, view: PolicyView) -> Prop
         return None
     try:
         proposal = await policy.propose(view)
-        for attempt in range(REPAIRS + 1):
+        for attempt in range(context.debug_tries + 1):
             if proposal.program is None:
                 break
             reason = await refusal(context, proposal.program)
             if not reason:
                 break
-            mended = await policy.repair(view, proposal, reason, attempt) if attempt < REPAIRS else None
+            more = attempt < context.debug_tries
+            mended = await policy.repair(view, proposal, reason, attempt) if more else None
             if mended is None:
                 return replace(proposal, program=None, refused=reason, log=(*proposal.log, "given up"))
             proposal = mended

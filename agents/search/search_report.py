@@ -22,6 +22,7 @@ def report_search(
     study: Study, store: Store, context: SearchContext, truth: Mapping[str, int] | None = None
 ) -> SearchReport:
     """Summarise a search; with `truth`, the winner's and the start's true accuracy on the test items."""
+    context.check_settings()
     archive, section = context.archive, context.section
     try:
         board: Board | None = context.board()

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.runtime import Broker, answer_items
-from agents.sandbox import DEFAULT_LIMITS, SandboxLimits, open_sandbox
+from agents.runtime import Broker, Workbench, answer_items
+from agents.sandbox import open_sandbox
+from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
 from harness.llm import Budget
 from harness.types import Item, Prediction, Program
 from tests.agents.scripted import Scripted
@@ -41,14 +42,7 @@ def answer(
 
     async def run() -> list[Prediction]:
         async with open_sandbox(tier, limits) as sandbox:
-            return await answer_items(
-                program,
-                items if items is not None else [an_item()],
-                broker=broker,
-                roles=ROLES,
-                replicate=replicate,
-                sandbox=sandbox,
-                shape=shape,
-            )
+            bench = Workbench(broker, sandbox, ROLES, shape)
+            return await answer_items(program, items if items is not None else [an_item()], bench, replicate)
 
     return asyncio.run(run())

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from agents.programs import PromptFormat
-from agents.runtime import Broker, WorkflowHost
-from agents.sandbox import ProgramOutcome, SandboxLimits, check_program, open_sandbox
+from agents.runtime import Broker, Workbench, WorkflowHost
+from agents.sandbox import ProgramOutcome, open_sandbox
+from agents.sandbox.base import SandboxLimits
+from agents.sandbox.gate import check_program
 from agents.sandbox.tiers import TIERS
 from harness import OversightError, ProgramRefused
 from harness.llm import Budget
@@ -113,7 +115,7 @@ async def attack(tier: str, traps: dict[str, str]) -> dict[str, ProgramOutcome]:
     async with open_sandbox(tier, LIMITS) as sandbox:
         for name in ATTACKS:
             broker = Broker(Scripted(), "scripted", budget=Budget(None, None, None))
-            desk = WorkflowHost([ITEM], broker, (), PromptFormat(), 0, sandbox)
+            desk = WorkflowHost([ITEM], Workbench(broker, sandbox, (), PromptFormat()))
             (outcomes[name],) = await sandbox.run_tree(ast.parse(armed(name, traps)), desk.payloads(), desk)
             assert broker.spent.calls <= LIMITS.calls
             (alive,) = await sandbox.run_tree(decent, desk.payloads(), desk)

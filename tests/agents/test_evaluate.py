@@ -10,7 +10,8 @@ import pytest
 
 from agents.programs import PromptFormat, load_program
 from agents.runtime import dry_run_program
-from agents.sandbox import SandboxLimits, open_sandbox
+from agents.sandbox import open_sandbox
+from agents.sandbox.base import SandboxLimits
 from harness import ProgramRefused, SandboxError, StoreError
 from harness.llm import Request
 from harness.types import PredictionStatus, Program

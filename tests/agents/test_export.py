@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program
-from agents.runtime import Broker, answer_items
+from agents.runtime import Broker, Workbench, answer_items
 from agents.sandbox import open_sandbox
 from agents.search.winner_file import write_file
 from harness.llm import Budget
@@ -43,7 +43,7 @@ def imported(text: str) -> ModuleType:
 async def in_sandbox(program: Program) -> list[Prediction]:
     broker = Broker(Scripted(), "m", budget=Budget(None, None, None))
     async with open_sandbox() as sandbox:
-        return await answer_items(program, ITEMS, broker=broker, roles=ROLES, sandbox=sandbox, shape=SHAPE)
+        return await answer_items(program, ITEMS, Workbench(broker, sandbox, ROLES, SHAPE))
 
 
 @pytest.mark.parametrize("name", [*NAMES, "bare"])

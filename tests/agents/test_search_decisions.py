@@ -180,4 +180,4 @@ def test_mixed_numbers_of_options_are_told() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="search: "):
-        World(section=SearchSection().model_copy(update=wrong))
+        World(section=SearchSection().model_copy(update=wrong)).state.check_settings()

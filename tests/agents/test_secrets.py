@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agents.programs import load_program
-from agents.runtime import Broker, answer_items
+from agents.runtime import Broker, Workbench, answer_items
 from agents.sandbox import open_sandbox
 from agents.sandbox.tiers import TIERS
 from harness import OversightError
@@ -70,7 +70,7 @@ def test_no_key_label_or_descriptor_is_in_the_worker(tier: str, monkeypatch: pyt
             forbidden.append(f"socket:[{os.fstat(listener.fileno()).st_ino}]")
             async with open_sandbox(sandbox_tier) as sandbox:
                 broker = Broker(Scripted(say), "m", budget=FREE)
-                await answer_items(load_program("cot"), [ITEM], broker=broker, roles=ROLES, sandbox=sandbox)
+                await answer_items(load_program("cot"), [ITEM], Workbench(broker, sandbox, ROLES))
 
     try:
         with Path(__file__).open():  # as a database would be

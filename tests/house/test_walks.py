@@ -44,7 +44,7 @@ def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
         walk = follow(
             DYE, lambda: main(words), start="agents/search/policies/", stop="harness/store/searches"
         )
-    assert_short("a candidate from proposal to archive", walk, files=22, returns=5)
+    assert_short("a candidate from proposal to archive", walk, files=19, returns=0)
 
 
 def assert_short(name: str, walk: Walk, files: int, returns: int) -> None:

@@ -112,7 +112,12 @@ class Tracer:
         return file
 
     def _note(self, value: Any, depth: int) -> None:
-        """Whatever a call on the way gives back is made of the value, and so is what that holds."""
+        """Whatever a call on the way gives back is made of the value, and so is what that holds.
+
+        Empty tuples are not: there is only one, which all values share.
+        """
+        if isinstance(value, tuple | frozenset) and not value:
+            return
         if isinstance(value, (*_PLAIN, bool)) or id(value) in self._made or depth == 0:
             return
         self._made[id(value)] = value

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agents.search.policies.feedback import describe_cases, describe_experience, describe_standing
-from agents.search.policies.model_policy import ModelPolicy, child_name, draw_leader, proposal_of
+from agents.search.policies.model_policy import ModelPolicy, proposal_of
 from agents.search.policies.optimizer import Conversation, ReplyRefused, render_template
 from agents.search.policies.proposal import PolicyView, Proposal
+from agents.search.policies.selection import child_name, draw_leader
 
 FAILURES = 3
 _FIELDS = ("modification", "code")

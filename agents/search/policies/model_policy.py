@@ -7,11 +7,8 @@ from dataclasses import dataclass
 
 from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
 from agents.search.policies.proposal import PolicyView, Proposal
-from agents.search.policies.selection import draw_parent
 from harness.llm import Message
-from harness.types import Candidate, Program
-
-POOL = 4
+from harness.types import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +47,3 @@ def proposal_of(
     """Make a proposal from a reply."""
     program = Program(found.get("name", op)[:60], found["code"], found.get("thought", note))
     return Proposal(program, op, parents, note, log=tuple(talk.log), tokens=talk.tokens)
-
-
-def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among the start and the three best others."""
-    others = [c for c in view.board.ranked() if c != view.start]
-    return draw_parent(view, [view.start, *others[: POOL - 1]])
-
-
-def child_name(parent: Candidate, view: PolicyView) -> str:
-    """Its family's name and the number of its proposal."""
-    return f"{parent.program.name.split('+')[0]}+{view.slot + 1}"

@@ -15,7 +15,6 @@ from importlib.resources import files
 
 import numpy as np
 
-from agents.search.policies.model_policy import child_name
 from agents.search.policies.mutations import (
     Value,
     add_vote,
@@ -27,7 +26,7 @@ from agents.search.policies.mutations import (
     set_argument,
 )
 from agents.search.policies.proposal import PolicyView, Proposal
-from agents.search.policies.selection import draw_parent
+from agents.search.policies.selection import child_name, draw_parent
 from harness.types import Candidate, Program
 
 TRIES = 60

@@ -17,6 +17,7 @@ from agents.search.policies.proposal import PolicyView
 from harness import FloatArray
 from harness.types import Candidate
 
+POOL = 4
 UNIFORM = 0.3
 STEEPNESS_PER_POINT = 0.2
 STEEPNESS_PER_SE = 0.9
@@ -31,6 +32,17 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
         se = [view.board.shrunk.se_relative[view.board.ids.index(c)] for c in ids]
         p = probabilities(np.array([f.mean for f in found]), np.array(se))
     return view.candidates[ids[choose(p, view.rng)]]
+
+
+def draw_leader(view: PolicyView) -> Candidate:
+    """Draw a parent among the start and the three best others."""
+    others = [c for c in view.board.ranked() if c != view.start]
+    return draw_parent(view, [view.start, *others[: POOL - 1]])
+
+
+def child_name(parent: Candidate, view: PolicyView) -> str:
+    """Its family's name and the number of its proposal."""
+    return f"{parent.program.name.split('+')[0]}+{view.slot + 1}"
 
 
 def published_probabilities(scores: FloatArray) -> FloatArray:

@@ -1,0 +1,141 @@
+"""A program's answers to items, as predictions like any model's; and a free run before any call is paid."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from agents.runtime.host import Workbench, WorkflowHost
+from agents.runtime.obliging import ObligingBroker
+from agents.sandbox import ProgramOutcome, Sandbox
+from harness import ProgramRefused
+from harness.llm import Unreadable, parse_answer
+from harness.types import Item, Prediction, PredictionStatus, Program
+
+BATCH = 64
+"""Items of one session: enough that its start costs nothing, few enough to hold in memory."""
+SIZES = (2, 4, 11)
+"""Numbers of options that a program must cope with, if the study has no numbers of its own."""
+
+
+async def answer_items(
+    program: Program, items: Sequence[Item], bench: Workbench, replicate: int = 0
+) -> list[Prediction]:
+    """Answer every item with a program.
+
+    A program that raises, loops or passes a limit has answered and named no option: UNREADABLE,
+    which is wrong on the accuracy scale, so that crashing never pays. Only what the program cannot
+    help is FAILED: a call that failed after all retries, whatever the program made of it.
+
+    Parameters
+    ----------
+    program, items
+        What to run, and what to answer.
+    bench
+        What it is run with.
+    replicate
+        Number of the independent repetition; it becomes the predictions' `sample`.
+
+    Returns
+    -------
+    list of Prediction
+        One per item, in order; tokens are summed over the item's calls, cached ones included.
+
+    Raises
+    ------
+    ProgramRefused
+        If the static gate refuses the source.
+    BudgetSpent
+        If the budget ends; what was answered stays in the broker's cache.
+    FatalModelError
+        If the endpoint refuses in a way that no repetition mends.
+    SandboxError
+        If the sandbox itself cannot work.
+    """
+
+    async def answer(batch: Sequence[Item]) -> list[Prediction]:
+        host = WorkflowHost(batch, bench, replicate)
+        return read_predictions(host, await bench.sandbox.run(program, host.payloads(), host))
+
+    batches = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+    tasks = [asyncio.create_task(answer(batch)) for batch in batches]
+    try:
+        return [prediction for done in await asyncio.gather(*tasks) for prediction in done]
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def read_predictions(host: WorkflowHost, outcomes: Sequence[ProgramOutcome]) -> list[Prediction]:
+    """Read what became of a host's items; raise what ended everything, if something did."""
+    if host.fatal is not None:
+        raise host.fatal
+    return [_read_prediction(host, j, outcome) for j, outcome in enumerate(outcomes)]
+
+
+def _read_prediction(host: WorkflowHost, index: int, outcome: ProgramOutcome) -> Prediction:
+    item, used = host.items[index], host.tallies[index]
+    option, status, reason = None, PredictionStatus.UNREADABLE, outcome.reason
+    if used.failed:
+        status, reason = PredictionStatus.FAILED, used.failed
+    elif outcome.answer is not None:
+        shown = parse_answer(outcome.answer, item.shown_options, asked=host.bench.shape.answer)
+        if isinstance(shown, Unreadable):
+            reason = shown.reason
+        else:
+            option, status, reason = item.permutation[shown], PredictionStatus.OK, ""
+    return Prediction(
+        item.id,
+        option,
+        status,
+        reason,
+        sample=host.replicate,
+        raw=outcome.answer or "",
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        seconds=used.seconds,
+    )
+
+
+async def dry_run_program(
+    program: Program,
+    *,
+    sandbox: Sandbox,
+    roles: Sequence[Role],
+    shape: PromptFormat = DEFAULT_FORMAT,
+    sizes: Iterable[int] = SIZES,
+) -> int:
+    """Run a program on made-up items of several sizes, with replies that are always in order.
+
+    Returns
+    -------
+    int
+        Most calls that it made for one item: what an item will cost at least.
+
+    Raises
+    ------
+    ProgramRefused
+        If the gate refuses it, or it fails, or does not return an option that the model named.
+    """
+    most = 0
+    shape = replace(shape, style="json")  # whose schema says what to play along with
+    for size in sizes:
+        for pick in (0, -1):  # a critic who is content, and one who never is
+            broker = ObligingBroker(pick)
+            bench = Workbench(broker, sandbox, roles, shape)
+            (prediction,) = await answer_items(program, [_item(size)], bench)
+            most = max(most, len(broker.asked))
+            if prediction.status is not PredictionStatus.OK:
+                said = f" from {prediction.raw[:100]!r}" if prediction.raw else ""
+                raise ProgramRefused(
+                    f"workflow {program.name!r} names no option of {size} in the smoke run: "
+                    f"{prediction.reason}{said}"
+                )
+    return most
+
+
+def _item(size: int) -> Item:
+    options = tuple(f"option {chr(97 + j) * 3}" for j in range(size))
+    return Item("smoke", "Which one is it?", options, tuple(reversed(range(size))))
