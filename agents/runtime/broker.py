@@ -35,14 +35,12 @@ _LINGER = 0.001
 
 @dataclass(slots=True)
 class CallUsage:
-    """What a broker has done since it was made: calls paid for, calls found in the cache, and so on."""
+    """What a broker has done since it was made: calls paid for, found in the cache, and mended replies."""
 
     calls: int = 0
     cached: int = 0
     failed: int = 0
     repaired: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
 
 
 class Broker:
@@ -141,9 +139,7 @@ class Broker:
             f"{json.dumps(lacking)}. Reply with the complete JSON object and nothing else.\n"
         )
         turns = (*request.messages, Message("assistant", reply.text), Message("user", wish))
-        second = await self._draw(replace(request, messages=turns), f"{path}/repair")
-        tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
-        return ModelReply(second.text, second.finish_reason, *tokens)
+        return _after(reply, await self._draw(replace(request, messages=turns), f"{path}/repair"))
 
     async def close(self) -> None:
         """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
@@ -190,8 +186,7 @@ class Broker:
             what = "cut off at" if second.text.strip() else "empty with"
             reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
             raise TransientModelError(f"the reply was {reason}")
-        tokens = reply.input_tokens + second.input_tokens, reply.output_tokens + second.output_tokens
-        return ModelReply(second.text, second.finish_reason, *tokens)
+        return _after(reply, second)
 
     async def _send(self, request: Request) -> ModelReply:
         held = await self._budget.hold(*self._model.guess.guess(request))
@@ -205,8 +200,6 @@ class Broker:
         else:
             self._answered = True
             self.spent.calls += 1
-            self.spent.input_tokens += reply.input_tokens
-            self.spent.output_tokens += reply.output_tokens
             self._budget.settle(held, reply.input_tokens, reply.output_tokens)
             return reply
         finally:
@@ -229,6 +222,12 @@ class Broker:
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
             )
         )
+
+
+def _after(first: ModelReply, second: ModelReply) -> ModelReply:
+    """The second reply, at the price of both."""
+    tokens = first.input_tokens + second.input_tokens, first.output_tokens + second.output_tokens
+    return ModelReply(second.text, second.finish_reason, *tokens)
 
 
 def _whole(reply: ModelReply) -> bool:

@@ -12,7 +12,7 @@ from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.call import BadCall, read_call
 from agents.runtime.call_prompt import answers, make_call_request, read_fields
 from agents.runtime.line_prompt import line_request, read_line
-from agents.sandbox import Payload, Sandbox
+from agents.sandbox import Host, Payload, Sandbox
 from harness import TransientModelError
 from harness.llm import ModelReply, Request, option_letters_of
 from harness.types import Item
@@ -58,8 +58,8 @@ class ItemUsage:
 
 
 @dataclass(slots=True, eq=False)
-class WorkflowHost:
-    """Answers the calls that a program makes for some items; a `Host` of `agents.sandbox`.
+class WorkflowHost(Host):
+    """Answers the calls that a program makes for some items.
 
     Parameters
     ----------

@@ -95,10 +95,8 @@ def run_workflow(
 
     Parameters
     ----------
-    store
-        The study's database.
-    ids
-        The items, which must be in it.
+    store, ids
+        The study's database, and items that are in it.
     plan, target
         What to run, and the plan's target with its price.
     budget
@@ -119,15 +117,14 @@ def run_workflow(
     left = [
         i for some in store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some
     ]
-    found = store.content.find_items(left)
+    items = store.content.find_items(left)
     broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
     bench = Workbench(broker, sandbox, plan.roles, plan.shape)
 
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
 
         async def answer(portion: Sequence[Item]) -> None:
-            predictions = await answer_items(plan.program, portion, bench)
-            rows = [(spec.id, prediction) for prediction in predictions]
+            rows = [(spec.id, found) for found in await answer_items(plan.program, portion, bench)]
             store.runs.store_predictions(rows)
             progress.wrote(rows)
 
@@ -135,7 +132,7 @@ def run_workflow(
             try:
                 await model.check()
                 async with sandbox:
-                    await _in_portions([found[i] for i in left], settings.concurrency, answer)
+                    await _in_portions([items[i] for i in left], settings.concurrency, answer)
             finally:
                 await broker.close()
                 await model.close()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from agents.sandbox import gate
 from harness.types import Program
@@ -15,26 +16,14 @@ Payload = dict[str, Any]
 """What crosses the border: JSON and nothing else."""
 
 
-class Host(Protocol):
-    """The only thing outside that a program reaches."""
+class Host:
+    """The only thing outside that a program reaches; this one is for code that may not call anything."""
 
     def begin(self, index: int) -> None:
         """Note that a task starts, possibly again: what it called before, it will call again."""
-        ...
 
-    async def ask(self, index: int, call: Payload) -> Payload:
+    async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  hosts that answer use them
         """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
-        ...
-
-
-class Nobody:
-    """The host of code that may not call anything."""
-
-    def begin(self, index: int) -> None:
-        """No task, nothing to note."""
-
-    async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  named by the protocol
-        """Refuse."""
         raise RuntimeError("this code may not call anything")
 
 
@@ -124,15 +113,20 @@ class Sandbox(ABC):
         What holds a program on this tier, in words; known once it is open.
     modules, language
         What a program may import, and use of Python, on this tier.
+    sessions
+        Most sessions at once, of programs and of code each.
     """
 
     name: str
     layers = ""
     modules = gate.MODULES
     language: str
+    sessions: int
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
+        # A program's session waits while its code runs in another: two pools of permits, no deadlock.
+        self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
 
     @abstractmethod
     async def __aenter__(self) -> Self: ...
@@ -210,7 +204,7 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Shifted:
+class _Shifted(Host):
     """The host of one task of many, as the only task of a session sees it."""
 
     host: Host

@@ -18,17 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from agents.sandbox import gate
-from agents.sandbox.base import (
-    DEFAULT_LIMITS,
-    Host,
-    Nobody,
-    Payload,
-    ProgramOutcome,
-    Sandbox,
-    SandboxLimits,
-    Stopped,
-    read_outcomes,
-)
+from agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, SandboxLimits, Stopped, read_outcomes
 from agents.sandbox.shim import prelude_text, strip_own
 from agents.sandbox.worker import LONGEST_LINE, Worker, converse
 from harness import SandboxError
@@ -36,7 +26,6 @@ from harness import SandboxError
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
-_SESSIONS = 8
 _TOO_LONG = {signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL}
 
 
@@ -46,13 +35,8 @@ class CPythonSandbox(Sandbox):
     name = "cpython"
     language = "The interpreter is CPython with the modules named above; everything else of Python works."
     around = ""
-
-    def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
-        super().__init__(limits)
-        self._worker: Worker | None = None
-        # A program's session waits while its code runs in another: two pools of permits, no deadlock.
-        self._free = asyncio.Semaphore(_SESSIONS)
-        self._free_code = asyncio.Semaphore(_SESSIONS)
+    sessions = 8
+    _worker: Worker | None = None
 
     def command(self) -> list[str]:
         """The worker's command line."""
@@ -73,15 +57,15 @@ class CPythonSandbox(Sandbox):
         return ast.unparse(strip_own(tree))
 
     async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        async with self._free:
+        async with self._programs:
             found = await self._session(self._order(source, list(tasks)), len(tasks), host)
         if "stopped" in found:  # it cannot even be loaded: no task would fare better
             return [ProgramOutcome(None, str(found["stopped"]))] * len(tasks)
         return read_outcomes(found.get("done"), len(tasks), self.limits)
 
     async def _print(self, tree: ast.Module) -> str:
-        async with self._free_code:
-            found = await self._session(self._order(ast.unparse(tree), None), 0, Nobody())
+        async with self._code:
+            found = await self._session(self._order(ast.unparse(tree), None), 0, Host())
         if "stopped" in found:
             raise Stopped(str(found["stopped"]))
         return str(found.get("done", ""))[: self.limits.characters]

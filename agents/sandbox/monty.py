@@ -13,16 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from agents.sandbox import gate
-from agents.sandbox.base import (
-    DEFAULT_LIMITS,
-    Host,
-    Payload,
-    ProgramOutcome,
-    Sandbox,
-    SandboxLimits,
-    Stopped,
-    read_outcomes,
-)
+from agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, Stopped, read_outcomes
 from agents.sandbox.shim import for_monty, prelude_text
 from harness import SandboxError
 
@@ -33,8 +24,6 @@ if TYPE_CHECKING:
 
 
 _RUN = "await _answer_all(forward, _payloads, _host)"
-_SESSIONS = 4
-"""Sessions at once, of programs and of code each: a session holds a process."""
 _SETTLING = 0.05
 """Seconds."""
 _PRINTED = 1 << 20
@@ -52,18 +41,14 @@ class MontySandbox(Sandbox):
 The interpreter is a subset of Python. It has no class inheritance (so no exceptions or enumerations of
 your own), no yield, no async with, no property, staticmethod or classmethod, and no str.maketrans; classes
 may define methods but __len__ is not called. Semaphores and locks do not exist; asyncio.gather does."""
-
-    def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
-        super().__init__(limits)
-        self._pool: AsyncMonty | None = None
-        # A program's session waits while its code runs in another: two pools of permits, no deadlock.
-        self._free = {"program": asyncio.Semaphore(_SESSIONS), "code": asyncio.Semaphore(_SESSIONS)}
+    sessions = 4  # each holds a process
+    _pool: AsyncMonty | None = None
 
     async def __aenter__(self) -> Self:
         from pydantic_monty import AsyncMonty, MontyError
 
         try:
-            self._pool = await AsyncMonty(max_processes=2 * _SESSIONS).__aenter__()
+            self._pool = await AsyncMonty(max_processes=2 * self.sessions).__aenter__()
         except (OSError, RuntimeError, MontyError) as error:
             raise SandboxError(f"Monty's worker cannot be started: {error}") from error
         return self
@@ -80,7 +65,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
         return f"{prelude_text(stand_ins=True)}\n\n{for_monty(tree)}"
 
     async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        async with self._session("program", len(tasks) * self.limits.calls) as monty:
+        async with self._session(self._programs, len(tasks) * self.limits.calls) as monty:
             try:
                 await _feed(monty, source)
             except Stopped as stopped:  # it cannot even be loaded: no task would fare better
@@ -97,13 +82,13 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
 
         printed = CollectString(self.limits.characters)
         text = for_monty(tree)
-        async with self._session("code", 0) as monty:
+        async with self._session(self._code, 0) as monty:
             await _feed(monty, prelude_text(stand_ins=True))
             await _feed(monty, text, print_callback=printed)
         return printed.output
 
     @asynccontextmanager
-    async def _session(self, kind: str, calls: int) -> AsyncIterator[AsyncMontySession]:
+    async def _session(self, free: asyncio.Semaphore, calls: int) -> AsyncIterator[AsyncMontySession]:
         if self._pool is None:
             raise SandboxError("the sandbox is not open; use it in `async with`")
         session = self._pool.checkout(
@@ -114,7 +99,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
             },
             os_policy={"sleep": "zero", "random_start": {"seed": 0}},
         )
-        async with self._free[kind], session as monty:
+        async with free, session as monty:
             yield monty
 
 

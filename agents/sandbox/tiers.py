@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
-from agents.sandbox.base import DEFAULT_LIMITS, Nobody, Payload, Sandbox, SandboxLimits
+from agents.sandbox.base import DEFAULT_LIMITS, Host, Payload, Sandbox, SandboxLimits
 from harness import ConfigError, OversightError
 from harness.types import Program
 
@@ -53,7 +53,7 @@ async def _try(name: str) -> Tier:
     program = Program("probe", "async def forward(task):\n    return task.text\n")
     try:
         async with open_sandbox(name) as sandbox:
-            (outcome,) = await sandbox.run(program, [_TASK], Nobody())
+            (outcome,) = await sandbox.run(program, [_TASK], Host())
             works = outcome.answer == _TASK["text"]
             return Tier(name, works, sandbox.layers if works else outcome.reason)
     except OversightError as error:

@@ -133,10 +133,9 @@ def find_quotation(source: str, items: Iterable[Item]) -> str:
     A program may learn how to answer, never what.
     """
     grams = _grams(source)
-    for item in items:
-        if not grams.isdisjoint(_grams(item.text)):
-            return f"it quotes {WORDS} words or more of the item {item.id!r}, which it is judged on"
-    return ""
+    quoted = (item.id for item in items if not grams.isdisjoint(_grams(item.text)))
+    told = (f"it quotes {WORDS} words or more of the item {name!r}, which it is judged on" for name in quoted)
+    return next(told, "")
 
 
 def _grams(text: str) -> set[tuple[str, ...]]:

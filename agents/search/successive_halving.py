@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
 from agents.search.context import SearchContext, gather_all
-
-if TYPE_CHECKING:
-    from agents.search.fitness import Board
+from agents.search.fitness import Board
 
 TOP = 5
 HOPELESS = 0.05

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agents.programs import NAMES, load_program
-from agents.sandbox import check_program
+from agents.sandbox.gate import check_program
 from harness import ConfigError
 from harness.llm import Request
 from harness.types import PredictionStatus

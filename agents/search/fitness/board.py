@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agents.search.fitness.archive import Archive
 from agents.search.fitness.empirical_bayes import ShrunkScores, shrink_scores
+from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.fitness.paired_test import Paired, compare_paired
 from agents.search.fitness.scores import score_items
 from harness import UNREADABLE, EstimateError, FloatArray, IntArray
 from harness.types import Item, PredictionStatus, Standing
-
-if TYPE_CHECKING:
-    from agents.search.fitness.archive import Archive
-    from agents.search.fitness.expert_labels import ExpertLabels
 
 _DRAWS = 2000
 
@@ -127,8 +124,7 @@ def _p_best(shrunk: ShrunkScores) -> FloatArray:
     """Share of draws from the posterior in which each candidate is the best."""
     draws = np.random.default_rng(0).standard_normal((_DRAWS, len(shrunk.mean)))
     winner = (shrunk.mean + shrunk.sd * draws).argmax(axis=1)
-    share: FloatArray = np.bincount(winner, minlength=len(shrunk.mean)) / _DRAWS
-    return share
+    return np.bincount(winner, minlength=len(shrunk.mean)) / _DRAWS
 
 
 def _standings(

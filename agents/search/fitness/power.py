@@ -109,7 +109,7 @@ def _gaps(K: int, kind: Kind, n: int, m: int) -> FloatArray:
     labelled = simulated_labels(truth, predicted.T, K, kind, rng)
     if m > 1 and kind in ("natural", "complementary"):
         labelled = _several(labelled, truth, min(m, K - 1), rng)
-    scores = score_items(predicted.T, labelled, "ml")
+    scores = score_items(predicted.T, labelled)
     gaps: FloatArray = scores[0] - scores[1]
     return gaps
 
@@ -143,7 +143,6 @@ def simulated_labels(
     """
     n = len(truth)
     pi: FloatArray = np.zeros((n, K))
-    asked: IntArray
     if kind == "complementary":
         asked = (truth + 1 + rng.integers(K - 1, size=n)) % K
     elif kind == "routed":

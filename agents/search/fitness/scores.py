@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agents.search.fitness.expert_labels import ExpertLabels
 from harness import FAILED, UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
 from harness.estimate import (
     BinomialSample,
@@ -39,9 +39,6 @@ from harness.estimate import (
     pseudo_outcomes,
     varies,
 )
-
-if TYPE_CHECKING:
-    from agents.search.fitness.expert_labels import ExpertLabels
 
 ONE_EACH_WAY = BinomialSample(2, 2, 1)
 """Two imaginary checked answers, one right, one wrong: where the influence is taken. At the estimate

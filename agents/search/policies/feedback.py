@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agents.search.policies.proposal import PolicyView
 from harness.types import Standing
-
-if TYPE_CHECKING:
-    from agents.search.policies.proposal import PolicyView
 
 BEST, LATEST = 5, 5
 CASES = 6

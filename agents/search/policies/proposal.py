@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+import numpy as np
+
+from agents.search.fitness import Board
 from harness.types import Candidate, Item, Program
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from agents.search.fitness import Board
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib as mpl
 
 from harness.report.drawing import INK, SERIES, STYLE, figure, percent_axis, svg
-
-if TYPE_CHECKING:
-    from harness.report.search.findings import SearchReport
+from harness.report.search.findings import SearchReport
 
 
 def front_svg(report: SearchReport) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.machine import write_whole
 from harness.report.pages import page_template
+from harness.report.search.findings import SearchedCandidate, SearchReport
 from harness.report.search.lineage import HEIGHT, WIDTH, lay_out
-
-if TYPE_CHECKING:
-    from harness.report.search.findings import SearchedCandidate, SearchReport
 
 
 def write_search_html(report: SearchReport, path: str | Path) -> Path:

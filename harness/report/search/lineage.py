@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from harness.report.search.findings import SearchedCandidate
+from harness.report.search.findings import SearchedCandidate
 
 COLUMN, ROW, WIDTH, HEIGHT = 190, 46, 158, 36
 

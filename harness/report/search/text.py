@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from harness.report.pages import percent
-
-if TYPE_CHECKING:
-    from harness.report.search.findings import SearchedCandidate, SearchedWinner, SearchReport
+from harness.report.search.findings import SearchedCandidate, SearchedWinner, SearchReport
 
 
 def search_text(report: SearchReport) -> str:
