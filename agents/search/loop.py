@@ -8,7 +8,6 @@ that was killed and run again makes the same archive, and the answers it has are
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from agents.search.context import SearchContext, gather_all
 from agents.search.policies import Policy, PolicyView, Proposal
@@ -85,10 +84,7 @@ async def fill(context: SearchContext, policy: Policy, view: PolicyView) -> Prop
     try:
         proposal = await policy.propose(view)
         for attempt in range(context.debug_tries + 1):
-            if proposal.program is None:
-                break
-            reason = await refusal(context, proposal.program)
-            if not reason:
+            if proposal.program is None or not (reason := await refusal(context, proposal.program)):
                 break
             more = attempt < context.debug_tries
             mended = await policy.repair(view, proposal, reason, attempt) if more else None
@@ -113,21 +109,30 @@ async def refusal(context: SearchContext, program: Program) -> str:
 
 
 def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str | None:
-    """Take a proposal into the archive, note what became of its slot, and return the candidate's id."""
+    """Take a proposal into the archive, note what became of its slot, and return the candidate's id.
+
+    Without a proposal the slot was filled before, and the id is the one that was noted then.
+    """
     key, archive = f"slot/{slot}", context.archive
-    known = archive.events.get(key)
-    if known is not None:
-        found = str(known.get("candidate", ""))
+    if proposal is None:
+        found = str(archive.events[key].get("candidate", ""))
         return found if found in archive.candidates else None
-    if proposal is None or proposal.program is None:
-        archive.note(key, _outcome(proposal, {"refused": proposal.refused if proposal else ""}))
+    told = {
+        "op": proposal.op,
+        "parents": list(proposal.parents),
+        "note": proposal.note,
+        "log": list(proposal.log),
+        "tokens": proposal.tokens,
+    }
+    if proposal.program is None:
+        archive.note(key, {"refused": proposal.refused, **told})
         return None
     name = proposal.program.id
     if name in archive.candidates and archive.candidates[name].slot != slot:
-        archive.note(key, _outcome(proposal, {"duplicate": name}))
+        archive.note(key, {"duplicate": name, **told})
         return None
     archive.add(Candidate(proposal.program, slot, proposal.op, proposal.parents, proposal.note))
-    archive.note(key, _outcome(proposal, {"candidate": name}))
+    archive.note(key, {"candidate": name, **told})
     return name
 
 
@@ -139,10 +144,3 @@ def converged(context: SearchContext, made: int) -> bool:
     tops = [tuple(e["leaders"]) for key, e in context.archive.events.items() if key.startswith("wave/")]
     waves = -(-patience // context.section.in_flight)
     return made >= patience and len(tops) > waves and len(set(tops[-waves - 1 :])) == 1
-
-
-def _outcome(proposal: Proposal | None, what: dict[str, Any]) -> dict[str, Any]:
-    if proposal is None:
-        return what
-    more = {"op": proposal.op, "parents": list(proposal.parents), "note": proposal.note}
-    return {**what, **more, "log": list(proposal.log), "tokens": proposal.tokens}

@@ -16,6 +16,7 @@ from scipy.special import ndtr
 
 from agents.search.context import SearchContext, gather_all
 from agents.search.fitness import Board
+from harness.types import Standing
 
 TOP = 5
 HOPELESS = 0.05
@@ -44,13 +45,13 @@ def split(
     board: Board, racing: Sequence[str], incumbents: Sequence[str], room: int
 ) -> tuple[list[str], dict[str, str]]:
     """Who goes on, best first, and why the others do not."""
-    bar = threshold(board, incumbents)
+    ranked = board.ranked()
+    known = [board.fitness[c] for c in ranked if c in incumbents]
     kept: list[str] = []
     dropped: dict[str, str] = {c: "no scored answer" for c in racing if c not in board.fitness}
-    for c in board.ranked():
-        if c not in racing:
-            continue
-        chance = chance_above(board, c, bar)
+    for c in (c for c in ranked if c in racing):
+        # While there are fewer incumbents than the top has places, there is no bar.
+        chance = chance_above(board.fitness[c], known[TOP - 1]) if len(known) >= TOP else 1.0
         if len(kept) >= room:
             dropped[c] = f"not among the best {room}"
         elif chance < HOPELESS:
@@ -60,21 +61,9 @@ def split(
     return kept, dropped
 
 
-def threshold(board: Board, incumbents: Sequence[str]) -> tuple[float, float] | None:
-    """Posterior mean and sd of the incumbents' fifth-best; None while there are fewer."""
-    known = [c for c in board.ranked() if c in incumbents]
-    if len(known) < TOP:
-        return None
-    fifth = board.fitness[known[TOP - 1]]
-    return fifth.mean, fifth.sd
-
-
-def chance_above(board: Board, candidate: str, bar: tuple[float, float] | None) -> float:
-    """P(A_candidate > A_fifth) by their posteriors; 1 where there is no bar."""
-    if bar is None:
-        return 1.0
-    own = board.fitness[candidate]
-    sd = float(np.hypot(own.sd, bar[1]))
+def chance_above(own: Standing, other: Standing) -> float:
+    """P(A_own > A_other) by their posteriors."""
+    sd = float(np.hypot(own.sd, other.sd))
     if sd == 0:
-        return float(own.mean >= bar[0])
-    return float(ndtr((own.mean - bar[0]) / sd))
+        return float(own.mean >= other.mean)
+    return float(ndtr((own.mean - other.mean) / sd))

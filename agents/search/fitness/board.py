@@ -20,6 +20,7 @@ from harness import UNREADABLE, EstimateError, FloatArray, IntArray
 from harness.types import Item, PredictionStatus, Standing
 
 _DRAWS = 2000
+"""From the posterior, for how often each candidate is the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,17 +121,11 @@ def _mean_over_runs(runs: list[FloatArray]) -> FloatArray:
     return mean
 
 
-def _p_best(shrunk: ShrunkScores) -> FloatArray:
-    """Share of draws from the posterior in which each candidate is the best."""
-    draws = np.random.default_rng(0).standard_normal((_DRAWS, len(shrunk.mean)))
-    winner = (shrunk.mean + shrunk.sd * draws).argmax(axis=1)
-    return np.bincount(winner, minlength=len(shrunk.mean)) / _DRAWS
-
-
 def _standings(
     archive: Archive, items: Sequence[Item], names: Sequence[str], scores: FloatArray, shrunk: ShrunkScores
 ) -> dict[str, Standing]:
-    best = _p_best(shrunk)
+    draws = np.random.default_rng(0).standard_normal((_DRAWS, len(names)))
+    best = np.bincount((shrunk.mean + shrunk.sd * draws).argmax(axis=1), minlength=len(names))
     row = {name: j for j, name in enumerate(names)}
     standings = {}
     for j, name in enumerate(names):
@@ -148,7 +143,7 @@ def _standings(
             sd=sd,
             low=mean - half,
             high=mean + half,
-            p_best=float(best[j]),
+            p_best=float(best[j] / _DRAWS),
             p_better=compared.p_better if compared else None,
             verdict=compared.verdict if compared else None,
             tokens=sum(p.input_tokens + p.output_tokens for p in answers) / n,
