@@ -11,7 +11,7 @@ from harness import ConfigError
 from harness.analysis import study_items, study_prices, summarise_run
 from harness.cli import lines
 from harness.config import Study
-from harness.llm import Budget, Price, price_target
+from harness.llm import Budget, price_target
 from harness.store import Store
 
 
@@ -41,7 +41,8 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
     rehearse(plans[0], sorted({len(item.options) for item in items}))
     targets = [price_target(plan.target, prices) for plan in plans]
-    budgets = _budgets(args, [target.price for target in targets])
+    first = Budget(args.budget_usd, args.budget_tokens, targets[0].price)
+    budgets = [first, *(first.at(target.price) for target in targets[1:])]
     results: dict[str, Any] = {}
     with Store(study.store_url) as store:
         ids = store.content.add_items(items)
@@ -56,11 +57,6 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 "calls_cached": spent.cached,
             }
     return results, "\n".join(_words(name, result) for name, result in results.items())
-
-
-def _budgets(args: argparse.Namespace, prices: list[Price | None]) -> list[Budget]:
-    first = Budget(args.budget_usd, args.budget_tokens, prices[0])
-    return [first, *(first.at(price) for price in prices[1:])]
 
 
 def _words(name: str, result: dict[str, Any]) -> str:
