@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import harness as h
@@ -11,7 +10,7 @@ from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, one_expert_per_class
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
-from tests.house.walks import MOST_ROOMS, Walk, describe_walk, follow
+from tests.house.walks import assert_short, follow
 
 DYE = "so says model 7f3a"
 CLASSES = ("red", "green", "blue")
@@ -45,10 +44,3 @@ def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
             DYE, lambda: main(words), start="agents/search/policies/", stop="harness/store/searches"
         )
     assert_short("a candidate from proposal to archive", walk, files=19, returns=0)
-
-
-def assert_short(name: str, walk: Walk, files: int, returns: int) -> None:
-    sys.stdout.write(describe_walk(name, walk) + "\n")
-    assert len(walk.files) <= files
-    assert len(walk.rooms) <= MOST_ROOMS
-    assert len(walk.returns) <= returns

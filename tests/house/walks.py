@@ -183,3 +183,11 @@ def describe_walk(name: str, walk: Walk) -> str:
     head = f"{name}: {len(walk.files)} files in {len(walk.rooms)} rooms, {len(walk.returns)} returns"
     steps = [f"  {j:2}. {file}" for j, file in enumerate(walk.files, start=1)]
     return "\n".join([head, *steps, *(f"  back to {file} from {caller}" for file, caller in walk.returns)])
+
+
+def assert_short(name: str, walk: Walk, files: int, returns: int) -> None:
+    """Print a walk, and hold it against the most files and returns that it may have."""
+    sys.stdout.write(describe_walk(name, walk) + "\n")
+    assert len(walk.files) <= files
+    assert len(walk.rooms) <= MOST_ROOMS
+    assert len(walk.returns) <= returns
