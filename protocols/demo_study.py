@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import BadInput
-from harness.analysis import StudyReport, run_study, study_items, study_truth, summarise
+from harness.analysis import StudyReport, report_study, run_study, study_items, study_truth
 from harness.config import STUDY_FILE, Study, read_study
 from harness.llm import BudgetCaps, find_local_model, start_local_model, stop_local_model
 from harness.report import write_html
@@ -76,7 +76,7 @@ def run_demo(
             tell(f"     {len(items) - asked} answers were there already (--fresh starts again)")
         tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
         with Store(study.store_url) as store:
-            report = summarise(store, study, truth=study_truth(study, key, items), curve=True)
+            report = report_study(store, study, truth=study_truth(study, key, items), curve=True)
     finally:
         if running is None:
             stop_local_model()

@@ -1,11 +1,11 @@
-"""What stored runs cost, and what a right answer costs."""
+"""Dollars that stored runs cost, and that a right answer costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.analysis.contents import ESTIMATOR_NAMES
+from harness.analysis.options import ESTIMATOR_NAMES
 from harness.config import LOCAL_ENDPOINT, Study
 from harness.llm import FREE, PriceTable, dollars, read_prices
 from harness.store import Store

@@ -1,10 +1,23 @@
-"""How a study is estimated."""
+"""How a study is estimated, and what its estimators are called."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from harness.estimate import GoldCounts, obrien_fleming_level
+
+ESTIMATOR_NAMES = {
+    "resolved": "Resolved items",
+    "routed": "Routed (G)",
+    "ml": "ML",
+    "ivw": "IVW",
+    "ivw_half": "IVW, w = ½",
+    "ord": "Ord (yes only)",
+    "comp": "Comp (no only)",
+    "anytime": "ML, any time",
+    "corrected": "Corrected (gold)",
+}
+"""As tables and plots name the estimators, in the order they are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ def compare_study(
         If fewer than two models were run, there are no answers, or the protocol does not allow the test.
     """
     with Store(study.store_url) as store:
-        runs = find_newest_runs(store.runs.read_runs(), names)
+        runs = find_newest_runs(store, names)
         models = {run["name"]: store.runs.read_predictions(run["id"]) for run in runs}
         questions, answers = store.content.read_questions(), store.content.read_answers()
     if len(models) > 1 and not answers:

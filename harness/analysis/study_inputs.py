@@ -1,4 +1,4 @@
-"""The items that a study.toml describes, and the sealed key to them."""
+"""The things that a study.toml names, read: items, the sealed key to them, prompts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from harness.config import Study
 from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
 from harness.errors import ConfigError, DataError
+from harness.llm import DEFAULT_TEMPLATE, check_template
 from harness.types import Item
 
 
@@ -65,3 +66,38 @@ def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[s
     if missing:
         raise DataError(f"the preset has no answer for the stored item {missing[0]!r}", file=file)
     return truth
+
+
+def template_of(study: Study) -> str:
+    """Read and check the template file that study.toml names, or return the built-in one.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    ConfigError
+        If a field of it is unknown.
+    """
+    if study.prompt.template is None:
+        return DEFAULT_TEMPLATE
+    return check_template(_read_prompt(study, study.prompt.template, "prompt template"))
+
+
+def system_of(study: Study) -> str:
+    """Read the file of the system prompt that study.toml names; empty if it names none.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    return "" if study.prompt.system is None else _read_prompt(study, study.prompt.system, "system prompt")
+
+
+def _read_prompt(study: Study, name: str, what: str) -> str:
+    path = study.path(name)
+    try:
+        # A prompt often ends without a line break on purpose; editors add one.
+        return path.read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the {what} cannot be read: {error}", file=path) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from harness.datasets import format_of, read_foreign, write_predictions
 from harness.errors import BadInput, DataError
 from harness.llm import to_predictions
 from harness.store import Store
-from harness.types import Item, PredictionStatus
+from harness.types import Item, Prediction, PredictionStatus
+
+_FIELDS = tuple(field.name for field in fields(Prediction))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,17 +128,6 @@ def _rows(store: Store, runs: Sequence[dict[str, Any]], items: Sequence[Item]) -
             yield {
                 "model": run["name"],
                 "run": run["id"],
-                "item_id": p.item_id,
-                "sample": p.sample,
-                "option": p.option,
                 "option_text": None if p.option is None else options[p.item_id][p.option],
-                "status": p.status.value,
-                "reason": p.reason,
-                "confidence": p.confidence,
-                "raw": p.raw,
-                "input_tokens": p.input_tokens,
-                "output_tokens": p.output_tokens,
-                "seconds": p.seconds,
-                "attempts": p.attempts,
-                "source": p.source.value,
+                **{name: getattr(p, name) for name in _FIELDS},
             }

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness.analysis.costs import study_prices
-from harness.analysis.study_inputs import stream_items
-from harness.analysis.study_prompts import system_of, template_of
+from harness.analysis.study_inputs import stream_items, system_of, template_of
 from harness.config import Study
 from harness.errors import ConfigError
 from harness.llm import (
@@ -74,24 +73,14 @@ def _opened(
     study: Study, names: Sequence[str] | None, *, retry_failed: bool = False
 ) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
     """The study's items, stored now, the models to ask about them, and prices."""
-    targets, prices = study_targets(study, names), study_prices(study)
-    with Store(study.store_url) as store:
-        yield Wanted(store, store.content.add_items(stream_items(study)), retry_failed), targets, prices
-
-
-def study_targets(study: Study, names: Sequence[str] | None) -> list[Target]:
-    """The models of study.toml that are named, or all, ready to be asked.
-
-    Raises
-    ------
-    ConfigError
-        If study.toml names no model, or not this one; if the prompt cannot be filled in.
-    """
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
     settings = {name: study.model(name) for name in dict.fromkeys(names or study.models)}
-    return [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
+    targets = [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
+    prices = study_prices(study)
+    with Store(study.store_url) as store:
+        yield Wanted(store, store.content.add_items(stream_items(study)), retry_failed), targets, prices
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:

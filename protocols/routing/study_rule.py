@@ -35,7 +35,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
                 for p in store.runs.read_predictions(run["id"])
                 if p.status is not PredictionStatus.FAILED
             }
-            for run in find_newest_runs(store.runs.read_runs(), study.experts.models or None)
+            for run in find_newest_runs(store, study.experts.models or None)
         }
     return load_protocol(study.experts.protocol).from_study(study, roster, predictions)
 

@@ -9,7 +9,7 @@ from harness.store import Store
 from harness.types import Prediction
 from protocols.collect import LabelStudio
 from protocols.routing import Partitioned
-from tests.e2e.conftest import CLASSES, EXPERTS, Bench, region
+from tests.e2e.conftest import EXPERTS, Bench, region
 from tests.house.walks import assert_short, follow
 from tests.store.test_study_store import SPEC
 

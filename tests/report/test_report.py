@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from harness import BadInput
-from harness.analysis import StudyReport, summarise, true_accuracy
+from harness.analysis import StudyReport, report_study, true_accuracy
 from harness.config import ModelSection, Study
 from harness.llm import make_spec
 from harness.report import estimates_table, write_html
@@ -48,7 +48,7 @@ def report(tmp_path: Path, study: Study) -> StudyReport:
             store.runs.store_predictions(
                 [(spec.id, prediction(j, truth[i.id], wrong)) for j, i in enumerate(items)]
             )
-        return summarise(store, study, truth=truth, curve=True)
+        return report_study(store, study, truth=truth, curve=True)
 
 
 def prediction(j: int, right: int, wrong: int) -> Prediction:
@@ -146,7 +146,7 @@ def test_nothing_to_show_is_said(tmp_path: Path, study: Study) -> None:
         Store(f"sqlite:///{tmp_path / 's.db'}") as store,
         pytest.raises(BadInput, match="no answers yet"),
     ):
-        summarise(store, study)
+        report_study(store, study)
 
 
 def test_the_verbs_need_a_study(oversight: Callable[..., Any], tmp_path: Path) -> None:

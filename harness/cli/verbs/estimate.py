@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_study(args: argparse.Namespace) -> int:
-    from harness.analysis import summarise
+    from harness.analysis import report_study
     from harness.report import estimates_table
 
     study = study_of(args)
@@ -67,7 +67,7 @@ def _from_study(args: argparse.Namespace) -> int:
         study = study.model_copy(update={"estimate": section})
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
-        report = summarise(store, study, runs=args.model, truth=truth, options=_options(args, study))
+        report = report_study(store, study, runs=args.model, truth=truth, options=_options(args, study))
     payload = {
         "study": report.name,
         "protocol": report.protocol,

@@ -23,13 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and name it."""
-    from harness.analysis import summarise
+    from harness.analysis import report_study
     from harness.report import write_html
 
     study = study_of(args)
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
-        report = summarise(store, study, runs=args.model, truth=truth, curve=True)
+        report = report_study(store, study, runs=args.model, truth=truth, curve=True)
     path = write_html(report, args.out)
     emit(args, {"report": str(path), "models": [m.name for m in report.models]}, f"wrote {path}")
     return 0

@@ -1,0 +1,189 @@
+"""One run of one model as a report shows it: estimates, checks, and what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.costs import cost_per_correct
+from harness.analysis.options import ESTIMATOR_NAMES, EstimateOptions
+from harness.errors import EstimateError
+from harness.estimate import Check, Strata, accuracies, accuracy, find_strata, keep_predicted, run_checks
+from harness.types import Answer, Estimate, Item, Label, Prediction, PredictionStatus, Verdict
+
+_CURVE_POINTS = 24
+_EXAMPLES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefutedPrediction:
+    """A prediction that an expert's answer contradicts."""
+
+    item_id: str
+    text: str
+    predicted: str
+    expert: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReport:
+    """One run of one model.
+
+    Attributes
+    ----------
+    estimates
+        Estimator name → estimate; those undefined for the data are in `undefined` with the reason.
+    curve
+        (number of answers so far, estimate from them), in order of arrival.
+    unreadable, failed
+        Kind of reason → number of predictions.
+    usd
+        What the run cost; None if the price is unknown.
+    usd_per_correct
+        Dollars per right answer and the ends of its interval (None: no upper end); None without a cost.
+    truth
+        Accuracy by the sealed key, where it was opened.
+    """
+
+    name: str
+    run_id: str
+    spec: Mapping[str, Any]
+    created: str
+    predictions: int
+    estimates: Mapping[str, Estimate]
+    undefined: Mapping[str, str]
+    curve: tuple[tuple[int, Estimate], ...]
+    checks: tuple[Check, ...]
+    unreadable: Mapping[str, int]
+    failed: Mapping[str, int]
+    refuted: tuple[RefutedPrediction, ...]
+    refuted_total: int
+    input_tokens: int
+    output_tokens: int
+    truth: float | None = None
+    usd: float | None = None
+    usd_per_correct: tuple[float, float, float | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """Everything that the models of a study share.
+
+    Attributes
+    ----------
+    truth
+        The opened key, if it was.
+    curve
+        Whether to estimate also at earlier numbers of answers.
+    """
+
+    items: Sequence[Item]
+    answers: Sequence[Answer]
+    labels: Sequence[Label]
+    strata: Strata
+    options: EstimateOptions
+    truth: Mapping[str, int] | None
+    curve: bool
+
+
+def report_model(
+    run: Mapping[str, Any], predictions: Sequence[Prediction], usd: float | None, data: Collected
+) -> ModelReport:
+    """Estimate one run, whose cost is known or None."""
+    labels, options = keep_predicted(data.labels, predictions), data.options
+    strata = find_strata(predictions, labels, data.strata)
+    estimates = accuracies(
+        predictions,
+        labels,
+        interval=options.interval,
+        level=options.level_now,
+        strata=strata,
+        published=options.published,
+        gold=options.gold,
+        anytime=options.level if options.anytime else None,
+    )
+    refuted = _refuted(predictions, data.items, data.answers)
+    return ModelReport(
+        name=run["name"],
+        run_id=run["id"],
+        spec=run["spec"],
+        created=run["created"],
+        predictions=len(predictions),
+        estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
+        undefined=dict(estimates.undefined),
+        curve=_curve(predictions, labels, strata, options) if data.curve else (),
+        checks=run_checks(predictions, labels, strata=strata),
+        unreadable=_reasons(p for p in predictions if p.status.no_option),
+        failed=_reasons(p for p in predictions if p.status is PredictionStatus.FAILED),
+        refuted=tuple(refuted[:_EXAMPLES]),
+        refuted_total=len(refuted),
+        input_tokens=sum(p.input_tokens for p in predictions),
+        output_tokens=sum(p.output_tokens for p in predictions),
+        usd=usd,
+        usd_per_correct=cost_per_correct(usd, predictions, estimates),
+        truth=None if data.truth is None else true_accuracy(predictions, data.truth),
+    )
+
+
+def _curve(
+    predictions: Sequence[Prediction],
+    labels: Sequence[Label],
+    strata: Mapping[str, str] | None,
+    options: EstimateOptions,
+) -> tuple[tuple[int, Estimate], ...]:
+    """Estimates from the first so many labels; the earliest may be undefined and are left out."""
+    points = []
+    for j in range(1, _CURVE_POINTS + 1):
+        n = round(len(labels) * j / _CURVE_POINTS)
+        try:
+            estimate = accuracy(
+                predictions,
+                labels[:n],
+                interval=options.interval,
+                level=options.level_now,
+                strata=strata,
+            )
+        except EstimateError:
+            continue
+        points.append((n, estimate))
+    return tuple(points)
+
+
+def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
+    """Share of right answers by the key, None without any; unreadable are wrong, failed left out."""
+    scored = [p.option == truth[p.item_id] for p in predictions if p.status != PredictionStatus.FAILED]
+    return sum(scored) / len(scored) if scored else None
+
+
+def _reasons(predictions: Iterable[Prediction]) -> dict[str, int]:
+    return dict(Counter(p.kind for p in predictions).most_common())
+
+
+def _refuted(
+    predictions: Sequence[Prediction], items: Sequence[Item], answers: Sequence[Answer]
+) -> list[RefutedPrediction]:
+    by_id = {item.id: item for item in items}
+    predicted = {p.item_id: p.option for p in predictions if p.option is not None}
+    found = []
+    for answer in answers:
+        question, item = answer.question, by_id[answer.question.item_id]
+        option = predicted.get(item.id)
+        hit = option == question.option
+        if option is None or (answer.verdict, hit) not in ((Verdict.NO, True), (Verdict.YES, False)):
+            continue
+        said = f"{'not ' if hit else ''}{item.options[question.option]}"
+        text = item.text if len(item.text) <= 300 else item.text[:300] + "…"
+        found.append(
+            RefutedPrediction(
+                item_id=item.id,
+                text=text,
+                predicted=item.options[option],
+                expert=answer.expert,
+                said=said,
+            )
+        )
+    order = {item.id: j for j, item in enumerate(items)}
+    return sorted(found, key=lambda r: order[r.item_id])
