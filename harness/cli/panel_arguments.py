@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from harness.analysis import PanelStudy
-from harness.cli.study_arguments import add_study, study_of
+from harness.cli.conventions import add_study, study_of
 from harness.errors import ConfigError
 from harness.machine import write_whole
 

@@ -9,16 +9,13 @@ examples: oversight agree ratings.csv
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.analysis import class_values
-from harness.cli.output import emit
+from harness.cli.conventions import emit
 from harness.cli.panel_arguments import add_panel, format_number, panel_study, save_picture, to_json
 from harness.errors import BadInput
 from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +50,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
-    from rich.console import Group
+def _text(report: AgreementReport, payload: dict[str, Any]) -> list[Any]:
     from rich.table import Table
 
     head = f"{report.items} items, {report.annotators} annotators, {report.ratings} ratings"
@@ -82,4 +78,4 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> Group:
         notes.append(f"{len(report.people) - 20} more annotators with --json")
     if payload["svg"]:
         notes.append(f"wrote {payload['svg']}")
-    return Group(head, table, classes, people, *notes)
+    return [head, table, classes, people, *notes]

@@ -9,10 +9,9 @@ examples: oversight certify ratings.csv --model predictions.csv
 from __future__ import annotations
 
 import argparse
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.cli.output import emit
+from harness.cli.conventions import emit, parse_json
 from harness.cli.panel_arguments import add_panel, format_number, panel_study, save_picture, to_json
 from harness.errors import BadInput
 from harness.panel import (
@@ -24,9 +23,6 @@ from harness.panel import (
     assess_superhuman_from_counts,
     compute_bounds_by_size,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
@@ -79,10 +75,7 @@ def run(args: argparse.Namespace) -> int:
 def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
     if args.ratings or args.model or args.svg or args.test != "split":
         raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
-    try:
-        counts = json.loads(args.counts)
-    except ValueError as error:
-        raise BadInput(f"--counts: not JSON: {error}") from None
+    counts = parse_json("--counts", args.counts)
     known = _NEEDED | _OPTIONAL
     if not isinstance(counts, dict) or set(counts) - set(known) or set(_NEEDED) - set(counts):
         raise BadInput(
@@ -120,10 +113,7 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, An
 def _weights(args: argparse.Namespace) -> dict[str, float] | None:
     if args.aggregate != "weighted":
         return None
-    try:
-        weights = json.loads(args.weights or "")
-    except ValueError as error:
-        raise BadInput(f"--weights: not JSON: {error}") from None
+    weights = parse_json("--weights", args.weights or "")
     if not isinstance(weights, dict) or not all(
         isinstance(w, int | float) and not isinstance(w, bool) for w in weights.values()
     ):
@@ -131,8 +121,7 @@ def _weights(args: argparse.Namespace) -> dict[str, float] | None:
     return weights
 
 
-def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
-    from rich.console import Group
+def _text(found: Superhuman, payload: dict[str, Any]) -> list[Any]:
     from rich.table import Table
 
     people = str(found.annotators) if found.annotators else "varying"
@@ -167,7 +156,7 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> Group:
         notes += _check_lines(found.check)
     if payload["svg"]:
         notes.append(f"wrote {payload['svg']}")
-    return Group(head, table, scores, *notes)
+    return [head, table, scores, *notes]
 
 
 def _check_lines(c: AssumptionCheck) -> list[str]:

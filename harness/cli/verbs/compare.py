@@ -15,14 +15,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of
+from harness.cli.conventions import add_study, emit, study_of
 from harness.estimate import ADJUSTMENTS, COMPARE_TESTS
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
     from harness.estimate import Comparison, Ranking
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study
+from harness.cli.conventions import add_study, emit
 
 _MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "wrong": ("!!", "red")}
 

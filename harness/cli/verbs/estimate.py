@@ -8,15 +8,13 @@ examples: oversight estimate
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis import study_truth
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of
+from harness.cli.conventions import add_study, emit, parse_json, study_of
 from harness.config import Study
 from harness.errors import BadInput
 from harness.store import Store
@@ -141,10 +139,7 @@ def _from_counts(args: argparse.Namespace) -> int:
 
 
 def _whole_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:
-    try:
-        counts = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{option}: not JSON: {error}") from None
+    counts = parse_json(option, text)
     if not isinstance(counts, dict) or set(counts) != set(names):
         raise BadInput(f"{option}: give a JSON object with exactly {', '.join(names)}")
     for name, value in counts.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.cli.output import emit
+from harness.cli.conventions import emit
 from harness.config import STUDY_FILE
 from harness.datasets import PRESETS
 from harness.errors import BadInput

@@ -9,8 +9,7 @@ import argparse
 from collections import Counter
 
 from harness.analysis import study_items, template_of
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of
+from harness.cli.conventions import add_study, emit, study_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from harness.cli.output import emit
+from harness.cli.conventions import emit
 from harness.llm import find_local_model, start_local_model, stop_local_model
 
 

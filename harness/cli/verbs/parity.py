@@ -9,10 +9,10 @@ examples: oversight parity ratings.csv --model predictions.csv
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.analysis import compare_with_reference
-from harness.cli.output import emit
+from harness.cli.conventions import emit
 from harness.cli.panel_arguments import (
     add_panel,
     format_number,
@@ -23,9 +23,6 @@ from harness.cli.panel_arguments import (
 )
 from harness.errors import BadInput
 from harness.panel import EDGES, HumanLevel, Parity, ParityBin, Scores, Share, measure_parity
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,8 +84,7 @@ def _edges(text: str) -> tuple[float, ...]:
         raise BadInput(f"--edges: numbers by commas; {error}") from None
 
 
-def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> Group:
-    from rich.console import Group
+def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> list[Any]:
     from rich.table import Table
 
     head = (
@@ -111,7 +107,7 @@ def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> G
         notes += _level_lines(level)
     if payload["svg"]:
         notes.append(f"wrote {payload['svg']}")
-    return Group(head, *tables, *notes)
+    return [head, *tables, *notes]
 
 
 def _row(b: ParityBin) -> list[str]:

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.cli.output import emit
+from harness.cli.conventions import emit
 from harness.estimate import SamplePlan, plan_samples
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 _NOTE = (
     "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
@@ -72,8 +69,7 @@ def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:
     return {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width, "saving": p.saving}
 
 
-def _tables(payload: dict[str, Any]) -> Group:
-    from rich.console import Group
+def _tables(payload: dict[str, Any]) -> list[Any]:
     from rich.table import Table
 
     models = "1 model" if payload["models"] == 1 else f"{payload['models']} models, one set of questions"
@@ -92,4 +88,4 @@ def _tables(payload: dict[str, Any]) -> Group:
             size = (f"{row['questions']:,}", f"±{row[field]:.3f}", f"{row['saving']:.1f}×")
             table.add_row(row["protocol"], *size)
         tables.append(table)
-    return Group(*tables, _NOTE)
+    return [*tables, _NOTE]

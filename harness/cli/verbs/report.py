@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 
 from harness.analysis import study_truth
-from harness.cli.output import emit
-from harness.cli.study_arguments import add_study, study_of
+from harness.cli.conventions import add_study, emit, study_of
 from harness.store import Store
 
 

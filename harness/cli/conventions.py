@@ -1,0 +1,70 @@
+"""The ways that all verbs share: to name the study, to read JSON given as an option, and to print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.config import STUDY_FILE, Study, read_study
+from harness.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """Add ``--study FILE``."""
+    parser.add_argument("--study", default=STUDY_FILE, help="study file (default: %(default)s)")
+
+
+def study_of(args: argparse.Namespace) -> Study:
+    """Read the study file that the command names."""
+    return read_study(args.study)
+
+
+def parse_json(option: str, text: str) -> Any:
+    """Parse what was given to an option.
+
+    Raises
+    ------
+    BadInput
+        Naming the option.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"{option}: not JSON: {error}") from None
+
+
+def emit(
+    args: argparse.Namespace, payload: Mapping[str, Any], human: RenderableType | list[RenderableType]
+) -> None:
+    """Print `payload` as JSON if ``--json`` was given, else `human`: text, rich renderables, or several."""
+    if args.json:
+        sys.stdout.write(json.dumps(payload, default=_plain, ensure_ascii=False, indent=2) + "\n")
+    elif isinstance(human, str):
+        sys.stdout.write(human + "\n")
+    else:
+        from rich.console import Console, Group
+
+        # Without markup: square brackets in an item, a name or a path are what they are. A pipe or
+        # a log has no width of its own.
+        console = Console(markup=False)
+        if not console.is_terminal:
+            console = Console(markup=False, width=120)
+        console.print(Group(*human) if isinstance(human, list) else human)
+
+
+def note(text: str) -> None:
+    """Tell a person what goes on, beside the result."""
+    sys.stderr.write(text + "\n")
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return str(value)
