@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import BadInput, EstimateError, IntArray, derive_seed
 from harness.panel import DirectResult, Panel, differing, direct_result, draw_annotators
 from harness.types import Answer, Item, Question
+from protocols.routing.roster import Roster
 from protocols.routing.sequential import Sequential
-
-if TYPE_CHECKING:
-    from protocols.routing.roster import Roster
 
 MODEL, ANNOTATOR = "model", "annotator"
 
@@ -38,7 +35,7 @@ class Direct:
     panel, predicted
         Ratings, and the model's class per item (negative: unreadable).
     seed
-        Of the annotators drawn, of the items asked about, and of experts.
+        Seed of the annotators drawn, of the items asked about, and of experts.
     limit
         Ask about so many disagreements at most, drawn at random
         (`harness.panel.superhuman.direct_comparison.direct_plan` says how many); all by default.

@@ -7,7 +7,7 @@ is drawn uniformly and verified, which yields a mix of ordinary and complementar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -53,12 +53,10 @@ def verified_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) 
     return labels
 
 
-def _with_truth(items: Sequence[Item], truth: Mapping[str, int]) -> list[tuple[Item, int]]:
-    pairs = []
+def _with_truth(items: Sequence[Item], truth: Mapping[str, int]) -> Iterator[tuple[Item, int]]:
     for item in items:
         if item.id not in truth:
             raise BadInput(f"the truth of the item {item.id!r} is not given")
         if not 0 <= truth[item.id] < len(item.options):
             raise BadInput(f"item {item.id!r}: option {truth[item.id]} of {len(item.options)}")
-        pairs.append((item, truth[item.id]))
-    return pairs
+        yield item, truth[item.id]

@@ -9,13 +9,13 @@ agreement of an item's annotators estimates that of the pool (`harness.panel.sup
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, derive_seed, name_protocol
+from harness import BadInput, IntArray, derive_seed, name_protocol
 from harness.types import Assignment, Item, ProtocolStatement
 from protocols.routing.roster import ANY_CLASS, Roster
 from protocols.routing.rule import question_id
@@ -35,7 +35,12 @@ class RandomPanel:
     n
         Annotators per item, ≥ 2.
     seed
-        Of all draws.
+        Seed of all draws.
+
+    Raises
+    ------
+    BadInput
+        If a name is used twice, n is below 2, or there are fewer than n annotators.
     """
 
     annotators: tuple[str, ...]
@@ -53,12 +58,21 @@ class RandomPanel:
     )
 
     def __post_init__(self) -> None:
-        check_annotators(self.annotators, self.n)
+        for j, name in enumerate(self.annotators):
+            if name in self.annotators[:j]:
+                raise BadInput(f"the annotator {name!r} is named twice")
+        if self.n < 2:
+            raise BadInput(f"n must be at least 2 annotators per item, is {self.n}: one agrees with nobody")
+        if len(self.annotators) < self.n:
+            raise BadInput(
+                f"n = {self.n} annotators per item are asked for, there are {len(self.annotators)}"
+            )
 
     @classmethod
-    def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> RandomPanel:
-        """All experts present who may judge any class."""
-        return cls(annotators_present(roster), n, seed)
+    def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> Self:
+        """All experts present who may judge any class (``classes = ["*"]``)."""
+        present = (e.name for e in roster.experts if not e.absent and ANY_CLASS in e.classes)
+        return cls(tuple(present), n, seed)
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
         """Draw; propensity n/annotators each."""
@@ -66,15 +80,18 @@ class RandomPanel:
         for item in items:
             rng = np.random.default_rng(derive_seed(self.seed, self.name, item.id))
             drawn = rng.choice(len(self.annotators), size=self.n, replace=False)
-            made += [self._assign(item, self.annotators[int(a)]) for a in drawn]
+            made += [self.assign(item, self.annotators[int(a)]) for a in drawn]
         return made
 
-    def _assign(self, item: Item, annotator: str) -> Assignment:
-        return assign(self.name, self.seed, item, annotator, self.n / len(self.annotators))
+    def assign(self, item: Item, annotator: str) -> Assignment:
+        """One assignment with its stable id."""
+        key = question_id(f"{self.name}\x1f{annotator}", self.seed, item.id, 0)
+        share = self.n / len(self.annotators)
+        return Assignment(key, item.id, annotator, share, self.name, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
-class BalancedPanel:
+class BalancedPanel(RandomPanel):
     """Incomplete blocks: equal loads (± 1), pairs that meet about equally often.
 
     The items, in an order drawn by the seed, take the groups of n annotators one after the other; at
@@ -88,27 +105,14 @@ class BalancedPanel:
         As in `RandomPanel`.
     """
 
-    annotators: tuple[str, ...]
-    n: int
-    seed: int = 0
     name: str = name_protocol("BalancedPanel")
-    statement: ClassVar = ProtocolStatement(
-        estimator="ratings",
+    statement: ClassVar = replace(
+        RandomPanel.statement,
         assumptions=(
             "annotators were given to items by a balanced plan drawn before any rating",
             "annotators rate alone; a missing rating is unrelated to the label",
         ),
-        needs=frozenset({"annotators"}),
-        answers=frozenset({"accuracy", "difference", "later models"}),
     )
-
-    def __post_init__(self) -> None:
-        check_annotators(self.annotators, self.n)
-
-    @classmethod
-    def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> BalancedPanel:
-        """All experts present who may judge any class."""
-        return cls(annotators_present(roster), n, seed)
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
         """Draw the plan; assignments come in the order of the items."""
@@ -124,16 +128,10 @@ class BalancedPanel:
             for a, b in combinations(group, 2):
                 met[a, b] += 1
                 met[b, a] += 1
-        share = self.n / len(names)
-        return [assign(self.name, self.seed, i, names[a], share) for i in items for a in chosen[i.id]]
+        return [self.assign(item, names[a]) for item in items for a in chosen[item.id]]
 
 
-def _next_group(
-    load: np.ndarray[tuple[int], np.dtype[np.int64]],
-    met: np.ndarray[tuple[int, int], np.dtype[np.int64]],
-    n: int,
-    rng: np.random.Generator,
-) -> tuple[int, ...]:
+def _next_group(load: IntArray, met: IntArray, n: int, rng: np.random.Generator) -> tuple[int, ...]:
     """One annotator after the other: least load, then fewest meetings with those chosen, then a draw."""
     group: list[int] = []
     for _ in range(n):
@@ -141,31 +139,3 @@ def _next_group(
         order = np.lexsort((rng.random(len(load)), meetings, load))
         group.append(next(int(a) for a in order if int(a) not in group))
     return tuple(sorted(group))
-
-
-def assign(name: str, seed: int, item: Item, annotator: str, propensity: float) -> Assignment:
-    """One assignment with its stable id."""
-    key = question_id(f"{name}\x1f{annotator}", seed, item.id, 0)
-    return Assignment(key, item.id, annotator, propensity, name, seed)
-
-
-def check_annotators(annotators: Sequence[str], n: int) -> None:
-    """Refuse a panel that cannot be.
-
-    Raises
-    ------
-    BadInput
-        If a name is used twice, n is below 2, or there are fewer than n annotators.
-    """
-    for j, name in enumerate(annotators):
-        if name in annotators[:j]:
-            raise BadInput(f"the annotator {name!r} is named twice")
-    if n < 2:
-        raise BadInput(f"n must be at least 2 annotators per item, is {n}: one agrees with nobody")
-    if len(annotators) < n:
-        raise BadInput(f"n = {n} annotators per item are asked for, there are {len(annotators)}")
-
-
-def annotators_present(roster: Roster) -> tuple[str, ...]:
-    """Names of the experts present who may judge any class (``classes = ["*"]``)."""
-    return tuple(e.name for e in roster.experts if not e.absent and ANY_CLASS in e.classes)

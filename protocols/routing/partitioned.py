@@ -21,7 +21,7 @@ from harness.estimate import CHECKS, UNIFORM_ASSUMPTIONS
 from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.predicted import Predictions
 from protocols.routing.roster import Expert, Roster, read_roster
-from protocols.routing.rule import question_id
+from protocols.routing.rule import put_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Partitioned:
     roster
         The experts.
     seed
-        Of all draws.
+        Seed of all draws.
     options_per_item
         m ≥ 1 different options are asked about per item, drawn without replacement; an item with
         fewer than m options gets a question for each.
@@ -84,18 +84,7 @@ class Partitioned:
             m = min(self.options_per_item, k)
             for option in (int(j) for j in rng.choice(k, size=m, replace=False)):
                 expert = draw_expert(item, option, self.roster, load, rng)
-                questions.append(
-                    Question(
-                        id=question_id(self.name, self.seed, item.id, option),
-                        item_id=item.id,
-                        option=option,
-                        expert=expert.name,
-                        n_options=k,
-                        protocol=self.name,
-                        propensity=m / k,
-                        seed=self.seed,
-                    )
-                )
+                questions.append(put_question(self, item, option, expert.name, m / k))
         return questions
 
     decode = staticmethod(decode)

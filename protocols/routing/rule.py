@@ -1,4 +1,4 @@
-"""What every protocol does: items become questions, answers become labels.
+"""The work of every protocol: items become questions, answers become labels.
 
 A protocol draws, for every item, which option is asked about, with a propensity that is fixed
 before any answer. What estimators may rely on is stated by the protocol (`RoutingProtocol.statement`).
@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from harness import decode
 from harness.types import Answer, Item, ProtocolStatement, Question
 
-__all__ = ["AsksOn", "RoutingProtocol", "decode", "question_id"]
+__all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question", "question_id"]
 
 
 class RoutingProtocol(Protocol):
@@ -23,12 +23,16 @@ class RoutingProtocol(Protocol):
     ----------
     name
         Stored with every question.
+    seed
+        Seed of all draws.
     statement
         What its labels are good for, see `ProtocolStatement`.
     """
 
     @property
     def name(self) -> str: ...  # noqa: D102  described above
+    @property
+    def seed(self) -> int: ...  # noqa: D102  described above
 
     statement: ClassVar[ProtocolStatement]
 
@@ -48,6 +52,28 @@ class AsksOn(RoutingProtocol, Protocol):
     def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
         """Give the open questions; an empty list when nothing is left to ask."""
         ...
+
+
+def put_question(
+    rule: RoutingProtocol,
+    item: Item,
+    option: int,
+    expert: str,
+    propensity: float = 1.0,
+    propensities: tuple[float, ...] = (),
+) -> Question:
+    """Put an option of an item to an expert, by a rule that draws it with this propensity."""
+    return Question(
+        id=question_id(rule.name, rule.seed, item.id, option),
+        item_id=item.id,
+        option=option,
+        expert=expert,
+        n_options=len(item.options),
+        protocol=rule.name,
+        propensity=propensity,
+        seed=rule.seed,
+        propensities=propensities,
+    )
 
 
 def question_id(protocol: str, seed: int, item_id: str, option: int) -> str:

@@ -29,7 +29,7 @@ from harness.types import Answer, Item, ProtocolStatement, Question, Verdict
 from protocols.routing.partitioned import draw_expert
 from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
 from protocols.routing.roster import Roster
-from protocols.routing.rule import question_id
+from protocols.routing.rule import put_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Sequential:
     predictions
         Model → item id → option from 0, None if unreadable.
     seed
-        Of the draw of experts, and of items if there is a budget.
+        Seed of the draw of experts, and of items if there is a budget.
     budget
         Expected questions in all. If given, items are drawn with probability ρ ∝ √(uncertainty/cost)
         (`rates`), and estimates must weigh by it (`harness.estimate.routed.means.sampled_mean`).
@@ -141,16 +141,7 @@ class Sequential:
 
     def _question(self, item: Item, option: int, load: Counter[str]) -> Question:
         rng = np.random.default_rng(derive_seed(self.seed, item.id, str(option)))
-        return Question(
-            id=question_id(self.name, self.seed, item.id, option),
-            item_id=item.id,
-            option=option,
-            expert=draw_expert(item, option, self.roster, load, rng).name,
-            n_options=len(item.options),
-            protocol=self.name,
-            propensity=1.0,
-            seed=self.seed,
-        )
+        return put_question(self, item, option, draw_expert(item, option, self.roster, load, rng).name)
 
     decode = staticmethod(decode)
 

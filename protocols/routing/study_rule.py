@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import BadInput, ConfigError, DataError, load_protocol
 from harness.analysis import find_newest_runs
 from harness.config import Study
+from harness.store import Store
 from harness.types import Answer, Assignment, Item, PredictionStatus, Question
-from protocols.routing.panel_draw import BalancedPanel, RandomPanel
+from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.predicted import Predictions
+from protocols.routing.roster import Roster
 from protocols.routing.rule import AsksOn, RoutingProtocol
-
-if TYPE_CHECKING:
-    from harness.store import Store
-    from protocols.routing.roster import Roster
 
 
 def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
@@ -52,17 +50,12 @@ def next_questions(
     """
     if isinstance(plan, AsksOn):
         return plan.next_questions(items, answers)
-    questions = plan.route(items)
-    _same_draw(stored, questions, plan.name)
-    return questions
-
-
-def _same_draw(stored: Sequence[Question], drawn: Sequence[Question], name: str) -> None:
-    """Refuse a second draw over the first: propensities would be wrong, and looks could be chosen."""
+    drawn = plan.route(items)
+    # A second draw over the first would make propensities wrong, and let looks be chosen.
     redrawn = {q.item_id for q in drawn}
     same = {(q.id, q.propensity, q.propensities) for q in drawn}
     for question in stored:
-        if question.protocol != name or (
+        if question.protocol != plan.name or (
             question.item_id in redrawn
             and (question.id, question.propensity, question.propensities) not in same
         ):
@@ -71,9 +64,10 @@ def _same_draw(stored: Sequence[Question], drawn: Sequence[Question], name: str)
                 f"propensity {question.propensity:.3g}; protocol, seed, options_per_item and the models "
                 "looked at cannot change once questions are drawn: start a new study"
             )
+    return drawn
 
 
-def panel_rule_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
+def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
     """Make the rule that gives items to annotators.
 
     Raises
@@ -81,7 +75,7 @@ def panel_rule_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
     DataError
         If too few experts of the roster are there and judge any class.
     """
-    rule: type[BalancedPanel | RandomPanel] = load_protocol(study.experts.protocol)
+    rule: type[RandomPanel] = load_protocol(study.experts.protocol)
     try:
         return rule.from_roster(roster, study.experts.annotators_per_item, seed=study.study.seed)
     except BadInput as error:
@@ -91,7 +85,7 @@ def panel_rule_of(study: Study, roster: Roster) -> BalancedPanel | RandomPanel:
 
 
 def next_assignments(
-    plan: BalancedPanel | RandomPanel, items: Sequence[Item], stored: Sequence[Assignment], roster: Roster
+    plan: RandomPanel, items: Sequence[Item], stored: Sequence[Assignment], roster: Roster
 ) -> list[Assignment]:
     """Draw; what was drawn before must come out again.
 

@@ -30,7 +30,7 @@ from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.partitioned import draw_expert
 from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
 from protocols.routing.roster import Roster
-from protocols.routing.rule import question_id
+from protocols.routing.rule import put_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Targeted:
         Model → item id → option from 0, None if unreadable. Fixed: other predictions are another
         protocol, and its questions have other propensities.
     seed
-        Of all draws.
+        Seed of all draws.
     epsilon
         Share of the draw that is uniform over the item's options, for several models.
     """
@@ -107,19 +107,8 @@ class Targeted:
             rng = np.random.default_rng(derive_seed(self.seed, item.id))
             option = int(rng.choice(len(pi), p=pi / pi.sum()))
             expert = draw_expert(item, option, self.roster, load, rng)
-            questions.append(
-                Question(
-                    id=question_id(self.name, self.seed, item.id, option),
-                    item_id=item.id,
-                    option=option,
-                    expert=expert.name,
-                    n_options=len(item.options),
-                    protocol=self.name,
-                    propensity=float(pi[option]),
-                    seed=self.seed,
-                    propensities=tuple(float(p) for p in pi[: len(item.options)]),
-                )
-            )
+            each = tuple(float(p) for p in pi[: len(item.options)])
+            questions.append(put_question(self, item, option, expert.name, each[option], each))
         return questions
 
     decode = staticmethod(decode)

@@ -12,14 +12,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.store import Revision
 from harness.types import Item, Question, Verdict
 from protocols.collect.label_studio.labelling_page import CHOICE, COMMENT, VERDICTS
-
-if TYPE_CHECKING:
-    from protocols.collect.pending import Pending
+from protocols.collect.pending import Pending
 
 
 class Reason(StrEnum):

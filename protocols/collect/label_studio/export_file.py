@@ -11,17 +11,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import DataError
 from harness.store import Response
 from harness.types import Item
 from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.adjudication import adjudicate, read_annotation
-
-if TYPE_CHECKING:
-    from protocols.collect.pending import Pending
-    from protocols.routing import Roster
+from protocols.collect.pending import Pending
+from protocols.routing import Roster
 
 SOURCE = "label_studio_export"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from harness import ConfigError
 from harness.analysis import study_items
@@ -12,10 +12,8 @@ from harness.config import STUDY_FILE, read_study
 from harness.store import Store
 from harness.types import Answer, Assignment, Question, Rating
 from protocols.collect.label_studio.campaign import Campaign, Difference
+from protocols.collect.label_studio.push import Pushed
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
-
-if TYPE_CHECKING:
-    from protocols.collect.label_studio.push import Pushed
 
 
 class LabelStudio:

@@ -11,18 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from protocols.collect.label_studio.adjudication import Judgement, Reason, adjudicate, read_annotation
 from protocols.collect.label_studio.labelling_page import is_same_page
+from protocols.collect.label_studio.server import Client, Project
 from protocols.collect.label_studio.task_payload import hash_task
 from protocols.collect.pending import read_pending
-
-if TYPE_CHECKING:
-    from protocols.collect.label_studio.server import Client, Project
 
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""

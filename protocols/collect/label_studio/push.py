@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import LabelStudioError
+from harness.store import LabellingRepository, Queue, QueuedTask
 from protocols.collect.label_studio.labelling_page import is_same_page
+from protocols.collect.label_studio.server import Client, Project
 from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
-
-if TYPE_CHECKING:
-    from harness.store import LabellingRepository, Queue, QueuedTask
-    from protocols.collect.label_studio.server import Client, Project
 
 CHUNK = 500
 TITLE_LENGTH = 50  # Label Studio's own limit; at least 3

@@ -6,7 +6,6 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,8 @@ from harness.store import Queue, QueuedTask
 from harness.types import Question
 from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.task_payload import hash_task
-
-if TYPE_CHECKING:
-    from protocols.collect.pending import Pending
-    from protocols.routing import Roster
+from protocols.collect.pending import Pending
+from protocols.routing import Roster
 
 
 def plan_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:

@@ -11,16 +11,13 @@ import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from harness import DataError
 from harness.config import Study
 from harness.datasets import PRESETS
 from harness.types import Item, Question
 from protocols.collect.label_studio.labelling_page import check_page, make_panel_page, make_verdict_page
-
-if TYPE_CHECKING:
-    from protocols.collect.pending import Pending
+from protocols.collect.pending import Pending
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,15 @@ import time
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness import BadInput, EstimateError, decode
 from harness.config import Study
 from harness.estimate import accuracy, keep_predicted
 from harness.store import QueuedTask, Store
 from harness.types import Answer, Estimate
+from protocols.collect.label_studio.campaign import Campaign, Difference
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
 from protocols.collect.label_studio.server import listen_for_webhooks
-
-if TYPE_CHECKING:
-    from protocols.collect.label_studio.campaign import Campaign, Difference
 
 _GAP = 1.0
 

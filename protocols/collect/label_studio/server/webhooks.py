@@ -11,12 +11,10 @@ import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import ConfigError, OversightError
-
-if TYPE_CHECKING:
-    from protocols.collect.label_studio.server.client import Client
+from protocols.collect.label_studio.server.client import Client
 
 PATH = "/oversight-hint/"
 
