@@ -1,4 +1,4 @@
-"""What a look at this machine, a study or a server found."""
+"""A finding on this machine, a study or a server."""
 
 from __future__ import annotations
 

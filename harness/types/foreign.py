@@ -1,4 +1,4 @@
-"""What another program's log says of a model's answer: a frozen value, no I/O."""
+"""A model's answer in another program's log: a frozen value, no I/O."""
 
 from __future__ import annotations
 

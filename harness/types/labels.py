@@ -1,4 +1,4 @@
-"""What a protocol states, and labels that carry the design they were collected by."""
+"""The statement of a protocol, and labels that carry the design they were collected by."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LabelDesign:
     Attributes
     ----------
     statements
-        Of every protocol that drew one of the questions, by name.
+        Those of every protocol that drew one of the questions, by name.
     asked
         Ids of the items that have a question, answered or not.
     """

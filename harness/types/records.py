@@ -165,7 +165,7 @@ class Prediction:
     sample
         Which of several answers to the same question, from 0.
     input_tokens, output_tokens
-        Of all calls made for it.
+        Sums over all calls made for it.
     attempts
         Number of those calls.
     confidence

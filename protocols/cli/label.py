@@ -54,12 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--specificity", type=float, default=1.0, help="P(no | it is not), default 1")
     option("--abstention", type=float, default=0.0, help="P(unsure), default 0")
     option("--seed", type=int, help="default: the study's")
-    verb["pull"].add_argument(
-        "--full", action="store_true", help="read every task again, not only changed ones"
-    )
-    verb["close"].add_argument(
-        "--delete", action="store_true", help="delete the projects on the server afterwards"
-    )
+    again = "read every task again, not only changed ones"
+    verb["pull"].add_argument("--full", action="store_true", help=again)
+    after = "delete the projects on the server afterwards"
+    verb["close"].add_argument("--delete", action="store_true", help=after)
     option = verb["watch"].add_argument
     option("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     option("--until-width", type=float, help="stop when every model's interval is this narrow")

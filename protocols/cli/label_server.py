@@ -86,9 +86,8 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
         left = "" if p.seconds_left is None else _span(p.seconds_left)
         table.add_row(expert, *(str(getattr(p, name)) for name in shown), typical, left)
-    totals = {
-        key: sum(getattr(p, key) for p in now.values()) for key in ("asked", "answered", "open", "foreign")
-    }
+    counted = ("asked", "answered", "open", "foreign")
+    totals = {key: sum(getattr(p, key) for p in now.values()) for key in counted}
     table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
     if quarantine:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
@@ -129,9 +128,8 @@ def _lines(seen: Look) -> str:
     lines += [f"{name}: {estimate}" for name, estimate in seen.estimates.items()]
     lines += [f"{name}: no estimate yet ({why})" for name, why in seen.undefined.items()]
     if seen.slowest and seen.estimates:
-        lines.append(
-            f"estimated from the first {seen.share:.0%} of every queue, as far as {seen.slowest} has come"
-        )
+        share = f"the first {seen.share:.0%} of every queue"
+        lines.append(f"estimated from {share}, as far as {seen.slowest} has come")
     return "\n".join(lines)
 
 

@@ -66,8 +66,8 @@ def export_questions(
         if asked.id not in done:
             by_person[asked.expert].append(asked)
     yes_no = all(isinstance(asked, Question) for asked in questions)
-    kind, column = ("questions", "question_id") if yes_no else ("panel", "assignment_id")
-    paths = {name: folder / f"{kind}-{_file_name(name)}.{form}" for name in by_person}
+    start, column = ("questions-", "question_id") if yes_no else ("panel-", "assignment_id")
+    paths = {name: folder / f"{start}{_file_name(name)}.{form}" for name in by_person}
     _refuse_unread(paths, column, done)
     folder.mkdir(parents=True, exist_ok=True)
     for name, given in by_person.items():

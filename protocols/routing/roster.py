@@ -87,18 +87,13 @@ class Roster:
         for expert in self.experts:
             for name in expert.classes:
                 if known and name != ANY_CLASS and name not in known:
-                    raise DataError(
-                        f"expert {expert.name!r} has the unknown class {name!r}; "
-                        f"classes are {', '.join(known)}",
-                        file=self.file,
-                        field="classes",
-                    )
+                    told = f"the unknown class {name!r}; classes are {', '.join(known)}"
+                    raise DataError(f"expert {expert.name!r} has {told}", file=self.file, field="classes")
         for name in known or [ANY_CLASS]:
             if not self.for_class(name):
                 hint = "add one, or end an absence" if known else 'give one expert classes = ["*"]'
-                raise DataError(
-                    f"no expert is there for the class {name!r}; {hint}", file=self.file, field="classes"
-                )
+                told = f"no expert is there for the class {name!r}; {hint}"
+                raise DataError(told, file=self.file, field="classes")
 
 
 def one_expert_per_class(classes: Sequence[str]) -> Roster:

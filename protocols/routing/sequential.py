@@ -114,13 +114,9 @@ class Sequential:
         said = list(answers)
         known, silent = _facts(items, said)
         load = Counter(answer.question.expert for answer in said)
-        predicted, p, drawn = (
-            predicted_matrix(items, self.predictions),
-            self.posterior(items),
-            self.drawn(items),
-        )
+        predicted, p = predicted_matrix(items, self.predictions), self.posterior(items)
         questions = []
-        for row in np.flatnonzero(drawn):
+        for row in np.flatnonzero(self.drawn(items)):
             item = items[row]
             options = p[row, : len(item.options)]
             option = next_option(predicted[row].tolist(), options, known[item.id], silent[item.id])
@@ -131,11 +127,8 @@ class Sequential:
     def correctness(self, items: Sequence[Item], answers: Iterable[Answer]) -> dict[str, NDArray[np.int64]]:
         """Model → 1 (right), 0 (wrong) or −1 (not known) for every item, in the order given."""
         known, _ = _facts(items, list(answers))
-        predicted = predicted_matrix(items, self.predictions)
-        rows = [
-            correctness(predicted[row].tolist(), known[item.id], len(item.options))
-            for row, item in enumerate(items)
-        ]
+        predicted = predicted_matrix(items, self.predictions).tolist()
+        rows = [correctness(p, known[i.id], len(i.options)) for p, i in zip(predicted, items, strict=True)]
         table = np.array(rows, dtype=np.int64).reshape(len(items), len(self.predictions))
         return {model: table[:, column] for column, model in enumerate(self.predictions)}
 
@@ -157,10 +150,9 @@ def _facts(
         item_id, option = answer.question.item_id, answer.question.option
         if item_id not in ids:
             raise BadInput(f"answer to a question on the unknown item {item_id!r}")
-        if answer.verdict not in (Verdict.YES, Verdict.NO):
-            silent[item_id].add(option)
-            continue
         yes = answer.verdict is Verdict.YES
-        if known[item_id].setdefault(option, yes) != yes:
+        if not yes and answer.verdict is not Verdict.NO:
+            silent[item_id].add(option)
+        elif known[item_id].setdefault(option, yes) != yes:
             raise BadInput(f"item {item_id!r}: option {option} was both confirmed and refuted")
     return known, silent

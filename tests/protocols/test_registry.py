@@ -101,8 +101,8 @@ def test_every_protocol_states_what_its_labels_are_good_for(name: str) -> None:
     assert bool(statement.checks) == (statement.estimator == "likelihood")
 
 
-OTHERWISE_MEANT = {"--counts of certify": "disagreement", "a field of [estimate]": "panel"}
-"""Words that are names of protocols and, as whole texts, also something else."""
+OTHERWISE_MEANT = {"--counts of certify": "disagreement"}
+"""A word that is the name of a protocol and, as a whole text, also something else."""
 
 
 def test_names_of_protocols_stand_in_the_registry_alone() -> None:

@@ -135,11 +135,10 @@ def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str
     ValueError
         Saying what is wrong with it.
     """
-    values: list[object] = []
-    comments: list[str] = []
+    values, comments = list[object](), list[str]()
     for region in result:
-        name = region.get("from_name") if isinstance(region, dict) else None
-        said = region.get("value") if isinstance(region, dict) else None
+        about = region if isinstance(region, dict) else {}
+        name, said = about.get("from_name"), about.get("value")
         part = said if isinstance(said, dict) else {}
         if name == CHOICE and isinstance(part.get("choices"), list):
             values += part["choices"]

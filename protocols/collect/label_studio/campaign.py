@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
 from harness import BadInput, LabelStudioError
 from harness.config import Study
@@ -23,7 +23,7 @@ from protocols.routing import next_questions, read_roster, routing_rule_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What a pull changed in the stored answers, and how many annotations are in quarantine."""
+    """Changes of a pull to the stored answers, and how many annotations are in quarantine."""
 
     new: int
     changed: int
@@ -32,7 +32,7 @@ class Difference:
     quarantined: int
 
 
-class Campaign:
+class Campaign(contextlib.AbstractContextManager["Campaign"]):
     """A study's labelling: one project per expert (or annotator of a panel) on Label Studio.
 
     Parameters
@@ -54,9 +54,6 @@ class Campaign:
         self.sheet = TaskSheet.of(study)
         self._patience, self._timeout = patience, timeout
         self._clients: dict[str, Client] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         for client in self._clients.values():
@@ -141,12 +138,10 @@ class Campaign:
             queues = [q for q in self._pushed() if not q.closed]
             known = Snapshot(self.study, self.store)
             clients = {q.expert: self.open_client(q.expert) for q in queues}
-            projects = {
-                client: client.read_projects(
-                    [q.project_id or 0 for q in queues if clients[q.expert] is client]
-                )
-                for client in dict.fromkeys(clients.values())
-            }
+            ids: dict[Client, list[int]] = defaultdict(list)
+            for queue in queues:
+                ids[clients[queue.expert]].append(queue.project_id or 0)
+            projects = {client: client.read_projects(given) for client, given in ids.items()}
             before = self._pulled()
             for queue in queues:
                 client = clients[queue.expert]

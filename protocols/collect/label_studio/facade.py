@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self
 
@@ -16,7 +17,7 @@ from protocols.collect.label_studio.push import Pushed
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
 
 
-class LabelStudio:
+class LabelStudio(AbstractContextManager["LabelStudio"]):
     """A study's questions on Label Studio; made by `from_env`.
 
     Parameters
@@ -45,9 +46,6 @@ class LabelStudio:
         path = Path(study)
         read = read_study(path / STUDY_FILE if path.is_dir() else path)
         return cls(Campaign(read, Store(read.store_url)))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close_files()

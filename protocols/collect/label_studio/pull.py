@@ -27,7 +27,7 @@ OVERLAP = timedelta(seconds=10)
 
 
 class Snapshot:
-    """What is known here before a pull: what was asked, what came another way, what was seen last time.
+    """All that is known here before a pull: what was asked, what came another way, what was seen last time.
 
     Attributes
     ----------
@@ -150,8 +150,7 @@ def _judge(
 def _find_changes(annotations: Sequence[Revision], live: Mapping[int, Revision]) -> list[Revision]:
     """States of annotations that are new, and the ends of those that are gone."""
     here = {a.annotation_id for a in annotations}
-    new = [
-        a for a in annotations if a.annotation_id not in live or live[a.annotation_id].version != a.version
-    ]
+    known = {(number, last.version) for number, last in live.items()}
+    new = [a for a in annotations if (a.annotation_id, a.version) not in known]
     gone = [last for number, last in live.items() if number not in here]
     return new + [replace(last, version=f"{last.version}-gone", deleted=True) for last in gone]

@@ -6,6 +6,7 @@ arrived; so the next push reads the project, adopts what is there and sends the 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -149,16 +150,16 @@ def _reconcile(
     client: Client, labels: LabellingRepository, queue: Queue, tasks: list[QueuedTask]
 ) -> tuple[int, int, dict[str, int]]:
     """Compare with what is on the server; return adopted, removed, and question → task there now."""
-    there: dict[str, list[dict[str, Any]]] = {}
+    there: dict[str, list[dict[str, Any]]] = defaultdict(list)
     rows = client.read_tasks(queue.project_id or 0)
-    present = {row["id"] for row in rows}
     for row in rows:
-        there.setdefault(str(row["data"].get("question_id")), []).append(row)
+        there[str(row["data"].get("question_id"))].append(row)
+    present = {row["id"] for row in rows}
     ids: dict[str, int | None] = {}
     known: dict[str, int] = {}
     removed = adopted = 0
     for task in tasks:
-        ours = [row for row in there.get(task.question_id, ()) if hash_task(row["data"]) == task.digest]
+        ours = [row for row in there[task.question_id] if hash_task(row["data"]) == task.digest]
         found = min((row["id"] for row in ours), default=None)
         keep = task.task_id if task.task_id in present else found
         if keep is not None:

@@ -126,8 +126,5 @@ def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None
     ConfigError
         Naming the expert.
     """
-    for task in tasks:
-        if queues[task.expert].closed:
-            raise ConfigError(
-                f"the project of {task.expert!r} was closed: start a new study for new questions"
-            )
+    if closed := next((task.expert for task in tasks if queues[task.expert].closed), None):
+        raise ConfigError(f"the project of {closed!r} was closed: start a new study for new questions")

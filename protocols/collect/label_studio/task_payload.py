@@ -53,7 +53,9 @@ class TaskSheet:
         DataError
             If the page is not one, or a class that is no class of the study is described.
         """
-        section, classes = study.label_studio, _classes(study)
+        section, preset = study.label_studio, PRESETS.get(study.items.preset or "")
+        # Those that all items share, in their order; none where every item brings its own options.
+        classes = tuple(study.items.classes) or (preset.classes if preset else ())
         for name in section.descriptions:
             if classes and name not in classes:
                 raise DataError(
@@ -102,12 +104,6 @@ class TaskSheet:
         if self.own_options:
             sent["choices"] = [{"value": item.options[j], "alias": str(j)} for j in item.permutation]
         return sent
-
-
-def _classes(study: Study) -> tuple[str, ...]:
-    """Classes that all items share, in their order; none where every item brings its own options."""
-    preset = PRESETS.get(study.items.preset or "")
-    return tuple(study.items.classes) or (preset.classes if preset else ())
 
 
 def _own_page(study: Study) -> str:

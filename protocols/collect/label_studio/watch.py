@@ -180,10 +180,10 @@ def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tu
         queues[task.expert].append(task.question_id)
     if not queues:
         return [], 0.0, ""
-    done = dict[str, float]()
-    for expert, queue in queues.items():
-        first_open = next((j for j, q in enumerate(queue) if q not in by_question), len(queue))
-        done[expert] = first_open / len(queue)
+    done = {
+        expert: next((j for j, q in enumerate(queue) if q not in by_question), len(queue)) / len(queue)
+        for expert, queue in queues.items()
+    }
     slowest = min(done, key=lambda expert: done[expert])
     share = done[slowest]
     used = [by_question[q] for queue in queues.values() for q in queue[: int(share * len(queue) + 1e-9)]]

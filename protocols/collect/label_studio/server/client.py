@@ -27,7 +27,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What a project is like on the server at present."""
+    """A project as it is on the server at present."""
 
     id: int
     description: str
@@ -138,7 +138,7 @@ class Client(Transport):
             value = since.astimezone(UTC).strftime(_CLOCK)
             query["filters"] = {"conjunction": "and", "items": [{**changed, "value": value}]}
         rows = self.read_pages("tasks.list", project=project_id, query=json.dumps(query), fields="all")
-        return [_task(row) for row in rows]
+        return [{"id": int(r.id), "data": r.data, "annotations": _annotations(r)} for r in rows]
 
 
 def _project(row: Any) -> Project:
@@ -147,8 +147,6 @@ def _project(row: Any) -> Project:
     )
 
 
-def _task(row: Any) -> dict[str, Any]:
-    annotations = [
-        a if isinstance(a, dict) else a.model_dump() for a in getattr(row, "annotations", None) or ()
-    ]
-    return {"id": int(row.id), "data": row.data, "annotations": annotations}
+def _annotations(row: Any) -> list[dict[str, Any]]:
+    found = getattr(row, "annotations", None) or ()
+    return [a if isinstance(a, dict) else a.model_dump() for a in found]

@@ -60,7 +60,7 @@ class LabelStudioServer:
     def public(self) -> dict[str, object]:
         """Everything but the secrets, and where these are."""
         shown = {name: value for name, value in asdict(self).items() if name not in ("token", "password")}
-        files = _server_folder(Path(self.folder))
+        files = _open_folder("", Path(self.folder))
         return {**shown, "secrets": str(files.state_file), "log": str(files.log)}
 
 
@@ -92,7 +92,7 @@ def start_server(
     """
     if not 0 <= port <= 65535:
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
-    files = _server_folder(folder or _folder(name))
+    files = _open_folder(name, folder)
     files.path.mkdir(parents=True, exist_ok=True)
     with hold_start_lock(files.path):
         if not is_alive(files.path):
@@ -108,7 +108,7 @@ def start_server(
 
 def stop_server(name: str = MAIN, *, folder: Path | None = None) -> bool:
     """End a server and wait until it is gone; its data stay. True if one was running."""
-    files = _server_folder(folder or _folder(name))
+    files = _open_folder(name, folder)
     if not files.path.is_dir():
         return False
     with hold_start_lock(files.path):
@@ -117,17 +117,13 @@ def stop_server(name: str = MAIN, *, folder: Path | None = None) -> bool:
 
 def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioServer | None:
     """Return the running server, or None."""
-    files = _server_folder(folder or _folder(name))
+    files = _open_folder(name, folder)
     return files.read() if files.path.is_dir() and is_alive(files.path) else None
 
 
-def _folder(name: str) -> Path:
-    return find_home() / "servers" / name
-
-
-def _server_folder(path: Path) -> ServerFolder[LabelStudioServer]:
+def _open_folder(name: str, folder: Path | None) -> ServerFolder[LabelStudioServer]:
     return ServerFolder(
-        path=path,
+        path=folder or find_home() / "servers" / name,
         kind=LabelStudioServer,
         program="Label Studio",
         product="Label Studio",
