@@ -1,8 +1,8 @@
 from .classifier_arrays import predictions_from_arrays as predictions_from_arrays
 from .item_files import (
     ItemMapping as ItemMapping, fold as fold, iterate_items as iterate_items, read_items as read_items,
+    read_key as read_key,
 )
-from .key_file import read_key as read_key
 from .logs import READERS as READERS, format_of as format_of, read_foreign as read_foreign
 from .parquet_out import write_predictions as write_predictions
 from .presets import PRESETS as PRESETS, read_preset as read_preset

@@ -61,11 +61,9 @@ def predictions_from_arrays(
     for row, (item, name) in enumerate(zip(items, labels, strict=True)):
         if name not in item.options:
             raise DataError(f"row {row}: {name!r} is no option of {item.id!r}", field="predicted")
-        sure = None
-        if table is not None:
-            if name not in names:
-                raise DataError(f"row {row}: {name!r} is not among the classes", field="predicted")
-            sure = float(table[row, names.index(name)])
+        if table is not None and name not in names:
+            raise DataError(f"row {row}: {name!r} is not among the classes", field="predicted")
+        sure = None if table is None else float(table[row, names.index(name)])
         found.append(Prediction(item.id, item.options.index(name), confidence=sure, source=Source.IMPORT))
     return found
 

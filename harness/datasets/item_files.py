@@ -1,10 +1,10 @@
-"""Rows to items, by a mapping of columns."""
+"""Rows to items, by a mapping of columns, and to the sealed key: the true option of every item."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,6 @@ from harness.datasets.rows import Row, read_rows
 from harness.errors import DataError
 from harness.seeding import derive_seed
 from harness.types import Item
-
-_MISSING = (None, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +89,46 @@ def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Ite
         raise DataError("there are no items in it", file=source)
 
 
+def read_key(
+    path: str | Path, items: Sequence[Item], *, id_column: str = "id", label_column: str = "label"
+) -> dict[str, int]:
+    """Read the sealed key, item id → true option (source order, from 0), from a file with the option's text.
+
+    Only what simulates experts and what opens it at the end reads it; it is never stored with a study.
+    Rows for items that are not asked for are passed over.
+
+    Raises
+    ------
+    DataError
+        If a column or an item is missing, an id is there twice, or a label is none of the options.
+    """
+    by_id = {item.id: item for item in items}
+    truth: dict[str, int] = {}
+    row = None
+    for row in read_rows(path):
+        for column in (id_column, label_column):
+            if column not in row.fields:
+                raise row.error(column, "there is no such column")
+        item = by_id.get(str(row.fields[id_column]))
+        if item is None:
+            continue
+        if item.id in truth:
+            raise row.error(id_column, f"the id {item.id!r} is there twice")
+        label = str(row.fields[label_column]).strip()
+        if label not in item.options:
+            raise row.error(label_column, f"{label!r} is none of the options of {item.id!r}")
+        truth[item.id] = item.options.index(label)
+    missing = [item.id for item in items if item.id not in truth]
+    if missing:
+        raise DataError(
+            f"no answer for {len(missing)} items, such as {missing[0]!r}",
+            file=path,
+            line=row.line if row else None,
+            field=id_column,
+        )
+    return truth
+
+
 def fold(option: str) -> str:
     """Text by which two options count as the same: letter case and white space aside."""
     return " ".join(option.casefold().split())
@@ -102,12 +140,11 @@ def _item(row: Row, mapping: ItemMapping) -> Item:
     if mapping.id in row.fields or mapping.id != "id":
         item_id = _string(row, mapping.id)
     else:
-        digest = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()
-        item_id = digest[:12]
+        item_id = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
     order = tuple(range(len(options)))
     if mapping.shuffle:
         rng = np.random.default_rng(derive_seed(mapping.seed, "shuffle", item_id))
-        order = tuple(int(j) for j in rng.permutation(len(options)))
+        order = tuple(rng.permutation(len(options)).tolist())
     meta = {name: str(row.value(name)) for name in mapping.meta}
     return Item(item_id, text, options, order, meta)
 
@@ -128,7 +165,7 @@ def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
         column, values = mapping.options, _list(row, mapping.options)
     else:
         column = mapping.options[0]
-        values = [v for v in (row.value(c) for c in mapping.options) if v not in _MISSING]
+        values = [v for v in (row.value(c) for c in mapping.options) if v not in (None, "")]
     options = [str(v).strip() for v in values]
     if len(options) < 2:
         raise row.error(column, f"an item needs at least 2 options, this one has {len(options)}")

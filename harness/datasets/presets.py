@@ -156,7 +156,7 @@ def _mmlu_pro(row: Mapping[str, Any]) -> Fields | None:
 def _medqa(row: Mapping[str, Any]) -> Fields:
     options = row["options"] if isinstance(row["options"], dict) else json.loads(row["options"])
     letters = sorted(options)
-    answer = row["answer_idx"] if "answer_idx" in row else row["answer"]
+    answer = row["answer_idx" if "answer_idx" in row else "answer"]
     return {
         "text": row["question"],
         "options": [options[letter] for letter in letters],
@@ -176,10 +176,9 @@ def _gpqa(row: Mapping[str, Any]) -> Fields:
 
 
 def _math_mc(row: Mapping[str, Any]) -> Fields:
-    text = row["Question"] if "Question" in row else row["question"]
     letters = [letter for letter in "ABCDE" if row.get(letter) not in (None, "")]
     return {
-        "text": text,
+        "text": row["Question"] if "Question" in row else row["question"],
         "options": [str(row[letter]) for letter in letters],
         "answer": letters.index(str(row["Answer"] if "Answer" in row else row["answer"]).strip()),
         "Type": row.get("Type", ""),

@@ -25,7 +25,7 @@ class Row:
     fields: Mapping[str, Any]
 
     def value(self, column: str) -> Any:
-        """What stands in a column.
+        """The value in a column.
 
         Raises
         ------
@@ -90,8 +90,7 @@ def _lines(path: Path) -> Iterator[str]:
             for number, line in enumerate(stream, start=1):
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
-        message = "not UTF-8; save the file with UTF-8 encoding"
-        raise DataError(message, file=path, line=number) from None
+        raise DataError("not UTF-8; save the file with UTF-8 encoding", file=path, line=number) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
 
@@ -140,10 +139,9 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     number = 0
     try:
         # Without threads: pyarrow's pool has been seen to abort the interpreter at exit.
-        for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False):
-            for fields in batch.to_pylist():
-                number += 1
-                yield Row(str(path), number, fields)
+        batches = pq.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False)
+        for number, fields in enumerate((f for batch in batches for f in batch.to_pylist()), start=1):
+            yield Row(str(path), number, fields)
     except (pa.ArrowException, OSError) as error:
         message = f"not a whole Parquet file: {str(error).splitlines()[0]}"
         raise DataError(message, file=path, line=number + 1) from None

@@ -4,4 +4,5 @@ from .search import (
     SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,
     search_text as search_text, write_search_html as write_search_html,
 )
-from .study import estimates_table as estimates_table, write_html as write_html
+from .study_page import write_html as write_html
+from .study_table import estimates_table as estimates_table

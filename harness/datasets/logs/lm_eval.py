@@ -38,9 +38,13 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
         responses = need(record, "filtered_resps", list, path, row.line)
         name = str(document.get("id", need(record, "doc_id", int, path, row.line)))
         text = str(document.get("question") or document.get("text") or "")
-        if isinstance(_first(arguments).get("arg_1"), str):
+        first: Any = next(iter(arguments.values()), None)
+        if isinstance(first, dict) and isinstance(first.get("arg_1"), str):
             options = tuple(str(a["arg_1"]).strip() for a in arguments.values())
-            yield _choice(row.line, name, text, options, responses, path)
+            best, share = _choose(responses, len(options), path, row.line)
+            yield ForeignAnswer(
+                line=row.line, id=name, text=text, options=options, answer=best, confidence=share
+            )
         else:
             raw = need(record, "resps", list, path, row.line)
             said = responses[0] if responses else ""
@@ -54,24 +58,17 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
             )
 
 
-def _choice(
-    line: int, name: str, text: str, options: tuple[str, ...], responses: Sequence[Any], path: Path
-) -> ForeignAnswer:
+def _choose(responses: Sequence[Any], k: int, path: Path, line: int) -> tuple[int, float]:
+    """The likeliest of k continuations, and its share when all are normalised."""
     try:
         scores = [float(pair[0]) for pair in responses]
     except (TypeError, ValueError, IndexError):
         raise DataError("must be log-likelihoods", file=path, line=line, field="filtered_resps") from None
-    if len(scores) != len(options):
-        message = f"{len(scores)} log-likelihoods for {len(options)} continuations"
+    if len(scores) != k:
+        message = f"{len(scores)} log-likelihoods for {k} continuations"
         raise DataError(message, file=path, line=line, field="filtered_resps")
     best = max(range(len(scores)), key=scores.__getitem__)
-    share = 1 / sum(math.exp(score - scores[best]) for score in scores)
-    return ForeignAnswer(line=line, id=name, text=text, options=options, answer=best, confidence=share)
-
-
-def _first(arguments: dict[str, Any]) -> dict[str, Any]:
-    found: Any = next(iter(arguments.values()), {})
-    return found if isinstance(found, dict) else {}
+    return best, 1 / sum(math.exp(score - scores[best]) for score in scores)
 
 
 def _listed(document: dict[str, Any]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
             raise row.error("id", "there is neither a column id nor a column text")
         if not {"prediction", "raw"} & set(row.fields):
             raise row.error("prediction", "there is neither a column prediction nor a column raw")
-        confidence = _number(row, "confidence", None)
+        confidence = _number(row, "confidence")
         if confidence is not None and not 0 <= confidence <= 1:
             raise row.error("confidence", f"must lie between 0 and 1, is {confidence:g}")
         said = _text(row, "prediction")
@@ -37,9 +37,9 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
             answer=said or None,
             raw=_text(row, "raw") or said,
             error=_text(row, "error"),
-            sample=int(_number(row, "sample", 0) or 0),
-            input_tokens=int(_number(row, "input_tokens", 0) or 0),
-            output_tokens=int(_number(row, "output_tokens", 0) or 0),
+            sample=int(_number(row, "sample") or 0),
+            input_tokens=int(_number(row, "input_tokens") or 0),
+            output_tokens=int(_number(row, "output_tokens") or 0),
             confidence=confidence,
         )
 
@@ -49,11 +49,9 @@ def _text(row: Row, column: str) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _number(row: Row, column: str, missing: float | None) -> float | None:
+def _number(row: Row, column: str) -> float | None:
     value: Any = row.fields.get(column)
-    if value in (None, ""):
-        return missing
     try:
-        return float(value)
+        return None if value in (None, "") else float(value)
     except (TypeError, ValueError):
         raise row.error(column, f"must be a number, is {value!r}") from None

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from harness.analysis import ESTIMATOR_NAMES, ModelReport, StudyReport
 from harness.report.pages import percent
-from harness.types import Estimate
+from harness.types import Counts, Estimate
 
 
 def estimates_table(study: StudyReport) -> RenderableType:
@@ -33,24 +33,21 @@ def estimates_table(study: StudyReport) -> RenderableType:
 
 
 def notes(model: ModelReport) -> list[str]:
-    """What a reader must know beside the table: missing and unreadable answers, failed checks."""
-    lines = []
-    counts = next(iter(model.estimates.values())).n if model.estimates else None
-    if counts is not None:
-        parts = [
-            f"{number} {what}"
-            for number, what in (
-                (counts.ordinary, "yes (ordinary labels)"),
-                (counts.complementary, "no (complementary labels)"),
-                (counts.abstained, "questions abstained from"),
-                (counts.unreadable, "labelled items with an unreadable answer (count as wrong)"),
-                (counts.failed, "labelled items without an answer (excluded)"),
-                (counts.unlabelled, "items without a label"),
-            )
-            if number
-        ]
-        if parts:
-            lines.append(f"{model.name}: {', '.join(parts)}")
+    """All that a reader must know beside the table: missing and unreadable answers, failed checks."""
+    counts = next((e.n for e in model.estimates.values()), Counts())
+    parts = [
+        f"{number} {what}"
+        for number, what in (
+            (counts.ordinary, "yes (ordinary labels)"),
+            (counts.complementary, "no (complementary labels)"),
+            (counts.abstained, "questions abstained from"),
+            (counts.unreadable, "labelled items with an unreadable answer (count as wrong)"),
+            (counts.failed, "labelled items without an answer (excluded)"),
+            (counts.unlabelled, "items without a label"),
+        )
+        if number
+    ]
+    lines = [f"{model.name}: {', '.join(parts)}"] if parts else []
     if model.usd_per_correct is not None:
         lines.append(f"{model.name}: {cost(model)}")
     lines += [f"{model.name}: {name}: {reason}" for name, reason in model.undefined.items()]

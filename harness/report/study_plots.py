@@ -20,7 +20,9 @@ def intervals_svg(study: StudyReport) -> str:
             axes.plot([estimate.clipped], [y], "o", color=color, ms=6 if quoted else 4)
             if model.truth is not None:
                 axes.plot([model.truth] * 2, [y - 0.35, y + 0.35], color=INK, lw=1.2)
-        axes.set_yticks(range(len(rows)), [_row_label(study, m.name, n) for m, n, _ in reversed(rows)])
+        several = len(study.models) > 1
+        labels = [f"{m.name}: " * several + ESTIMATOR_NAMES.get(n, n) for m, n, _ in reversed(rows)]
+        axes.set_yticks(range(len(rows)), labels)
         axes.set_ylim(-0.6, len(rows) - 0.4)
         axes.set_xlabel("accuracy" + ("  (upright line: by the opened key)" if _opened(study) else ""))
         percent_axis(axes, "x")
@@ -47,11 +49,6 @@ def curve_svg(study: StudyReport) -> str:
         if len(study.models) > 1:
             axes.legend()
         return svg(drawn)
-
-
-def _row_label(study: StudyReport, model: str, name: str) -> str:
-    label = ESTIMATOR_NAMES.get(name, name)
-    return label if len(study.models) == 1 else f"{model}: {label}"
 
 
 def _opened(study: StudyReport) -> bool:
