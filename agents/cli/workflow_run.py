@@ -9,7 +9,7 @@ from agents.programs import load_program, read_workflow_settings
 from agents.runtime import WorkflowPlan, rehearse, run_workflow
 from harness import ConfigError
 from harness.analysis import study_items, study_prices, summarise_run
-from harness.cli import lines
+from harness.cli import describe_run
 from harness.config import Study
 from harness.llm import Budget, price_target
 from harness.store import Store
@@ -61,6 +61,6 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
 
 def _words(name: str, result: dict[str, Any]) -> str:
     return (
-        f"{lines(name, result)}\n    {result['calls_paid']} calls paid for now, {result['calls_cached']} "
-        f"found in the cache; sandbox: {result['sandbox']}"
+        f"{describe_run(name, result)}\n    {result['calls_paid']} calls paid for now, "
+        f"{result['calls_cached']} found in the cache; sandbox: {result['sandbox']}"
     )

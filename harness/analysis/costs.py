@@ -18,9 +18,9 @@ def study_prices(study: Study) -> PriceTable:
     return read_prices(path, required=named)
 
 
-def run_cost(store: Store, run: Mapping[str, Any], prices: PriceTable) -> float | None:
+def run_cost(study: Study, store: Store, run: Mapping[str, Any]) -> float | None:
     """Return what a run cost in dollars; None if its model's price is unknown."""
-    endpoint = str(run["spec"]["endpoint"])
+    prices, endpoint = study_prices(study), str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
     price = FREE if free else prices.models.get(run["spec"]["model"])
     return None if price is None else dollars(price, store.runs.sum_usage(run["id"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class Collected:
     Attributes
     ----------
     truth
-        The opened key, if it was.
+        The opened key, to show the true accuracy beside each estimate; None if it stays sealed.
     curve
         Whether to estimate also at earlier numbers of answers.
     """
@@ -136,19 +137,12 @@ def _curve(
 ) -> tuple[tuple[int, Estimate], ...]:
     """Estimates from the first so many labels; the earliest may be undefined and are left out."""
     points = []
+    kind, level = options.interval, options.level_now
     for j in range(1, _CURVE_POINTS + 1):
         n = round(len(labels) * j / _CURVE_POINTS)
-        try:
-            estimate = accuracy(
-                predictions,
-                labels[:n],
-                interval=options.interval,
-                level=options.level_now,
-                strata=strata,
-            )
-        except EstimateError:
-            continue
-        points.append((n, estimate))
+        with contextlib.suppress(EstimateError):
+            estimate = accuracy(predictions, labels[:n], interval=kind, level=level, strata=strata)
+            points.append((n, estimate))
     return tuple(points)
 
 
@@ -178,11 +172,7 @@ def _refuted(
         text = item.text if len(item.text) <= 300 else item.text[:300] + "…"
         found.append(
             RefutedPrediction(
-                item_id=item.id,
-                text=text,
-                predicted=item.options[option],
-                expert=answer.expert,
-                said=said,
+                item_id=item.id, text=text, predicted=item.options[option], expert=answer.expert, said=said
             )
         )
     order = {item.id: j for j, item in enumerate(items)}

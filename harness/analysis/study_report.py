@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from harness.analysis.costs import run_cost, study_prices
+from harness.analysis.costs import run_cost
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
 from harness.config import Study
@@ -74,12 +74,10 @@ def report_study(
     ----------
     runs
         Names of models; None takes the newest run of each.
-    truth
-        The opened key, to show the true accuracy beside each estimate.
     options
         How to estimate; None takes the study's settings.
-    curve
-        Whether to estimate also at earlier numbers of answers.
+    truth, curve
+        As in `harness.analysis.model_report.Collected`.
 
     Raises
     ------
@@ -102,11 +100,11 @@ def report_study(
         truth=truth,
         curve=curve,
     )
-    prices = study_prices(study)
     models = tuple(
-        report_model(run, store.runs.read_predictions(run["id"]), run_cost(store, run, prices), data)
+        report_model(run, store.runs.read_predictions(run["id"]), run_cost(study, store, run), data)
         for run in chosen
     )
+    assumed = (a for m in models for e in m.estimates.values() for a in e.assumptions)
     return StudyReport(
         name=study.study.name,
         seed=study.study.seed,
@@ -117,9 +115,7 @@ def report_study(
         options=dict(sorted(Counter(len(item.options) for item in items).items())),
         models=models,
         experts=_experts(questions, answers),
-        assumptions=tuple(
-            dict.fromkeys(a for m in models for e in m.estimates.values() for a in e.assumptions)
-        ),
+        assumptions=tuple(dict.fromkeys(assumed)),
         versions={name: version(name) for name in _PACKAGES},
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )

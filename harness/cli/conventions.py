@@ -9,20 +9,25 @@ from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.config import STUDY_FILE, Study, read_study
 from harness.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from harness.config import Study
+
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """Add ``--study FILE``."""
+    from harness.config import STUDY_FILE
+
     parser.add_argument("--study", default=STUDY_FILE, help="study file (default: %(default)s)")
 
 
 def study_of(args: argparse.Namespace) -> Study:
     """Read the study file that the command names."""
+    from harness.config import read_study
+
     return read_study(args.study)
 
 

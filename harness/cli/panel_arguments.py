@@ -17,7 +17,8 @@ from harness.machine import write_whole
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
     """Add the ratings file and what its columns are called."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "ratings",
         nargs="?",
         help="CSV, JSON Lines or Parquet with the columns item, annotator, label; one row a rating "
@@ -25,13 +26,11 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     )
     add_study(parser)
     for column in ("item", "annotator", "label"):
-        parser.add_argument(f"--{column}", default=column, metavar="COLUMN", help="default: %(default)s")
-    parser.add_argument(
-        "--classes", type=split_names, help="all classes in their order, by commas (default: those seen)"
-    )
-    parser.add_argument("--confidence", type=float, default=0.95, help="confidence level, default 0.95")
-    parser.add_argument("--seed", type=int, default=0, help="of every random draw, default 0")
-    parser.add_argument("--svg", metavar="FILE", help="write the picture there")
+        add(f"--{column}", default=column, metavar="COLUMN", help="default: %(default)s")
+    add("--classes", type=split_names, help="all classes in their order, by commas (default: those seen)")
+    add("--confidence", type=float, default=0.95, help="confidence level, default 0.95")
+    add("--seed", type=int, default=0, help="of every random draw, default 0")
+    add("--svg", metavar="FILE", help="write the picture there")
 
 
 def panel_study(args: argparse.Namespace) -> PanelStudy:

@@ -22,15 +22,14 @@ from protocols.routing import read_roster
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight label-studio``."""
+    add = parser.add_argument
     add_study(parser)
-    parser.add_argument("action", choices=("start", "stop", "status"), help="what to do")
-    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free one)")
-    parser.add_argument(
+    add("action", choices=("start", "stop", "status"), help="what to do")
+    add("--port", type=int, default=0, help="port to listen on (default: any free one)")
+    add(
         "--isolated", action="store_true", help="one server per expert, so that nobody sees another's answers"
     )
-    parser.add_argument(
-        "--hooks", action="store_true", help="let webhooks call this machine, for label watch --webhook"
-    )
+    add("--hooks", action="store_true", help="let webhooks call this machine, for label watch --webhook")
 
 
 def run(args: argparse.Namespace) -> int:

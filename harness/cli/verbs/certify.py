@@ -37,21 +37,18 @@ _CEILINGS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight certify``."""
+    add = parser.add_argument
     add_panel(parser)
-    parser.add_argument("--model", help="a file with item, label, or the name of a model that the study ran")
-    parser.add_argument("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
-    parser.add_argument("--aggregate", choices=AGGREGATES, default="plurality", help="default: plurality")
-    parser.add_argument(
+    add("--model", help="a file with item, label, or the name of a model that the study ran")
+    add("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
+    add("--aggregate", choices=AGGREGATES, default="plurality", help="default: plurality")
+    add(
         "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
     )
-    parser.add_argument(
-        "--test",
-        choices=SUPERHUMAN_TESTS,
-        default="split",
-        help="split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)",
-    )
-    parser.add_argument("--weights", help='with "weighted": a JSON object, annotator to weight')
-    parser.add_argument("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
+    told = "split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)"
+    add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
+    add("--weights", help='with "weighted": a JSON object, annotator to weight')
+    add("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
 
 
 def run(args: argparse.Namespace) -> int:

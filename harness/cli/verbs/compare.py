@@ -52,9 +52,8 @@ def _print_pairs(args: argparse.Namespace, pairs: Sequence[Comparison]) -> None:
 
     table = Table("better?", "difference", "interval", "p", "method", "items", "answers", title="Comparison")
     for c in pairs:
-        better = f"{c.first} = {c.second} (tie)" if c.verdict == "tie" else f"{c.verdict} is better"
         table.add_row(
-            better,
+            f"{c.first} = {c.second} (tie)" if c.verdict == "tie" else f"{c.verdict} is better",
             f"{c.first} − {c.second}: {100 * c.difference:+.1f}",
             f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points",
             f"{c.p_value:.3g}",
@@ -68,13 +67,10 @@ def _print_pairs(args: argparse.Namespace, pairs: Sequence[Comparison]) -> None:
 def _print_ranking(args: argparse.Namespace, ranking: Ranking) -> None:
     from rich.table import Table
 
-    table = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}")
+    table, rows = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}"), []
     for name, value, (best, worst) in zip(ranking.names, ranking.values, ranking.ranks, strict=True):
+        rows.append({"model": name, "accuracy": value, "ranks": [best, worst]})
         table.add_row(str(best) if best == worst else f"{best}–{worst}", name, f"{100 * value:.1f} %")
     table.caption = "models that share a rank cannot be told apart"
     pairs = [{**asdict(c), "verdict": c.verdict} for c in ranking.comparisons]
-    rows = [
-        {"model": n, "accuracy": v, "ranks": list(r)}
-        for n, v, r in zip(ranking.names, ranking.values, ranking.ranks, strict=True)
-    ]
     emit(args, {"ranking": rows, "comparisons": pairs, "level": ranking.level}, table)

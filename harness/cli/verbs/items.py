@@ -32,10 +32,7 @@ def run(args: argparse.Namespace) -> int:
         "first": {"id": items[0].id, "text": items[0].text[:200], "options": list(items[0].shown_options)},
     }
     options = ", ".join(f"K={k}: {n}" for k, n in by_k.items())
-    emit(
-        args,
-        payload,
-        f"{len(items)} items ({options}), median {words[len(words) // 2]} words\n"
-        f"first: {items[0].id}: {items[0].text[:100]}\n       {' | '.join(items[0].shown_options)}",
-    )
+    text = f"{len(items)} items ({options}), median {words[len(words) // 2]} words\n"
+    text += f"first: {items[0].id}: {items[0].text[:100]}\n       {' | '.join(items[0].shown_options)}"
+    emit(args, payload, text)
     return 0

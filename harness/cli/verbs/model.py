@@ -29,9 +29,6 @@ def run(args: argparse.Namespace) -> int:
     if server is None:
         emit(args, {"running": False}, "not running; start it with: oversight model start")
         return 1
-    emit(
-        args,
-        {"running": True} | asdict(server),
-        f"{server.model} answers at {server.url} (process {server.pid}, log {server.log})",
-    )
+    text = f"{server.model} answers at {server.url} (process {server.pid}, log {server.log})"
+    emit(args, {"running": True} | asdict(server), text)
     return 0

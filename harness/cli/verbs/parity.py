@@ -27,21 +27,16 @@ from harness.panel import EDGES, HumanLevel, Parity, ParityBin, Scores, Share, m
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight parity``."""
+    add = parser.add_argument
     add_panel(parser)
-    parser.add_argument(
-        "--model", required=True, help="a file with item, label, or the name of a model that the study ran"
-    )
-    parser.add_argument(
-        "--humans", type=split_names, help="annotators that are judged, by commas (default: all)"
-    )
-    parser.add_argument(
-        "--voters", type=split_names, help="annotators whose votes are the truth, by commas (default: all)"
-    )
-    parser.add_argument("--circular", action="store_true", help="leave a rater's vote in, as published")
-    parser.add_argument("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
-    parser.add_argument("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
-    parser.add_argument("--bootstrap", type=int, default=1000, help="resamples of items, default 1000")
-    parser.add_argument("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
+    add("--model", required=True, help="a file with item, label, or the name of a model that the study ran")
+    add("--humans", type=split_names, help="annotators that are judged, by commas (default: all)")
+    add("--voters", type=split_names, help="annotators whose votes are the truth, by commas (default: all)")
+    add("--circular", action="store_true", help="leave a rater's vote in, as published")
+    add("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
+    add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
+    add("--bootstrap", type=int, default=1000, help="resamples of items, default 1000")
+    add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,15 +86,13 @@ def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> l
         f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · per cent, "
         f"intervals {found.level:.0%}"
     )
-    columns = ("vote", "items", "expected", "P(≥80 %)", "human", "model", "human − model", "p")
-    table = Table(*columns)
+    table = Table("vote", "items", "expected", "P(≥80 %)", "human", "model", "human − model", "p")
     for b in (*found.bins, found.overall):
         table.add_row(*_row(b))
     notes = []
     if found.stratify:
-        notes.append(
-            "human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)"
-        )
+        rule = "read the bins, not the aggregate (the 80 % rule)"
+        notes.append(f"human or model is below 80 % over all: {rule}")
     if any(b.flags for b in found.bins):
         notes.append("* fewer than 30 items: 80 % can be chance")
     tables = [table, *_detection(found)]
@@ -137,16 +130,13 @@ def _detection(found: Parity) -> list[Any]:
     from rich.table import Table
 
     rows = [(b, b.detection) for b in (*found.bins, found.overall) if b.detection is not None]
-    if not rows:
-        return []
-    table = Table(
-        "vote", "positive", "expected F1", "human P / R / F1", "model P / R / F1", "F1: human − model"
-    )
+    columns = ("positive", "expected F1", "human P / R / F1", "model P / R / F1", "F1: human − model")
+    table = Table("vote", *columns)
     for b, d in rows:
         both = [_three(d.human), _three(d.model)]
         gap = "–" if d.delta_f1 is None else _cell(d.delta_f1, "+")
         table.add_row(b.name, f"{100 * d.positive:.1f}", f"{100 * d.expected.f1:.1f}", *both, gap)
-    return [table]
+    return [table] if rows else []
 
 
 def _level_lines(level: HumanLevel) -> list[str]:

@@ -22,18 +22,17 @@ _NOTE = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
-    parser.add_argument("--options", type=int, required=True, metavar="K", help="options per item")
-    parser.add_argument("--accuracy", type=float, default=0.7, metavar="A", help="a guess (default 0.7)")
-    parser.add_argument("--models", type=int, default=1, metavar="M", help="models measured (default 1)")
+    add = parser.add_argument
+    add("--options", type=int, required=True, metavar="K", help="options per item")
+    add("--accuracy", type=float, default=0.7, metavar="A", help="a guess (default 0.7)")
+    add("--models", type=int, default=1, metavar="M", help="models measured (default 1)")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--width", type=float, metavar="H", help="half-width: 0.03 is ±3 points (default)")
     size.add_argument("--questions", type=int, metavar="N", help="questions there is money for")
-    parser.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
-    parser.add_argument("--power", type=float, default=0.8, help="to detect a difference (default 0.8)")
-    parser.add_argument("--sensitivity", type=float, default=1.0, help="experts' P(yes | it is), default 1")
-    parser.add_argument(
-        "--specificity", type=float, default=1.0, help="experts' P(no | it is not), default 1"
-    )
+    add("--level", type=float, default=0.95, help="confidence level (default 0.95)")
+    add("--power", type=float, default=0.8, help="to detect a difference (default 0.8)")
+    add("--sensitivity", type=float, default=1.0, help="experts' P(yes | it is), default 1")
+    add("--specificity", type=float, default=1.0, help="experts' P(no | it is not), default 1")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -14,13 +14,12 @@ from harness.errors import ConfigError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight predictions``."""
-    parser.add_argument("action", choices=["import", "items", "export"])
-    parser.add_argument("file", help="the log to read, or for export the .parquet file to write")
-    parser.add_argument("--format", choices=list(READERS), help="told by the file's name if left out")
-    parser.add_argument("--model", help="import: the name under which the model is estimated")
-    parser.add_argument(
-        "--out", default="items.jsonl", help="items: the file to write (default: %(default)s)"
-    )
+    add = parser.add_argument
+    add("action", choices=["import", "items", "export"])
+    add("file", help="the log to read, or for export the .parquet file to write")
+    add("--format", choices=list(READERS), help="told by the file's name if left out")
+    add("--model", help="import: the name under which the model is estimated")
+    add("--out", default="items.jsonl", help="items: the file to write (default: %(default)s)")
     add_study(parser)
 
 

@@ -15,23 +15,17 @@ from harness.registry import load_module
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight run``."""
+    add = parser.add_argument
     add_study(parser)
-    parser.add_argument("--model", action="append", help="name in study.toml [models]; may be repeated")
-    parser.add_argument(
-        "--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model"
-    )
-    parser.add_argument("--sandbox", default="monty", metavar="TIER", help="monty, cpython or bubblewrap")
-    parser.add_argument("--retry-errors", action="store_true", help="ask again where calls failed")
-    parser.add_argument("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
-    parser.add_argument("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="stop before the runs use more")
-    parser.add_argument(
-        "--batch",
-        nargs="?",
-        const="wait",
-        choices=["wait", "once", "cancel"],
-        help="use the Batch API: wait for the answers, look once, or give up what is under way",
-    )
+    add("--model", action="append", help="name in study.toml [models]; may be repeated")
+    add("--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model")
+    add("--sandbox", default="monty", metavar="TIER", help="monty, cpython or bubblewrap")
+    add("--retry-errors", action="store_true", help="ask again where calls failed")
+    add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
+    add("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
+    add("--budget-tokens", type=int, metavar="N", help="stop before the runs use more")
+    told = "use the Batch API: wait for the answers, look once, or give up what is under way"
+    add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,11 +54,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         caps = BudgetCaps(args.budget_usd, args.budget_tokens)
         results = run_study(study, args.model, caps=caps, retry_failed=again)
-    emit(args, {"models": results}, "\n".join(lines(name, r) for name, r in results.items()))
+    emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
     return 1 if any(result["failed"] for result in results.values()) else 0
 
 
-def lines(name: str, result: dict[str, Any]) -> str:
+def describe_run(name: str, result: dict[str, Any]) -> str:
     """Say what `summarise_run` counted."""
     said = [
         f"{name}: {result['predictions']} answers, {result['asked_now']} asked now; {result['ok']} readable, "
