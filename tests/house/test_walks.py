@@ -31,7 +31,7 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
                 h.accuracy(h.run("m", items, store=str(tmp_path / "s.db"), endpoint=server.url), labels)
             ),
         )
-    assert_short("a prediction from the wire to an interval", walk, files=24, returns=2)
+    assert_short("a prediction from the wire to an interval", walk, files=20, returns=0)
 
 
 def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class Tracer:
         self.walk = Walk()
         self._dye, self._start, self._stop = dye, start, stop
         self._resumed: set[FrameType] = set()
-        self._made: dict[int, Any] = {}
+        self._made: dict[int, tuple[Any, int]] = {}
         self._frames: dict[FrameType, str] = {}
 
     def __enter__(self) -> Tracer:
@@ -118,9 +118,9 @@ class Tracer:
         """
         if isinstance(value, tuple | frozenset) and not value:
             return
-        if isinstance(value, (*_PLAIN, bool)) or id(value) in self._made or depth == 0:
+        if isinstance(value, (*_PLAIN, bool)) or self._made.get(id(value), (None, 0))[1] >= depth:
             return
-        self._made[id(value)] = value
+        self._made[id(value)] = value, depth
         for part in parts_of(value):
             self._note(part, depth - 1)
 

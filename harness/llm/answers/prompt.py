@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.config import RunSpec
 from harness.errors import ConfigError
-from harness.llm.answers.option_names import Notation, option_letters_of
+from harness.llm.answers.parsing import Notation, option_letters_of
 from harness.llm.models import Message, Request
 from harness.types import Item
 
