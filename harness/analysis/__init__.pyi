@@ -1,20 +1,20 @@
+from .comparing import compare_study as compare_study
 from .costs import study_prices as study_prices
 from .diagnosis import diagnose as diagnose
+from .foreign_runs import (
+    export_predictions as export_predictions, import_predictions as import_predictions,
+    write_log_items as write_log_items,
+)
+from .inputs import study_items as study_items, study_truth as study_truth, template_of as template_of
 from .model_report import ModelReport as ModelReport, true_accuracy as true_accuracy
+from .model_runs import (
+    batch_study as batch_study, forecast_study as forecast_study, give_up_batches as give_up_batches,
+    run_study as run_study, summarise_run as summarise_run,
+)
 from .options import ESTIMATOR_NAMES as ESTIMATOR_NAMES, EstimateOptions as EstimateOptions
 from .panel_study import (
     PanelStudy as PanelStudy, class_values as class_values, compare_with_reference as compare_with_reference,
 )
-from .study_comparison import compare_study as compare_study
-from .study_inputs import study_items as study_items, study_truth as study_truth, template_of as template_of
-from .study_predictions import (
-    export_predictions as export_predictions, import_predictions as import_predictions,
-    write_log_items as write_log_items,
-)
 from .study_report import (
     StudyReport as StudyReport, find_newest_runs as find_newest_runs, report_study as report_study,
-)
-from .study_runs import (
-    batch_study as batch_study, forecast_study as forecast_study, give_up_batches as give_up_batches,
-    run_study as run_study, summarise_run as summarise_run,
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from harness.analysis.study_inputs import study_items, template_of
+from harness.analysis.inputs import study_items, template_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study, read_study
 from harness.errors import OversightError
 from harness.registry import load_module

@@ -15,8 +15,8 @@ from __future__ import annotations
 import argparse
 
 from harness.cli import add_study, study_of
-from protocols.cli.label_files import export_files, import_files, route, simulate
-from protocols.cli.label_server import close, pull, push, show_status, watch
+from protocols.cli.file_actions import export_files, import_files, route, simulate
+from protocols.cli.server_actions import close, pull, push, show_status, watch
 
 SUB_VERBS = {
     "route": (route, "draw the questions (of a panel: who rates what) and store them"),

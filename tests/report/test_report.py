@@ -17,7 +17,7 @@ from harness.analysis import StudyReport, report_study, true_accuracy
 from harness.config import ModelSection, Study
 from harness.llm import make_spec
 from harness.report import estimates_table, write_html
-from harness.report.study_page import render_html
+from harness.report.html_page import render_html
 from harness.store import Store
 from harness.types import Item, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts

@@ -26,7 +26,7 @@ PRIOR_SPREAD = 0.1
 _GRID = np.linspace(0.0, 4.0, 81)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShrunkScores:
     """The archive's posterior, one entry per candidate; NaN where a candidate has no score.
 
@@ -97,7 +97,7 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
     mean, sd, spread = np.full(len(scores), np.nan), np.full(len(scores), np.nan), 0.0
     mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
     level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
-    return ShrunkScores(value, se, mean, sd, level_se, spread)
+    return ShrunkScores(value=value, se_relative=se, mean=mean, sd=sd, level_se=level_se, spread=spread)
 
 
 def least_variance(n: int) -> float:

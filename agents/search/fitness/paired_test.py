@@ -25,7 +25,7 @@ BETTER, WORSE = 0.95, 0.2
 POWER = 0.8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
     """A child against another program on the same items.
 
@@ -67,14 +67,14 @@ def compare_paired(child: FloatArray, other: FloatArray, spread: float) -> Paire
     gaps = child[both] - other[both]
     n = len(gaps)
     if not n:
-        return Paired(0.0, math.inf, 0, 0.5)
+        return Paired(difference=0.0, se=math.inf, n=0, p_better=0.5)
     square = float((gaps**2).sum())
     differ = int((np.abs(gaps) > 1e-12).sum())
     mean = float(gaps.mean())
     se = math.sqrt(square + 2 * (square / differ if differ else 1.0)) / n
     prior = 2 * spread**2
     shrunken = mean * math.sqrt(prior) / (se * math.sqrt(prior + se**2))
-    return Paired(mean, se, n, float(ndtr(shrunken)))
+    return Paired(difference=mean, se=se, n=n, p_better=float(ndtr(shrunken)))
 
 
 def minimum_detectable(se: float) -> float:

@@ -31,7 +31,7 @@ NAMES: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
     """What can be seen.
 

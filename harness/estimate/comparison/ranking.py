@@ -86,10 +86,7 @@ def rank_models(
     draws, seed
         Size and seed of the bootstrap.
 
-    Raises
-    ------
-    EstimateError
-        If there are fewer than 2 items or models, the shapes differ, or a name is used twice.
+    Errors as `_check_outcomes`.
     """
     check_level(level)
     _check_outcomes(outcomes, names)

@@ -19,7 +19,7 @@ class Node:
     y: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
     """Boxes, curves between them as SVG paths, and the size of all."""
 
@@ -56,7 +56,7 @@ def lay_out(candidates: Sequence[SearchedCandidate]) -> Graph:
     edges = [_curve(at[p], at[c.id]) for c in candidates for p in c.parents]
     nodes = tuple(Node(c, *at[c.id]) for c in candidates)
     width = 8 + WIDTH + COLUMN * max(depth.values(), default=0)
-    return Graph(nodes, tuple(edges), width, 8 + ROW * rows)
+    return Graph(nodes=nodes, edges=tuple(edges), width=width, height=8 + ROW * rows)
 
 
 def _curve(parent: tuple[int, int], child: tuple[int, int]) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness.analysis.costs import study_prices
-from harness.analysis.study_inputs import stream_items, system_of, template_of
+from harness.analysis.inputs import stream_items, system_of, template_of
 from harness.config import Study
 from harness.errors import ConfigError
 from harness.llm import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.analysis import ESTIMATOR_NAMES, StudyReport
 from harness.machine import write_whole
 from harness.report.pages import page_template
-from harness.report.study_table import cost, method
+from harness.report.terminal_table import cost, method
 
 
 def write_html(study: StudyReport, path: str | Path) -> Path:
@@ -24,7 +24,7 @@ def write_html(study: StudyReport, path: str | Path) -> Path:
 def render_html(study: StudyReport) -> str:
     """Render the page as text."""
     template = page_template("report.html")
-    from harness.report.study_plots import curve_svg, intervals_svg
+    from harness.report.interval_plots import curve_svg, intervals_svg
 
     return template.render(
         study=study,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.study_inputs import study_items
+from harness.analysis.inputs import study_items
 from harness.config import RunSpec, Study
 from harness.datasets import format_of, read_foreign, write_predictions
 from harness.errors import BadInput, DataError
