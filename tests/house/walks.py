@@ -16,7 +16,7 @@ from tests.house.measure import ROOT
 SHARED = ("harness/types/", "harness/errors.py", "harness/registry.py", "harness/seeding.py")
 """What every file speaks in: values, errors, names. Nobody has to look there to follow a value."""
 MOST_ROOMS = 7
-DEEPEST, WIDEST = 4, 400
+DEEPEST, WIDEST = 10, 400
 _RESUMABLE = 0x20 | 0x80 | 0x200
 """Flags of generators and coroutines: to go on with one is no new call."""
 _PLAIN = (str, bytes, int, float, complex, type(None), type, CodeType)

@@ -22,7 +22,7 @@ from harness.panel.superhuman.ceiling import empirical, pool_ceiling
 from harness.panel.superhuman.certificate import lower_bound
 from harness.panel.superhuman.margin import optimal_score
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("C", [2, 4])
