@@ -10,9 +10,9 @@ from .decoding import decode as decode
 from .errors import (
     BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
     EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,
-    ModelError as ModelError, OversightError as OversightError, ProgramRefused as ProgramRefused,
-    SandboxError as SandboxError, StoreError as StoreError, TransientModelError as TransientModelError,
-    first_of as first_of,
+    ModelError as ModelError, NotIdentified as NotIdentified, OversightError as OversightError,
+    ProgramRefused as ProgramRefused, SandboxError as SandboxError, StoreError as StoreError,
+    TransientModelError as TransientModelError, first_of as first_of,
 )
 from .estimate import (
     accuracies as accuracies, accuracy as accuracy, compare as compare, estimate_counts as estimate_counts,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import EstimateError
-from harness.errors import NotIdentified
+from harness import EstimateError, NotIdentified
 from harness.estimate import RoutedSample, adjusted_difference, mcnemar, paired_difference, sign_test
 from harness.estimate.comparison.paired import TIED, sign_p_value
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.errors import NotIdentified
+from harness import EstimateError, NotIdentified
 from harness.estimate import (
     GoldCounts,
     RoutedSample,

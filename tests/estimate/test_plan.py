@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.errors import NotIdentified
+from harness import EstimateError, NotIdentified
 from harness.estimate import (
     accuracy_target,
     accuracy_variances,

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray, decode
-from harness.errors import NotIdentified
+from harness import EstimateError, IntArray, NotIdentified, decode
 from harness.estimate import RoutedSample, accuracies, accuracy, routed_accuracy
 from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
 from harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, PredictionStatus

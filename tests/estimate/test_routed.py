@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import EstimateError
-from harness.errors import NotIdentified
+from harness import EstimateError, NotIdentified
 from harness.estimate import (
     RoutedSample,
     accuracy_target,

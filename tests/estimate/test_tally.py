@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness import EstimateError
-from harness.errors import NotIdentified
+from harness import EstimateError, NotIdentified
 from harness.estimate import BinomialSample, LabelledArrays, tally, tally_arrays
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 

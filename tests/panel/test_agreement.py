@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray
+from harness import EstimateError, IntArray, NotIdentified
 from harness.arrays import NO_LABEL
-from harness.errors import NotIdentified
 from harness.panel import (
     Panel,
     category_alphas,

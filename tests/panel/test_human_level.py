@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.errors import NotIdentified
+from harness import EstimateError, NotIdentified
 from harness.estimate import holm
 from harness.panel import hlpi, hlpri, human_level_choices, human_level_tagging
 from harness.panel.human_level.precision import average_precision

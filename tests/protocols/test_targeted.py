@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import BadInput
-from harness.errors import NotIdentified
+from harness import BadInput, NotIdentified
 from harness.estimate import RoutedSample, routed_accuracy
 from harness.types import Item, LabelKind
 from protocols.collect import SimulatedExperts

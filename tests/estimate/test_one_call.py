@@ -1,0 +1,111 @@
+"""The same calls for every protocol: nobody has to know which estimator its labels need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harness as h
+from harness import BadInput, NotIdentified
+from harness.types import Answer, Item, Prediction
+from protocols.collect import SimulatedExperts
+from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+
+CLASSES = ("red", "green", "blue", "black")
+ROSTER = one_expert_per_class(CLASSES)
+ITEMS = [Item(f"i{j}", "t", CLASSES, (0, 1, 2, 3)) for j in range(240)]
+RNG = np.random.default_rng(5)
+TRUTH = {item.id: int(RNG.integers(4)) for item in ITEMS}
+MODELS = {
+    name: {i: t if RNG.random() < rate else (t + 1 + int(RNG.integers(3))) % 4 for i, t in TRUTH.items()}
+    for name, rate in (("good", 0.85), ("poor", 0.45))
+}
+PREDICTIONS = {name: [Prediction(i, option) for i, option in rows.items()] for name, rows in MODELS.items()}
+TRUE = {name: float(np.mean([rows[i] == t for i, t in TRUTH.items()])) for name, rows in MODELS.items()}
+PROTOCOLS: dict[str, Any] = {
+    "partitioned": Partitioned(ROSTER, seed=2),
+    "targeted": Targeted(ROSTER, MODELS, seed=2),
+    "sequential": Sequential(ROSTER, MODELS, seed=2),
+    "disagreement": Disagreement(ROSTER, MODELS, seed=2),
+}
+
+
+def labels_of(name: str) -> h.Labels:
+    """All questions of a protocol asked and answered without error."""
+    plan, experts = PROTOCOLS[name], SimulatedExperts(TRUTH)
+    answers: list[Answer] = []
+    questions = plan.route(ITEMS)
+    while questions:
+        answers += experts.answer(questions)
+        asked = {a.question.id for a in answers}
+        more = plan.next_questions(ITEMS, answers) if plan.statement.asks_on else []
+        questions = [q for q in more if q.id not in asked]
+    labels: h.Labels = plan.decode(answers)
+    return labels
+
+
+@pytest.mark.parametrize("name", ["partitioned", "targeted", "sequential"])
+def test_accuracy_takes_any_labels(name: str) -> None:
+    labels = labels_of(name)
+    found = h.model_accuracies(PREDICTIONS, labels)
+    for model, rows in PREDICTIONS.items():
+        one = h.accuracy(rows, labels)
+        assert one.low <= TRUE[model] <= one.high
+        assert one in found[model].values()
+        assert found[model] == h.accuracies(rows, labels)
+        assert set(PROTOCOLS[name].statement.assumptions) == set(one.assumptions)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_compare_takes_any_labels(name: str) -> None:
+    found = h.compare(PREDICTIONS, labels_of(name))
+    (pair,) = found.pairs
+    assert found.ranking is None
+    assert pair.verdict == "good"
+    assert pair.low <= TRUE["good"] - TRUE["poor"] <= pair.high
+    assert (pair.method == "mcnemar") == (name == "sequential")
+
+
+def test_labels_of_disagreements_tell_no_accuracy() -> None:
+    labels = labels_of("disagreement")
+    with pytest.raises(NotIdentified, match="only where two models differ"):
+        h.accuracy(PREDICTIONS["good"], labels)
+    assert h.accuracies(PREDICTIONS["good"], labels) == {}
+    assert "oversight compare" in h.accuracies(PREDICTIONS["good"], labels).undefined["accuracy"]
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    labels = labels_of("targeted")
+    with pytest.raises(BadInput, match="at least 2 models, there are 1"):
+        h.compare({"good": PREDICTIONS["good"]}, labels)
+    with pytest.raises(BadInput, match="needs uniformly drawn options"):
+        h.compare(PREDICTIONS, labels, test="sign")
+    with pytest.raises(BadInput, match="test must be one of auto, paired, sign, mcnemar, is 'best'"):
+        h.compare(PREDICTIONS, labels, test="best")
+
+
+def test_three_models_are_ranked() -> None:
+    third = {**PREDICTIONS, "same": PREDICTIONS["good"]}
+    found = h.compare(third, labels_of("partitioned"))
+    assert found.ranking is not None
+    assert set(found.ranking.names[:2]) == {"good", "same"}
+    assert found.pairs == found.ranking.comparisons
+
+
+def test_a_running_interval_is_refused_where_its_likelihood_is_wrong() -> None:
+    with pytest.raises(NotIdentified, match="its questions followed from predictions"):
+        h.accuracy(PREDICTIONS["good"], labels_of("targeted"), interval="anytime")
+    found = h.accuracy(PREDICTIONS["good"], labels_of("partitioned"), interval="anytime")
+    assert (found.interval, found.low <= TRUE["good"] <= found.high) == ("anytime", True)
+
+
+def test_parts_of_labels_keep_their_design() -> None:
+    labels = labels_of("targeted")
+    some = labels[:10]
+    assert isinstance(some, h.Labels)
+    assert some.design is labels.design
+    assert list(some) == list(labels)[:10]
+    assert some == list(some)
+    assert {x.item_id for x in labels.on({"i3"})} == {"i3"}
