@@ -1,4 +1,4 @@
-"""What a workflow is written against: the task, the records that calls pass on, the vote.
+"""The ground that workflows are written on: the task, the records that calls pass on, the vote.
 
 The text of this file runs in the sandbox in front of every program, together with `agents.operators`;
 programs may import both for their editor's sake. It is written in the Python that all tiers share (no

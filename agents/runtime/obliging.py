@@ -1,4 +1,4 @@
-"""What answers in a free run, in a broker's place: nothing is sent, so nothing is cached, paid or retried."""
+"""The answers of a free run, in a broker's place: nothing is sent, so nothing is cached, paid or retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What belongs to the machine: servers that outlive their caller, ports, the cache, files written whole."""
+"""Servers that outlive their caller, ports, the cache, files written whole."""
 
 import lazy_loader
 

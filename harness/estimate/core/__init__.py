@@ -1,4 +1,4 @@
-"""What every estimator stands on.
+"""The ground of every estimator.
 
 Checked arguments, binomial samples, the tallies made of them, their intervals, p-values.
 """
