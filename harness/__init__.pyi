@@ -6,7 +6,6 @@ from .datasets import (
     ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays, read_items as read_items,
     read_key as read_key, read_preset as read_preset,
 )
-from .decoding import decode as decode
 from .errors import (
     BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
     EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,
@@ -15,8 +14,8 @@ from .errors import (
     TransientModelError as TransientModelError, first_of as first_of,
 )
 from .estimate import (
-    accuracies as accuracies, accuracy as accuracy, compare as compare, estimate_counts as estimate_counts,
-    model_accuracies as model_accuracies,
+    accuracies as accuracies, accuracy as accuracy, compare as compare, decode as decode,
+    estimate_counts as estimate_counts, model_accuracies as model_accuracies,
 )
 from .llm import run as run
 from .registry import load_protocol as load_protocol, name_protocol as name_protocol

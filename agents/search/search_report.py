@@ -9,10 +9,10 @@ from agents.search.confirmation import decide
 from agents.search.context import SearchContext
 from agents.search.fitness import Archive, Board, compare_paired, measure_power, score_items
 from agents.search.loop import TWICE
-from harness import EstimateError, decode
+from harness import EstimateError
 from harness.analysis import true_accuracy
 from harness.config import Study
-from harness.estimate import accuracy
+from harness.estimate import accuracy, decode
 from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
 from harness.types import Candidate, Estimate, Label, Prediction, Standing

@@ -11,8 +11,9 @@ from typing import Any
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from agents.search.context import SearchContext
 from agents.search.fitness import ExpertLabels, load_archive
-from harness import BadInput, ConfigError, decode, derive_seed
+from harness import BadInput, ConfigError, derive_seed
 from harness.config import SearchSection, Study
+from harness.estimate import decode
 from harness.store import Store
 from harness.types import Item, Label, LabelKind, Program
 

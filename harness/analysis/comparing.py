@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from harness.analysis.study_report import find_newest_runs
 from harness.config import Study
-from harness.decoding import decode
 from harness.errors import BadInput
-from harness.estimate import ModelComparison, compare
+from harness.estimate import ModelComparison, compare, decode
 from harness.store import Store
 
 

@@ -14,9 +14,8 @@ from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
 from harness.config import Study
 from harness.datasets import read_ratings
-from harness.decoding import decode
 from harness.errors import BadInput
-from harness.estimate import CONFIDENCE, Strata
+from harness.estimate import CONFIDENCE, Strata, decode
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import Store
 from harness.types import Answer, Item, Question, Verdict

@@ -10,7 +10,12 @@ from .core import (
     clopper_pearson as clopper_pearson, holm as holm, success_probability as success_probability,
     z_value as z_value,
 )
-from .data import LabelledArrays as LabelledArrays, tally as tally, tally_arrays as tally_arrays
+from .data import (
+    Estimates as Estimates, LabelledArrays as LabelledArrays, Tallies as Tallies, Tally as Tally,
+    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators, decode as decode,
+    estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, tally as tally,
+    tally_arrays as tally_arrays,
+)
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
     complementary_accuracy as complementary_accuracy, cross_fitted as cross_fitted,
@@ -57,9 +62,4 @@ from .routed import (
     routed_accuracy as routed_accuracy, routed_mean as routed_mean, sampled_mean as sampled_mean,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
-)
-from .strata import (
-    Estimates as Estimates, Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
-    all_estimators as all_estimators, estimate_counts as estimate_counts,
-    estimate_tallies as estimate_tallies,
 )

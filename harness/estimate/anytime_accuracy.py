@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import design_of, is_uniform
 from harness.estimate.core import check_level
-from harness.estimate.data import tally
+from harness.estimate.data import Tally, tally
 from harness.estimate.intervals import likelihood_sequence
-from harness.estimate.strata import Tally
 from harness.types import Estimate, Interval, Label, Prediction, PredictionStatus
 
 ANYTIME_ASSUMPTIONS = (

@@ -19,9 +19,16 @@ from typing import Any, Literal
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.anytime_accuracy import estimate_anytime
 from harness.estimate.by_design import design_of, estimate_by_design, is_uniform
-from harness.estimate.data import stratify_by_confidence, tally
+from harness.estimate.data import (
+    Conditioning,
+    Estimates,
+    Tallies,
+    all_estimators,
+    estimate_tallies,
+    stratify_by_confidence,
+    tally,
+)
 from harness.estimate.routed import GoldCounts
-from harness.estimate.strata import Conditioning, Estimates, Tallies, all_estimators, estimate_tallies
 from harness.types import Estimate, Label, Labels, Prediction, PredictionStatus
 
 CONFIDENCE: Literal["confidence"] = "confidence"

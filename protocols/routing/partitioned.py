@@ -15,9 +15,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, decode, derive_seed, name_protocol
+from harness import BadInput, derive_seed, name_protocol
 from harness.config import Study
-from harness.estimate import CHECKS, UNIFORM_ASSUMPTIONS
+from harness.estimate import CHECKS, UNIFORM_ASSUMPTIONS, decode
 from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.predicted import Predictions
 from protocols.routing.roster import Expert, Roster, read_roster

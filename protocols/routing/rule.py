@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
-from harness import decode
+from harness.estimate import decode
 from harness.types import Answer, Item, ProtocolStatement, Question
 
 __all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question", "question_id"]

@@ -15,11 +15,12 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput, decode, derive_seed, name_protocol
+from harness import BadInput, derive_seed, name_protocol
 from harness.config import Study
 from harness.estimate import (
     RESOLUTION_ASSUMPTIONS,
     correctness,
+    decode,
     expected_questions,
     next_option,
     neyman_rates,

@@ -16,10 +16,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput, decode, derive_seed, name_protocol
+from harness import BadInput, derive_seed, name_protocol
 from harness.config import Study
 from harness.estimate import (
     ROUTED_ASSUMPTIONS,
+    decode,
     disagreement,
     predicted_counts,
     shared_propensities,

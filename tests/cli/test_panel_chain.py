@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from harness import decode
 from harness.cli.main import main
 from harness.config import ModelSection
 from harness.datasets import read_ratings
-from harness.estimate import accuracy
+from harness.estimate import accuracy, decode
 from harness.llm import make_spec
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import Store

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import ConfigError, decode
+from harness import ConfigError
+from harness.estimate import decode
 from harness.store import Store
 from harness.types import LabelKind, Prediction
 from protocols.collect import LabelStudioServer

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from harness import decode
+from harness.estimate import decode
 from harness.store import Store
 from harness.types import Prediction, Verdict
 from protocols.collect import LabelStudioServer

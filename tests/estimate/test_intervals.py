@@ -22,9 +22,9 @@ from harness.estimate import (
     maximum_likelihood,
 )
 from harness.estimate.core.binomial import jeffreys, wilson
+from harness.estimate.data.combine import mover_product, mover_sum
 from harness.estimate.estimators.likelihood import log_likelihood
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
-from harness.estimate.strata.combine import mover_product, mover_sum
 
 HITS, MISSES = BinomialSample(2, 120, 77), (BinomialSample(4, 360, 321),)
 

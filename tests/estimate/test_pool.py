@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray, NotIdentified, decode
-from harness.estimate import RoutedSample, accuracies, accuracy, routed_accuracy
+from harness import EstimateError, IntArray, NotIdentified
+from harness.estimate import RoutedSample, accuracies, accuracy, decode, routed_accuracy
 from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
 from harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts

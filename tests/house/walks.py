@@ -15,7 +15,7 @@ from tests.house.measure import ROOT
 
 SHARED = ("harness/types/", "harness/errors.py", "harness/registry.py", "harness/seeding.py")
 """What every file speaks in: values, errors, names. Nobody has to look there to follow a value."""
-MOST_ROOMS = 7
+MOST_FOLDERS = 7
 DEEPEST, WIDEST = 10, 400
 _RESUMABLE = 0x20 | 0x80 | 0x200
 """Flags of generators and coroutines: to go on with one is no new call."""
@@ -30,9 +30,12 @@ class Walk:
     ----------
     steps
         File entered, and the file it was entered from, in order.
+    handed
+        Those of the steps where the file was handed the value; the others gave it back.
     """
 
     steps: list[tuple[str, str]] = field(default_factory=list)
+    handed: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def files(self) -> list[str]:
@@ -40,16 +43,18 @@ class Walk:
         return list(dict.fromkeys(file for file, _ in self.steps))
 
     @property
-    def rooms(self) -> list[str]:
-        """The rooms they lie in: the folders that have a face for everybody, inner ones not counted."""
-        return list(dict.fromkeys("/".join(file.split("/")[:-1][:2]) for file in self.files))
+    def folders(self) -> list[str]:
+        """The folders they lie in."""
+        return list(dict.fromkeys(file.rpartition("/")[0] for file in self.files))
 
     @property
     def returns(self) -> list[tuple[str, str]]:
-        """Files that are called from a second file, after the first has left them."""
+        """Files that are handed the value from a second file, after the first has left them."""
         first: dict[str, str] = {}
         again = []
         for file, caller in self.steps:
+            if (file, caller) not in self.handed:
+                continue  # a call that gives back the value
             if caller and first.setdefault(file, caller) != caller and (file, caller) not in again:
                 again.append((file, caller))
         return again
@@ -103,12 +108,14 @@ class Tracer:
             self._resumed.add(frame)
         names = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
         if any(self._carries(frame.f_locals.get(name), DEEPEST) for name in names):
-            self._frames[frame] = self._enter(frame, file)
+            self._frames[frame] = self._enter(frame, file, handed=True)
 
-    def _enter(self, frame: FrameType, file: str) -> str:
+    def _enter(self, frame: FrameType, file: str, *, handed: bool = False) -> str:
         caller = caller_file(frame)
         if caller != file:
             self.walk.steps.append((file, caller))
+            if handed:
+                self.walk.handed.add((file, caller))
         return file
 
     def _note(self, value: Any, depth: int) -> None:
@@ -180,7 +187,7 @@ def follow(dye: str, call: Callable[[], object], start: str = "", stop: str = "n
 
 def describe_walk(name: str, walk: Walk) -> str:
     """The walk as CONTRIBUTING shows it."""
-    head = f"{name}: {len(walk.files)} files in {len(walk.rooms)} rooms, {len(walk.returns)} returns"
+    head = f"{name}: {len(walk.files)} files in {len(walk.folders)} folders, {len(walk.returns)} returns"
     steps = [f"  {j:2}. {file}" for j, file in enumerate(walk.files, start=1)]
     return "\n".join([head, *steps, *(f"  back to {file} from {caller}" for file, caller in walk.returns)])
 
@@ -189,5 +196,5 @@ def assert_short(name: str, walk: Walk, files: int, returns: int) -> None:
     """Print a walk, and hold it against the most files and returns that it may have."""
     sys.stdout.write(describe_walk(name, walk) + "\n")
     assert len(walk.files) <= files
-    assert len(walk.rooms) <= MOST_ROOMS
+    assert len(walk.folders) <= MOST_FOLDERS
     assert len(walk.returns) <= returns

@@ -4,7 +4,7 @@ import pytest
 
 from harness import ConfigError
 from harness.llm import DEFAULT_TEMPLATE, check_template
-from harness.llm.answers.prompt import render_prompt
+from harness.llm.runner.prompt import render_prompt
 from harness.types import Item
 
 ITEM = Item("a", "one two three $ {four}", ("x", "y", "z"), (2, 0, 1))

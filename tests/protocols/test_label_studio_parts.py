@@ -176,7 +176,7 @@ def test_balanced_takes_the_same_share_of_every_queue() -> None:
 @pytest.mark.statistical
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the balanced share does not."""
-    from harness import decode
+    from harness.estimate import decode
     from harness.estimate.anytime_accuracy import estimate_anytime
     from harness.types import Prediction
 

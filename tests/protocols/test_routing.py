@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import BadInput, DataError, decode
+from harness import BadInput, DataError
+from harness.estimate import decode
 from harness.types import Answer, Item, LabelKind, Verdict
 from protocols.collect import SimulatedExperts
 from protocols.routing import (

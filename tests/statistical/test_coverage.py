@@ -20,8 +20,8 @@ from harness.estimate import (
     plugin_weight_radius,
     success_probability,
 )
+from harness.estimate.data.combine import mover_product
 from harness.estimate.estimators.ivw import safe_plugin_weight
-from harness.estimate.strata.combine import mover_product
 
 pytestmark = pytest.mark.statistical
 

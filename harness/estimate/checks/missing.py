@@ -10,8 +10,7 @@ import numpy as np
 from harness.arrays import AnyIntArray
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.data import ABSTAINED, NO, YES, LabelledArrays, tally_arrays
-from harness.estimate.strata import estimate_tallies
+from harness.estimate.data import ABSTAINED, NO, YES, LabelledArrays, estimate_tallies, tally_arrays
 from harness.types import Estimate, Label, Prediction, PredictionStatus
 
 

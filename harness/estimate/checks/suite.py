@@ -21,9 +21,8 @@ from harness.estimate.checks.routing import (
     yes_rate_by_expert,
 )
 from harness.estimate.core import chi2_tail
-from harness.estimate.data import LabelledArrays, tally, to_arrays
+from harness.estimate.data import LabelledArrays, Tallies, tally, to_arrays
 from harness.estimate.estimators import information, inside, make_point
-from harness.estimate.strata import Tallies
 from harness.types import Label, Labels, Prediction
 
 FAMILY_ALPHA = 0.05 / 3

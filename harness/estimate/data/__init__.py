@@ -1,4 +1,8 @@
-"""Predictions and labels as validated arrays, and as the counts that hold everything the estimators use."""
+"""From answers to an estimate.
+
+Answers become labels, predictions and labels validated arrays, arrays the counts that hold everything the
+estimators use, and the counts of one or several strata an estimate.
+"""
 
 import lazy_loader
 

@@ -1,5 +1,13 @@
 from .confidence_strata import stratify_by_confidence as stratify_by_confidence
+from .decoding import decode as decode
+from .every_estimator import (
+    Estimates as Estimates, all_estimators as all_estimators, estimate_counts as estimate_counts,
+)
 from .labelled_arrays import (
     ABSTAINED as ABSTAINED, LabelledArrays as LabelledArrays, NO as NO, YES as YES, to_arrays as to_arrays,
+)
+from .stratified import (
+    Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
+    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, estimate_tallies as estimate_tallies,
 )
 from .tallies import tally as tally, tally_arrays as tally_arrays

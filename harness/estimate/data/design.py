@@ -9,7 +9,7 @@ import numpy as np
 from harness.arrays import AnyIntArray, BoolArray, FloatArray
 from harness.errors import EstimateError
 from harness.estimate.data.labelled_arrays import ABSTAINED, YES, LabelledArrays
-from harness.estimate.strata import Conditioning
+from harness.estimate.data.stratified import Conditioning
 
 _NEAR = 1e-6
 """Propensities that differ by less are equal."""

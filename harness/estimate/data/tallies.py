@@ -28,7 +28,7 @@ from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import BinomialSample, effective_options
 from harness.estimate.data.design import Design
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
-from harness.estimate.strata import Conditioning, Tallies, Tally
+from harness.estimate.data.stratified import Conditioning, Tallies, Tally
 from harness.types import Label, Prediction
 
 

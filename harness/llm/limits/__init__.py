@@ -1,4 +1,4 @@
-"""How much and how fast: rates, retries, tokens, prices, budgets."""
+"""How much and how fast: rates, prices, budgets."""
 
 import lazy_loader
 

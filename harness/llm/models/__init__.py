@@ -1,4 +1,4 @@
-"""Models that answer requests: an endpoint over HTTP or the SDK, a callable, a command."""
+"""Models that answer requests: an endpoint, a callable, a command; within limits, with retries."""
 
 import lazy_loader
 

@@ -6,5 +6,6 @@ from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
     RunnableModel as RunnableModel,
 )
+from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel, TokenGuess as TokenGuess
 from .model_identity import ServedModel as ServedModel
 from .openai_model import sdk_client as sdk_client, translate_errors as translate_errors

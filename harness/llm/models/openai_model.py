@@ -28,7 +28,7 @@ def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
     """
     url, key = base_url(settings), api_key(settings)
     timeout, version = settings.timeout, settings.api_version
-    # One layer retries: harness.llm.limits.limited_model.
+    # One layer retries: harness.llm.models.limited_model.
     if version is None:
         return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=0)
     return openai.AsyncAzureOpenAI(

@@ -1,4 +1,4 @@
-"""Models over items with everything stored: preparation, jobs and their workers, batches, progress."""
+"""Models over items with everything stored: prompts and readings, jobs and batches, progress."""
 
 import lazy_loader
 

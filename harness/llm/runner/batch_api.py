@@ -16,10 +16,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ConfigError, FatalModelError
-from harness.llm.answers import make_request, notation_of
 from harness.llm.models import sdk_client, translate_errors
 from harness.llm.runner.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.runner.preparation import prepare
+from harness.llm.runner.prompt import make_request, notation_of
 from harness.llm.runner.targets import Target, Wanted, announce, load_items, price_target, tell
 from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
 

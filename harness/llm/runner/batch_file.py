@@ -8,9 +8,8 @@ import orjson
 
 from harness.config import ModelSection
 from harness.errors import Fault, ModelError
-from harness.llm.answers import Notation
-from harness.llm.limits import CallCounts
-from harness.llm.models import Request, parse_completion, read_refusal, request_body
+from harness.llm.models import CallCounts, Request, parse_completion, read_refusal, request_body
+from harness.llm.runner.parsing import Notation
 from harness.llm.runner.prediction import make_failed, read_prediction
 from harness.types import Item, Prediction, Source
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date
 
-from harness.llm.answers import make_request
-from harness.llm.limits import PriceTable, TokenGuess
+from harness.llm.limits import PriceTable
+from harness.llm.models import TokenGuess
+from harness.llm.runner.prompt import make_request
 from harness.llm.runner.targets import Target, Wanted, load_items, price_target
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from harness.errors import DataError
-from harness.llm.answers import Unreadable, parse_answer
+from harness.llm.runner.parsing import Unreadable, parse_answer
 from harness.llm.runner.prediction import make_unreadable
 from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source
 

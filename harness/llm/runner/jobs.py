@@ -20,10 +20,12 @@ from typing import TypeAlias
 
 from harness.config import RunSpec
 from harness.errors import FatalModelError, ModelError, TransientModelError, first_of
-from harness.llm.answers import Unreadable, make_request, notation_of
-from harness.llm.limits import Batches, Budget, CallCounts, LimitedModel, Limiter
-from harness.llm.models import Request
+from harness.llm.limits import Budget, Limiter
+from harness.llm.models import CallCounts, LimitedModel, Request
+from harness.llm.runner.batches import Batches
+from harness.llm.runner.parsing import Unreadable
 from harness.llm.runner.prediction import CUT, make_failed, read_option, read_prediction
+from harness.llm.runner.prompt import make_request, notation_of
 from harness.types import Item, Prediction
 
 StoredRow: TypeAlias = tuple[str, Prediction]

@@ -7,12 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.llm.answers import Notation, Unreadable, option_letters_of, parse_answer
+from harness.llm.runner.parsing import Notation, Unreadable, option_letters_of, parse_answer
 from harness.types import Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
-    from harness.llm.limits import CallCounts
-    from harness.llm.models import ModelReply
+    from harness.llm.models import CallCounts, ModelReply
 
 CUT = "length"
 """Why a reply ended that the token limit cut."""

@@ -10,9 +10,9 @@ from typing import Literal
 import orjson
 
 from harness.errors import ConfigError, RefusedRequest
-from harness.llm.answers import answer_schema
-from harness.llm.limits import CallCounts, LimitedModel, Limiter
-from harness.llm.models import Request, RunnableModel, make_model
+from harness.llm.limits import Limiter
+from harness.llm.models import CallCounts, LimitedModel, Request, RunnableModel, make_model
+from harness.llm.runner.prompt import answer_schema
 from harness.llm.runner.targets import Target, Wanted
 
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.config import ModelSection
-from harness.llm.answers import DEFAULT_TEMPLATE, check_template
-from harness.llm.limits import Budget, LimitedModel, Limiter, PriceTable
-from harness.llm.models import ServedModel, make_model
+from harness.llm.limits import Budget, Limiter, PriceTable
+from harness.llm.models import LimitedModel, ServedModel, make_model
 from harness.llm.runner.jobs import Job, StoredRow, run_jobs
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.progress_bar import Progress
+from harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
 from harness.llm.runner.targets import (
     Target,
     Wanted,
@@ -70,7 +70,7 @@ def run(
     store
         SQLite file or SQLAlchemy URL; answers that are there already are not paid for again.
     template, system
-        The prompt, with the fields of `harness.llm.answers.prompt.render_prompt`; a system prompt, if any.
+        The prompt, with the fields of `harness.llm.runner.prompt.render_prompt`; a system prompt, if any.
     budget_usd, budget_tokens, prices
         Hard limits for this run, counting what it cost before; dollars need prices, from
         `harness.llm.limits.prices.read_prices`.

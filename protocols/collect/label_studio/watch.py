@@ -15,9 +15,9 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness import BadInput, EstimateError, decode
+from harness import BadInput, EstimateError
 from harness.config import Study
-from harness.estimate import accuracy, keep_predicted
+from harness.estimate import accuracy, decode, keep_predicted
 from harness.store import QueuedTask, Store
 from harness.types import Answer, Estimate
 from protocols.collect.label_studio.campaign import Campaign, Difference

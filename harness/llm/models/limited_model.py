@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import tenacity
 
 from harness.errors import Fault, TransientModelError
-from harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
-from harness.llm.models import Model, ModelReply, Request
+from harness.llm.limits import LONGEST_PAUSE, Limiter
+from harness.llm.models.interface import Model, ModelReply, Request
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3

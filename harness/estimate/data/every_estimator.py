@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, check_counts, check_level
+from harness.estimate.data.stratified import Tallies, Tally, estimate_tallies
 from harness.estimate.estimators import POINTS
 from harness.estimate.intervals import check_method
-from harness.estimate.strata.stratified import Tallies, Tally, estimate_tallies
 from harness.types import Estimate
 
 

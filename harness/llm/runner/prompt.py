@@ -9,8 +9,8 @@ from typing import Any
 
 from harness.config import RunSpec
 from harness.errors import ConfigError
-from harness.llm.answers.parsing import Notation, option_letters_of
 from harness.llm.models import Message, Request
+from harness.llm.runner.parsing import Notation, option_letters_of
 from harness.types import Item
 
 DEFAULT_TEMPLATE = """\

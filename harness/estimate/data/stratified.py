@@ -18,9 +18,9 @@ from typing import Literal
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, check_level, clopper_pearson
+from harness.estimate.data.combine import StratumEstimate, combine_strata, mover_product
 from harness.estimate.estimators import check_estimator, make_point
 from harness.estimate.intervals import check_method, make_interval
-from harness.estimate.strata.combine import StratumEstimate, combine_strata, mover_product
 from harness.types import Counts, Estimate, Interval
 
 UNIFORM_ASSUMPTIONS = (
