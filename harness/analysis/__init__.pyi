@@ -11,6 +11,7 @@ from .model_runs import (
     batch_study as batch_study, forecast_study as forecast_study, give_up_batches as give_up_batches,
     run_study as run_study, summarise_run as summarise_run,
 )
+from .new_study import begin_study as begin_study
 from .options import ESTIMATOR_NAMES as ESTIMATOR_NAMES, EstimateOptions as EstimateOptions
 from .panel_study import (
     PanelStudy as PanelStudy, class_values as class_values, compare_with_reference as compare_with_reference,
