@@ -8,6 +8,7 @@ import importlib
 import inspect
 import shutil
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from harness.errors import ConfigError, FatalModelError, Fault, ModelError, Tran
 from harness.llm.models.interface import ModelReply, Request
 
 
-class _ProgramModel:
+class _ProgramModel(ABC):
     """Takes the conversation as one text: system prompt and messages, separated by blank lines."""
 
     def __init__(self, timeout: float) -> None:
@@ -30,8 +31,9 @@ class _ProgramModel:
         except TimeoutError as error:
             raise TransientModelError(f"no answer within {self._timeout:g} s", fault=Fault.TIMEOUT) from error
 
+    @abstractmethod
     async def _answer(self, text: str) -> ModelReply:
-        raise NotImplementedError
+        """Answer a conversation; the caller sees to the time."""
 
     async def check(self) -> None:
         """Do nothing: what there is to look at was looked at when it was made."""
