@@ -1,6 +1,6 @@
 """Searches side by side: true accuracy of the pick, its cost, and how honest its report is.
 
-Three parts, all on simulated populations (`_population.py`; fixed seeds) and at equal expert answers:
+Three parts, all on simulated populations (fixed seeds) and at equal expert answers:
 
 1. One population of 30 programs, 120 items, one expert answer each. Rules: raw q on complementary labels
    over all items, as ADAS and AFlow rank; ours: likelihood on natural answers, the same on answers routed
@@ -37,10 +37,10 @@ from agents.search import (
     shrink_scores,
     simulated_labels,
 )
-from benchmarks._population import FreshDraws, Steps, Task, spread
 from harness import FloatArray, IntArray
 from harness.config import SearchSection
 from harness.estimate import synthesise_population
+from tests.agents.population import FreshDraws, Steps, Task, spread
 
 OPTIONS = (4, 5, 10, 16)
 PROGRAMS, ITEMS, MEAN, SD = 30, 120, 0.6, 0.08

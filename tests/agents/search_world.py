@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from agents.search import Archive, Kind, SearchContext
-from benchmarks._population import Task
 from harness.config import SearchSection
 from harness.types import Item, Prediction, Program
+from tests.agents.population import Task
 
 
 @dataclass

@@ -21,11 +21,11 @@ from agents.search import (
 )
 from agents.search.fitness.paired_test import compare_paired, minimum_detectable
 from agents.search.successive_halving import race_group
-from benchmarks._population import FreshDraws, Steps
 from harness import ConfigError
 from harness.config import SearchSection
 from harness.estimate import difference_variances, synthesise_population
 from harness.types import Candidate
+from tests.agents.population import FreshDraws, Steps
 from tests.agents.search_world import World
 
 

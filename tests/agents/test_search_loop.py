@@ -17,11 +17,11 @@ from agents.search.fitness.archive import load_archive
 from agents.search.launch import find_quotation
 from agents.search.loop import Ended
 from agents.search.policies.recombine import Recombine, Wordings
-from benchmarks._population import FreshDraws, Steps
 from harness import BudgetSpent, ProgramRefused, StoreError, TransientModelError
 from harness.config import SearchSection
 from harness.store import Store
 from harness.types import Candidate, Item, Prediction, PredictionStatus, Program
+from tests.agents.population import FreshDraws, Steps
 from tests.agents.search_world import World
 
 

@@ -6,12 +6,13 @@ import io
 import os
 import re
 import shlex
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from benchmarks._panel_data import write_all
 from harness.cli.main import main
 from tests.conftest import ROOT
 
@@ -38,10 +39,10 @@ def test_commands_print_what_the_page_shows(
     datasets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    monkeypatch.setattr("benchmarks._panel_data.SOURCE", datasets)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
-    write_all(tmp_path)
+    monkeypatch.setenv("OVERSIGHT_DATASETS", str(datasets))
+    subprocess.run([sys.executable, ROOT / "benchmarks/_panel_data.py", tmp_path], check=True)
 
     def fresh(block: re.Match[str]) -> str:
         commands = [line[2:] for line in block[1].splitlines() if line.startswith("$ ")]

@@ -8,7 +8,7 @@ import importlib
 import inspect
 import shutil
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from harness.errors import ConfigError, FatalModelError, Fault, ModelError, Tran
 from harness.llm.models.interface import ModelReply, Request
 
 
-class _ProgramModel(ABC):
+class _ProgramModel:
     """Takes the conversation as one text: system prompt and messages, separated by blank lines."""
 
     def __init__(self, timeout: float) -> None:
