@@ -6,10 +6,7 @@ from .fitness import (
 )
 from .launch import continue_search as continue_search, estimate_costs as estimate_costs
 from .loop import search as search
-from .policies import (
-    Policy as Policy, PolicyView as PolicyView, Proposal as Proposal, choose as choose,
-    probabilities as probabilities, published_probabilities as published_probabilities,
-)
+from .policies import Policy as Policy
 from .search_report import report_search as report_search
 from .setup import (
     open_search as open_search, prepare_search as prepare_search, resume_search as resume_search,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from harness.config import Study
 from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
@@ -101,3 +103,40 @@ def _read_prompt(study: Study, name: str, what: str) -> str:
         return path.read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the {what} cannot be read: {error}", file=path) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsOverview:
+    """What the items of a study look like.
+
+    Attributes
+    ----------
+    items
+        Number of items.
+    by_options
+        Number of items by number of options.
+    median_words, longest_words
+        Words of an item's text.
+    first
+        The first item.
+    """
+
+    items: int
+    by_options: dict[int, int]
+    median_words: int
+    longest_words: int
+    first: Item
+
+
+def check_items(study: Study) -> ItemsOverview:
+    """Read the items and the prompt of a study; nothing is stored. Errors as in reading them."""
+    items = study_items(study)
+    template_of(study)
+    words = sorted(len(item.text.split()) for item in items)
+    return ItemsOverview(
+        items=len(items),
+        by_options=dict(sorted(Counter(len(item.options) for item in items).items())),
+        median_words=words[len(words) // 2],
+        longest_words=words[-1],
+        first=items[0],
+    )

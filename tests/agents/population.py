@@ -13,16 +13,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import ndtri
 
-from agents.search import (
-    ExpertLabels,
-    Kind,
-    PolicyView,
-    Proposal,
-    choose,
-    probabilities,
-    published_probabilities,
-    simulated_labels,
-)
+from agents.search import ExpertLabels, Kind, simulated_labels
+from agents.search.policies.proposal import PolicyView, Proposal
+from agents.search.policies.selection import choose, probabilities, published_probabilities
 from harness import FloatArray, IntArray, derive_seed
 from harness.types import Item, Prediction, Program
 

@@ -12,14 +12,13 @@ from agents.search import (
     Kind,
     confirm_finalists,
     measure_power,
-    probabilities,
-    published_probabilities,
     score_items,
     search,
     shrink_scores,
     simulated_labels,
 )
 from agents.search.fitness.paired_test import compare_paired, minimum_detectable
+from agents.search.policies.selection import probabilities, published_probabilities
 from agents.search.successive_halving import race_group
 from harness import ConfigError
 from harness.config import SearchSection

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from agents.programs import NAMES, load_program
-from agents.search import Archive, PolicyView, Proposal, SearchContext, confirm_finalists, search
+from agents.search import Archive, SearchContext, confirm_finalists, search
 from agents.search.confirmation import decide
 from agents.search.fitness.archive import load_archive
 from agents.search.launch import find_quotation
 from agents.search.loop import Ended
+from agents.search.policies.proposal import PolicyView, Proposal
 from agents.search.policies.recombine import Recombine, Wordings
 from harness import BudgetSpent, ProgramRefused, StoreError, TransientModelError
 from harness.config import SearchSection

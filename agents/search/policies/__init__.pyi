@@ -6,6 +6,3 @@ from .proposal import (
 )
 from .recombine import Recombine as Recombine, Wordings as Wordings
 from .reflect import Reflect as Reflect
-from .selection import (
-    choose as choose, probabilities as probabilities, published_probabilities as published_probabilities,
-)
