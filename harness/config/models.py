@@ -23,11 +23,13 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class _Connection(Section):
-    """What an endpoint and a model of its own may both say.
+class EndpointSection(Section):
+    """An endpoint that several models share; what a model sets itself goes before it.
 
     Attributes
     ----------
+    url
+        Base URL, or ``"local"``.
     api_key_env
         Environment variable that holds the key.
     concurrency
@@ -40,6 +42,7 @@ class _Connection(Section):
         The version of an Azure deployment's API; asks through the SDK.
     """
 
+    url: str = _OPENAI
     api_key_env: str = "OPENAI_API_KEY"
     concurrency: int = Field(default=8, ge=1, le=1024)
     requests_per_minute: float | None = Field(default=None, gt=0)
@@ -49,14 +52,10 @@ class _Connection(Section):
     api_version: str | None = None
 
 
-class EndpointSection(_Connection):
-    """An endpoint that several models share, by its base URL, or ``"local"``."""
-
-    url: str = _OPENAI
-
-
-class ModelSection(_Connection):
+class ModelSection(Section):
     """One model: behind an OpenAI-compatible endpoint, a Python callable or a command.
+
+    What is wrong in study.toml is named in the order of the fields.
 
     Attributes
     ----------
@@ -83,6 +82,7 @@ class ModelSection(_Connection):
     model: str = Field(min_length=1)
     python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     command: list[str] = []
+    api_key_env: str = "OPENAI_API_KEY"
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=1)
     stop: list[str] = []
@@ -91,6 +91,12 @@ class ModelSection(_Connection):
     logprobs: bool = False
     answers_as: str | None = None
     extra: dict[str, Any] = {}
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    timeout: float = Field(default=60.0, gt=0)
+    tries: int = Field(default=5, ge=1)
+    api_version: str | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> ModelSection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import harness as h
-from harness import ConfigError
+from harness import ConfigError, FatalModelError
 from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import DEFAULT_TEMPLATE, ModelReply
@@ -170,6 +171,45 @@ def test_a_command_is_a_model(items: list[Item], tmp_path: Path) -> None:
     assert late.kind == Fault.TIMEOUT
     with pytest.raises(ConfigError, match="there is no program 'no-such-program'"):
         h.run("x", items, store=str(tmp_path / "s.db"), command=["no-such-program"])
+
+
+def test_the_time_of_a_command_counts_from_its_start(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = asyncio.create_subprocess_exec
+
+    async def start_slowly(*command: Any, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*command, **options)
+        await asyncio.sleep(0.6)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_slowly)
+    [found] = h.run(
+        "cat", items[:1], store=str(tmp_path / "s.db"), template="$text: red", command=["cat"], timeout=0.5
+    )
+    assert (found.option, found.attempts) == (0, 1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"api_version": "2024-10-21"}])
+def test_a_content_filter_in_place_of_the_model_list_stops_the_run(
+    settings: dict[str, Any], items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+
+    class Filtering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the base class wants this name
+            self.send_response(401)
+            self.end_headers()
+            self.wfile.write(b'{"error": {"code": "content_filter", "message": "filtered"}}')
+
+        def log_message(self, *_: object) -> None:
+            """Keep the test output clean."""
+
+    with (
+        serving(HTTPServer(("127.0.0.1", 0), Filtering)) as url,
+        pytest.raises(FatalModelError, match="content filter"),
+    ):
+        h.run("fake", items, store=str(tmp_path / "s.db"), template="$text", endpoint=url, **settings)
 
 
 def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ def test_exports_are_read(tmp_path: Path) -> None:
         (exported(1, by=None), ("completed_by", "does not say who")),
         (exported(1, data=3), ("data", "has no data")),
         (exported(1, annotations=[{"id": "x"}]), ("annotations", "cannot be read")),
+        (exported(1, annotations=[{"id": 1, "task": "x"}]), ("annotations", "cannot be read (ValueError")),
     ],
 )
 def test_exports_that_cannot_be_read(tmp_path: Path, row: dict[str, Any], words: tuple[str, str]) -> None:

@@ -88,6 +88,7 @@ class HttpModel:
             return
         if response.status in _REFUSED:
             read_refusal(response.status, data, response.headers, self._settings)
+            raise FatalModelError(f"HTTP {response.status}: content filter")
 
     async def close(self) -> None:
         """Close the connection pool."""

@@ -47,6 +47,11 @@ class Request:
         """Make a request of one user message."""
         return cls((Message("user", prompt),), **settings)
 
+    @property
+    def conversation(self) -> str:
+        """System prompt and messages as one text, separated by blank lines."""
+        return "\n\n".join(message.content for message in self.messages)
+
     def text(self) -> str:
         """Write all of it as JSON in one fixed way, to be hashed or stored."""
         # By hand: `asdict` copies all of it, which costs more than everything else about a call.

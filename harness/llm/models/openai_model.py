@@ -74,6 +74,7 @@ class OpenAIModel:
             raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
         except openai.AuthenticationError as error:
             read_sdk_error(error, self._settings)
+            raise FatalModelError("HTTP 401: content filter") from error
         except openai.OpenAIError:
             return
 

@@ -8,13 +8,14 @@ import importlib
 import inspect
 import shutil
 import sys
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
 from harness.llm.models.interface import ModelReply, Request
+
+_Answer = TypeVar("_Answer")
 
 
 class _ProgramModel:
@@ -23,17 +24,13 @@ class _ProgramModel:
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
 
-    async def ask(self, request: Request) -> ModelReply:
-        """Have the text answered; whatever goes wrong counts as a failure that may pass."""
+    async def _in_time(self, answer: Awaitable[_Answer]) -> _Answer:
+        """Wait for an answer, once what gives it has started."""
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._answer("\n\n".join(message.content for message in request.messages))
+                return await answer
         except TimeoutError as error:
             raise TransientModelError(f"no answer within {self._timeout:g} s", fault=Fault.TIMEOUT) from error
-
-    @abstractmethod
-    async def _answer(self, text: str) -> ModelReply:
-        """Answer a conversation; the caller sees to the time."""
 
     async def check(self) -> None:
         """Do nothing: what there is to look at was looked at when it was made."""
@@ -61,11 +58,13 @@ class FunctionModel(_ProgramModel):
             getattr(function, "__call__", None)  # noqa: B004  an object may have an async __call__
         )
 
-    async def _answer(self, text: str) -> ModelReply:
+    async def ask(self, request: Request) -> ModelReply:
+        """Call the function; what it raises counts as a failure that may pass."""
+        text = request.conversation
         try:
             call = self._function(text) if self._is_async else asyncio.to_thread(self._function, text)
-            answer = await call
-        except (ModelError, TimeoutError):
+            answer = await self._in_time(call)
+        except ModelError:
             raise
         except Exception as error:
             message = f"{type(error).__name__}: {error}"
@@ -100,11 +99,12 @@ class CommandModel(_ProgramModel):
             raise ConfigError(f"command: there is no program {command[0]!r}")
         self._command = (program, *command[1:])
 
-    async def _answer(self, text: str) -> ModelReply:
+    async def ask(self, request: Request) -> ModelReply:
+        """Run the program; another exit code than 0 is a failure that may pass."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe, stderr=pipe)
         try:
-            out, err = await process.communicate(text.encode())
+            out, err = await self._in_time(process.communicate(request.conversation.encode()))
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):

@@ -8,8 +8,7 @@ newer versions gives numbers only); then nothing can be checked but that one use
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +40,7 @@ def read_label_studio_export(
     users: dict[int, str] = {}
     for file in files:
         for number, task in enumerate(_tasks(file), start=1):
-            wrong = partial(_wrong, file, number)
-            reply = _reply(task, by_id, items, emails, users, wrong)
+            reply = _reply(file, number, task, by_id, items, emails, users)
             if reply is not None and replies.setdefault(reply.id, reply).value != reply.value:
                 raise DataError(
                     f"question {reply.id!r} has two answers", file=file, line=number, field="annotations"
@@ -62,26 +60,30 @@ def _tasks(file: str | Path) -> list[Any]:
     return tasks
 
 
-def _wrong(file: str | Path, number: int, field: str, message: str) -> DataError:
-    return DataError(f"task {number}: {message}", file=file, field=field)
-
-
 def _reply(
+    file: str | Path,
+    number: int,
     task: Any,
     by_id: Mapping[str, Pending],
     items: Mapping[str, Item],
     emails: Mapping[str, str],
     users: dict[int, str],
-    wrong: Callable[[str, str], DataError],
 ) -> Response | None:
     """Judge one task as a pull would; `users` learns which expert a user number is."""
+
+    def wrong(field: str, message: str) -> DataError:
+        return DataError(f"task {number}: {message}", file=file, field=field)
+
     if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
         raise wrong("data", "has no data; choose the export format JSON, not JSON-MIN")
     asked = by_id.get(str(task["data"].get("question_id")))
     if asked is None:
         raise wrong("data.question_id", f"the question {task['data'].get('question_id')!r} was never asked")
     try:
-        found = [read_annotation({**row}, asked.expert, 0, asked.id) for row in task["annotations"]]
+        found = [
+            read_annotation({**row}, asked.expert, int(row.get("task") or task.get("id") or number), asked.id)
+            for row in task["annotations"]
+        ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise wrong("annotations", f"cannot be read ({type(error).__name__}: {error})") from None
     if not found:
