@@ -11,7 +11,7 @@ from harness import ConfigError
 from harness.analysis import study_items, study_prices, summarise_run
 from harness.cli import describe_run
 from harness.config import Study
-from harness.llm import Budget, price_target
+from harness.llm import Budget
 from harness.store import Store
 
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     names = dict.fromkeys(args.model or study.models)
     plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
     rehearse(plans[0], sorted({len(item.options) for item in items}))
-    targets = [price_target(plan.target, prices) for plan in plans]
+    targets = [plan.target.priced(prices) for plan in plans]
     first = Budget(args.budget_usd, args.budget_tokens, targets[0].price)
     budgets = [first, *(first.at(target.price) for target in targets[1:])]
     results: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from agents.search.setup import model_name
 from harness import BudgetSpent, ConfigError
 from harness.analysis import study_prices
 from harness.config import SearchSection, Study
-from harness.llm import Budget, Price, Target, make_model, make_spec, price_target
+from harness.llm import Budget, Price, Target, make_model, make_spec
 from harness.store import Store
 from harness.types import Item, Program
 
@@ -194,7 +194,7 @@ async def estimate_costs(study: Study, context: SearchContext) -> Costs:
 
 def _price(study: Study, name: str) -> Price | None:
     settings = study.model(name)
-    return price_target(Target(make_spec(name, settings, "$text", None), settings), study_prices(study)).price
+    return Target(make_spec(name, settings, "$text", None), settings).priced(study_prices(study)).price
 
 
 def _optimiser_name(study: Study, section: SearchSection) -> str:

@@ -1,6 +1,5 @@
 from .models import (
     LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection, RunSpec as RunSpec, api_key as api_key,
 )
-from .search_settings import SearchSection as SearchSection
-from .study import EstimateSection as EstimateSection, Study as Study
+from .study import EstimateSection as EstimateSection, SearchSection as SearchSection, Study as Study
 from .study_file import STUDY_FILE as STUDY_FILE, read_study as read_study

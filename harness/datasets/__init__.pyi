@@ -4,7 +4,8 @@ from .item_files import (
     read_key as read_key,
 )
 from .logs import READERS as READERS, format_of as format_of, read_foreign as read_foreign
-from .parquet_out import write_predictions as write_predictions
 from .presets import PRESETS as PRESETS, read_preset as read_preset
 from .rating_files import read_choices as read_choices, read_ratings as read_ratings
-from .rows import Row as Row, read_hub as read_hub, read_rows as read_rows
+from .rows import (
+    Row as Row, read_hub as read_hub, read_rows as read_rows, write_predictions as write_predictions,
+)

@@ -1,4 +1,7 @@
-"""File formats to rows: CSV, JSON Lines (both also gzipped), Parquet and Hugging Face data sets."""
+"""File formats to rows: CSV, JSON Lines (both also gzipped), Parquet and Hugging Face data sets.
+
+Predictions go the other way, as one Parquet file.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,32 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from harness.errors import DataError
 
-FORMATS = (".csv", ".jsonl", ".parquet")
+_PORTION = 10_000
+_PREDICTION = {
+    "model": "string",
+    "run": "string",
+    "item_id": "string",
+    "sample": "int32",
+    "option": "int32",
+    "option_text": "string",
+    "status": "string",
+    "reason": "string",
+    "confidence": "float64",
+    "raw": "string",
+    "input_tokens": "int64",
+    "output_tokens": "int64",
+    "seconds": "float64",
+    "attempts": "int32",
+    "source": "string",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +78,7 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".parquet": _parquet_rows}
     if kind not in readers:
-        raise DataError(f"unknown format; known are {', '.join(FORMATS)}", file=path)
+        raise DataError(f"unknown format; known are {', '.join(readers)}", file=path)
     return readers[kind](path)
 
 
@@ -131,11 +152,7 @@ def _jsonl_rows(path: Path) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise DataError("Parquet files need: pip install 'oversight[parquet]'", file=path) from None
+    pa, pq = _import_parquet(path)
     number = 0
     try:
         # Without threads: pyarrow's pool has been seen to abort the interpreter at exit.
@@ -145,3 +162,37 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     except (pa.ArrowException, OSError) as error:
         message = f"not a whole Parquet file: {str(error).splitlines()[0]}"
         raise DataError(message, file=path, line=number + 1) from None
+
+
+def write_predictions(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
+    """Write rows with the columns of predictions; return how many. The file appears when it is whole.
+
+    Raises
+    ------
+    DataError
+        If the ``parquet`` extra is missing, or the folder cannot be written to.
+    """
+    pa, pq = _import_parquet(path)
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in _PREDICTION.items()])
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    source, count = iter(rows), 0
+    try:
+        with pq.ParquetWriter(part, schema) as writer:
+            while portion := list(islice(source, _PORTION)):
+                writer.write_table(pa.Table.from_pylist(portion, schema=schema))
+                count += len(portion)
+        part.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error}", file=path) from None
+    return count
+
+
+def _import_parquet(path: str | Path) -> tuple[Any, Any]:
+    """The two modules of the ``parquet`` extra that read and write its files."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise DataError("Parquet files need: pip install 'oversight[parquet]'", file=path) from None
+    return pa, pq

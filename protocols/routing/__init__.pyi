@@ -1,10 +1,9 @@
 from .direct_route import Direct as Direct
-from .label_synthesis import (
-    complementary_labels as complementary_labels, ordinary_labels as ordinary_labels,
-    verified_labels as verified_labels,
-)
 from .panel_draw import BalancedPanel as BalancedPanel, RandomPanel as RandomPanel
-from .partitioned import Partitioned as Partitioned
+from .partitioned import (
+    Partitioned as Partitioned, complementary_labels as complementary_labels,
+    ordinary_labels as ordinary_labels, verified_labels as verified_labels,
+)
 from .roster import (
     Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,

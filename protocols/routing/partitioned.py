@@ -8,7 +8,7 @@ options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
@@ -18,10 +18,9 @@ import numpy as np
 from harness import BadInput, derive_seed, name_protocol
 from harness.config import Study
 from harness.estimate import CHECKS, UNIFORM_ASSUMPTIONS, decode
-from harness.types import Item, ProtocolStatement, Question
-from protocols.routing.predicted import Predictions
+from harness.types import Item, Label, LabelKind, ProtocolStatement, Question
 from protocols.routing.roster import Expert, Roster, read_roster
-from protocols.routing.rule import put_question
+from protocols.routing.rule import Predictions, put_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +112,50 @@ def draw_expert(
     expert = free[int(rng.integers(len(free)))]
     load[expert.name] += 1
     return expert
+
+
+def complementary_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
+    """One wrong option per item, uniform over the K−1 (way i).
+
+    The propensity of a label is 1/(K−1), given the truth. K = 2 is allowed: the label then tells
+    the truth.
+    """
+    rng = np.random.default_rng(seed)
+    labels = []
+    for item, true_option in _with_truth(items, truth):
+        k = len(item.options)
+        wrong = (true_option + 1 + int(rng.integers(k - 1))) % k
+        labels.append(Label(item.id, wrong, LabelKind.COMPLEMENTARY, k, 1 / (k - 1)))
+    return labels
+
+
+def ordinary_labels(items: Sequence[Item], truth: Mapping[str, int]) -> list[Label]:
+    """The true option of every item, as an ordinary label."""
+    return [
+        Label(item.id, true_option, LabelKind.ORDINARY, len(item.options), 1.0)
+        for item, true_option in _with_truth(items, truth)
+    ]
+
+
+def verified_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
+    """One uniform option per item, verified: ordinary if true, else complementary (way ii).
+
+    The propensity is 1/K.
+    """
+    rng = np.random.default_rng(seed)
+    labels = []
+    for item, true_option in _with_truth(items, truth):
+        k = len(item.options)
+        option = int(rng.integers(k))
+        kind = LabelKind.ORDINARY if option == true_option else LabelKind.COMPLEMENTARY
+        labels.append(Label(item.id, option, kind, k, 1 / k))
+    return labels
+
+
+def _with_truth(items: Sequence[Item], truth: Mapping[str, int]) -> Iterator[tuple[Item, int]]:
+    for item in items:
+        if item.id not in truth:
+            raise BadInput(f"the truth of the item {item.id!r} is not given")
+        if not 0 <= truth[item.id] < len(item.options):
+            raise BadInput(f"item {item.id!r}: option {truth[item.id]} of {len(item.options)}")
+        yield item, truth[item.id]

@@ -7,13 +7,20 @@ before any answer. What estimators may rely on is stated by the protocol (`Routi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from harness import BadInput
 from harness.estimate import decode
 from harness.types import Answer, Item, ProtocolStatement, Question
 
 __all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question", "question_id"]
+
+Predictions = Mapping[str, Mapping[str, int | None]]
+"""Model → item id → option, None where unreadable."""
 
 
 class RoutingProtocol(Protocol):
@@ -80,3 +87,37 @@ def question_id(protocol: str, seed: int, item_id: str, option: int) -> str:
     """Stable name of a question: 16 hexadecimal digits of SHA-256 over what defines it."""
     text = "\x1f".join((protocol, str(seed), item_id, str(option)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:
+    """Shape (items, models), in the order given; −1 where a model's answer was unreadable (None).
+
+    Raises
+    ------
+    BadInput
+        If there is no model, a model has no prediction for an item or one outside its options, or
+        an item is given twice.
+    """
+    if not predictions:
+        raise BadInput("this protocol looks at predictions; give those of at least one model")
+    if len({item.id for item in items}) < len(items):
+        raise BadInput("item ids must be unique; one is given twice")
+    matrix = np.full((len(items), len(predictions)), -1, dtype=np.int64)
+    for column, (model, by_item) in enumerate(predictions.items()):
+        for row, item in enumerate(items):
+            if item.id not in by_item:
+                raise BadInput(f"model {model!r} has no prediction for the item {item.id!r}: run it first")
+            option = by_item[item.id]
+            if option is None:
+                continue
+            if not -1 <= option < len(item.options):
+                raise BadInput(
+                    f"model {model!r}, item {item.id!r}: prediction {option} of {len(item.options)} options"
+                )
+            matrix[row, column] = option
+    return matrix
+
+
+def option_counts(items: Sequence[Item]) -> NDArray[np.int64]:
+    """K of every item, shape (items,)."""
+    return np.array([len(item.options) for item in items], dtype=np.int64)

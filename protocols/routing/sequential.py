@@ -28,9 +28,8 @@ from harness.estimate import (
 )
 from harness.types import Answer, Item, ProtocolStatement, Question, Verdict
 from protocols.routing.partitioned import draw_expert
-from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
 from protocols.routing.roster import Roster
-from protocols.routing.rule import put_question
+from protocols.routing.rule import Predictions, option_counts, predicted_matrix, put_question
 
 
 @dataclass(frozen=True, slots=True)

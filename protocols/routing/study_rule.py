@@ -12,9 +12,8 @@ from harness.config import Study
 from harness.store import Store
 from harness.types import Answer, Assignment, Item, PredictionStatus, Question
 from protocols.routing.panel_draw import RandomPanel
-from protocols.routing.predicted import Predictions
 from protocols.routing.roster import Roster
-from protocols.routing.rule import AsksOn, RoutingProtocol
+from protocols.routing.rule import AsksOn, Predictions, RoutingProtocol
 
 
 def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:

@@ -29,9 +29,8 @@ from harness.estimate import (
 )
 from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.partitioned import draw_expert
-from protocols.routing.predicted import Predictions, option_counts, predicted_matrix
 from protocols.routing.roster import Roster
-from protocols.routing.rule import put_question
+from protocols.routing.rule import Predictions, option_counts, predicted_matrix, put_question
 
 
 @dataclass(frozen=True, slots=True)

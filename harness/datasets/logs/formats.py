@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.datasets.logs.helm import read_helm
-from harness.datasets.logs.inspect_log import read_inspect
+from harness.datasets.logs.json_logs import read_helm, read_inspect
 from harness.datasets.logs.lm_eval import read_lm_eval
 from harness.datasets.logs.prediction_table import read_table
 from harness.errors import DataError

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.logs.json_path import need
+from harness.datasets.logs.json_logs import need
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
 from harness.types import ForeignAnswer

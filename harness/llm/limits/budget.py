@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.errors import BudgetSpent, ConfigError
-from harness.llm.limits.prices import Price, dollars
+from harness.llm.limits.prices import FREE, Price, dollars
 from harness.types import Source
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Budget:
                 "a budget in dollars needs the model's price, which is unknown: add the model to "
                 "prices.toml, or limit tokens instead"
             )
-        self._usd, self._tokens, self._price = usd, tokens, price
+        self._usd, self._tokens, self._price = usd, tokens, price or FREE
         self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
@@ -97,7 +97,7 @@ class Budget:
         BudgetSpent
             If that, what is spent and what is held back would pass a limit; nothing is held then.
         """
-        call = Reservation(input_tokens, output_tokens, self._dollars(input_tokens, output_tokens))
+        call = Reservation(input_tokens, output_tokens, self._price.dollars(input_tokens, output_tokens))
         account = self._account
         usd = account.spent_usd + account.held_usd + call.usd
         tokens = account.spent_tokens + account.held_tokens + input_tokens + output_tokens
@@ -147,7 +147,7 @@ class Budget:
 
     def charge(self, input_tokens: int, output_tokens: int) -> None:
         """Count what was used without a reservation."""
-        self._account.spent_usd += self._dollars(input_tokens, output_tokens)
+        self._account.spent_usd += self._price.dollars(input_tokens, output_tokens)
         self._account.spent_tokens += input_tokens + output_tokens
 
     def charge_before(self, used: Iterable[Usage]) -> None:
@@ -155,7 +155,4 @@ class Budget:
         for part in used:
             if part.source is not Source.IMPORT:
                 self._account.spent_tokens += part.input_tokens + part.output_tokens
-                self._account.spent_usd += dollars(self._price, [part]) if self._price is not None else 0.0
-
-    def _dollars(self, input_tokens: int, output_tokens: int) -> float:
-        return self._price.dollars(input_tokens, output_tokens) if self._price is not None else 0.0
+                self._account.spent_usd += dollars(self._price, [part])

@@ -1,11 +1,12 @@
 from .chat_completions import (
     parse_completion as parse_completion, read_refusal as read_refusal, request_body as request_body,
 )
-from .factory import make_model as make_model
 from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
-    RunnableModel as RunnableModel,
+    RunnableModel as RunnableModel, make_model as make_model,
 )
-from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel, TokenGuess as TokenGuess
-from .model_identity import ServedModel as ServedModel
+from .limited_model import (
+    CallCounts as CallCounts, LimitedModel as LimitedModel, ServedModel as ServedModel,
+    TokenGuess as TokenGuess,
+)
 from .openai_model import sdk_client as sdk_client, translate_errors as translate_errors

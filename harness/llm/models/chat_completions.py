@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from harness.config import ModelSection
-from harness.errors import FatalModelError, Fault, RefusedRequest, TransientModelError
+from harness.config import LOCAL_ENDPOINT, ModelSection
+from harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
 from harness.llm.models.interface import ModelReply, Request
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
@@ -123,3 +123,26 @@ def _said(data: bytes) -> tuple[str, str]:
 def _short(data: bytes) -> str:
     text = " ".join(data[:_LONGEST_MESSAGE].decode("utf-8", "replace").split())
     return text[:200] or "an empty body"
+
+
+def base_url(settings: ModelSection) -> str:
+    """Return the base URL of a model's endpoint; ``"local"`` is looked up.
+
+    Raises
+    ------
+    ConfigError
+        If the local server is wanted and not running, or the endpoint is no URL.
+    """
+    if settings.endpoint == LOCAL_ENDPOINT:
+        from harness.llm.local import find_local_model
+
+        server = find_local_model()
+        if server is None:
+            raise ConfigError("the local model is not running; start it with: oversight model start")
+        return server.url
+    if not settings.endpoint.startswith(("http://", "https://")):
+        raise ConfigError(
+            f"the endpoint {settings.endpoint!r} of {settings.model!r} is neither a URL, nor 'local', "
+            "nor a name under [endpoints]"
+        )
+    return settings.endpoint

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import orjson
+
+from harness.config import ModelSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +114,28 @@ class RunnableModel(Model, Protocol):
     async def check(self) -> None:
         """Raise FatalModelError if it cannot answer at all."""
         ...
+
+
+def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
+    """Make the model that settings describe, or one of `function`; what it needs is imported only here.
+
+    Raises
+    ------
+    ConfigError
+        If a key, the local server, the callable or the command is missing.
+    """
+    if function is not None or settings.python is not None:
+        from harness.llm.models.program_models import FunctionModel, load_function
+
+        return FunctionModel(function or load_function(settings.python or ""), settings.timeout)
+    if settings.command:
+        from harness.llm.models.program_models import CommandModel
+
+        return CommandModel(settings.command, settings.timeout)
+    if settings.api_version is not None:
+        from harness.llm.models.openai_model import OpenAIModel
+
+        return OpenAIModel(settings)
+    from harness.llm.models.http_model import HttpModel
+
+    return HttpModel(settings)

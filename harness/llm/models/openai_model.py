@@ -13,8 +13,7 @@ import openai
 
 from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import parse_completion, read_refusal, request_body
-from harness.llm.models.endpoint import base_url
+from harness.llm.models.chat_completions import base_url, parse_completion, read_refusal, request_body
 from harness.llm.models.interface import ModelReply, Request
 
 

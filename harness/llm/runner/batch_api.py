@@ -20,7 +20,7 @@ from harness.llm.models import sdk_client, translate_errors
 from harness.llm.runner.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.prompt import make_request, notation_of
-from harness.llm.runner.targets import Target, Wanted, announce, load_items, price_target, tell
+from harness.llm.runner.targets import Target, Wanted, load_items, tell
 from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def run_batches(
         If the endpoint refuses a batch.
     """
     _refuse_programs(targets)
-    targets = prepare(wanted, [price_target(t, prices) for t in targets])
+    targets = prepare(wanted, [target.priced(prices) for target in targets])
 
     async def run() -> list[tuple[Target, int]]:
         async with _open(wanted.store, targets, limits) as runs:
@@ -137,7 +137,7 @@ class _BatchRun:
 
     async def hand_over(self, wanted: Wanted) -> None:
         """Finish handing over what an interrupted command began, then hand over the rest."""
-        announce(self.store, self.target)
+        self.target.announce(self.store)
         for batch in self.under_way():
             if batch.remote_id is None:
                 found = await self._find(batch.marker)

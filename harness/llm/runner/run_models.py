@@ -16,16 +16,7 @@ from harness.llm.runner.jobs import Job, StoredRow, run_jobs
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.progress_bar import Progress
 from harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
-from harness.llm.runner.targets import (
-    Target,
-    Wanted,
-    announce,
-    load_items,
-    make_spec,
-    price_target,
-    refuse_waiting,
-    tell,
-)
+from harness.llm.runner.targets import Target, Wanted, load_items, make_spec, tell
 from harness.store import Store
 from harness.types import Item, Prediction
 
@@ -110,12 +101,12 @@ def run_targets(
 
     Models behind one endpoint share its limits in turn. Raises as `run` does.
     """
-    store, targets = wanted.store, [price_target(target, prices) for target in targets]
+    store, targets = wanted.store, [target.priced(prices) for target in targets]
     budgets = _budgets(targets, limits)
     targets = prepare(wanted, targets)
     for target in targets:
-        announce(store, target)
-        refuse_waiting(store, target)
+        target.announce(store)
+        target.refuse_waiting(store)
     left = [sum(map(len, wanted.find_left(target))) for target in targets]
     if any(left):
         total = sum(len(wanted.ids) * target.settings.samples for target in targets)

@@ -1,15 +1,18 @@
-"""A model to run: what is asked, how it is reached, what it costs, and what is left to ask it."""
+"""A model to run: what is asked, how it is reached, what is left to ask it, and what that would cost."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec
 from harness.errors import BadInput
 from harness.llm.limits import FREE, Price, PriceTable
+from harness.llm.models import TokenGuess
+from harness.llm.runner.prompt import make_request
 from harness.store import UNDER_WAY, Store
 from harness.types import Item
 
@@ -30,6 +33,32 @@ class Target:
     def is_program(self) -> bool:
         """Whether a callable or a command answers, and no endpoint."""
         return any((self.settings.python, self.settings.command, self.function))
+
+    def priced(self, prices: PriceTable) -> Target:
+        """Fill in the price as the table has it; what runs on this machine is free."""
+        free = self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
+        return replace(self, price=FREE if free else prices.models.get(self.settings.model))
+
+    def announce(self, store: Store) -> None:
+        """Note the run, and say what a changed one has otherwise than the one before."""
+        spec, runs = self.spec, store.runs.read_runs()
+        if spec.id in {run["id"] for run in runs}:
+            return
+        before = [run for run in runs if run["name"] == spec.name]
+        if before:
+            changed = "; ".join(spec.differences(before[-1]["spec"]))
+            tell(f"{spec.name}: a new run, since {changed}; the answers of run {before[-1]['id']} are kept")
+        store.runs.add_run(spec)
+
+    def refuse_waiting(self, store: Store) -> None:
+        """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
+        waiting = store.endpoints.read_batches(self.spec.id, UNDER_WAY)
+        if waiting:
+            n = sum(len(batch.requests) for batch in waiting)
+            raise BadInput(
+                f"{self.spec.name}: {n} items are in a batch that is under way; collect it with --batch, or "
+                "give it up with --batch cancel"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +93,6 @@ def make_spec(
     )
 
 
-def price_target(target: Target, prices: PriceTable) -> Target:
-    """Fill in the price as the table has it; what runs on this machine is free."""
-    settings = target.settings
-    free = target.is_program or settings.endpoint == LOCAL_ENDPOINT
-    return replace(target, price=FREE if free else prices.models.get(settings.model))
-
-
 def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
     """Load the items of ids and sample numbers, portion by portion."""
     for portion in portions:
@@ -79,30 +101,83 @@ def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Itera
             yield items[item_id], sample
 
 
-def announce(store: Store, target: Target) -> None:
-    """Note the run, and say what a changed one has otherwise than the one before."""
-    spec = target.spec
-    runs = store.runs.read_runs()
-    if spec.id in {run["id"] for run in runs}:
-        return
-    before = [run for run in runs if run["name"] == spec.name]
-    if before:
-        changed = "; ".join(spec.differences(before[-1]["spec"]))
-        tell(f"{spec.name}: a new run, since {changed}; the answers of run {before[-1]['id']} are kept")
-    store.runs.add_run(spec)
-
-
-def refuse_waiting(store: Store, target: Target) -> None:
-    """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
-    waiting = store.endpoints.read_batches(target.spec.id, UNDER_WAY)
-    if waiting:
-        n = sum(len(batch.requests) for batch in waiting)
-        raise BadInput(
-            f"{target.spec.name}: {n} items are in a batch that is under way; collect it with --batch, or "
-            "give it up with --batch cancel"
-        )
-
-
 def tell(text: str) -> None:
     """Say something to the user beside the result."""
     sys.stderr.write(text + "\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What one model would still use.
+
+    Attributes
+    ----------
+    calls
+        Answers without a stored one.
+    input_tokens, output_tokens
+        Expected: from the run's stored answers where there are some, else from the length of the
+        prompts (three bytes a token, rather too many) and `max_tokens`; None without any of these.
+    usd, usd_batch
+        Their price, and that through the Batch API; None where price or output are unknown.
+    checked
+        When the prices were looked up.
+    """
+
+    name: str
+    calls: int
+    input_tokens: int
+    output_tokens: int | None
+    usd: float | None
+    usd_batch: float | None
+    checked: date | None
+
+    def __str__(self) -> str:
+        """One line for the terminal."""
+        output = "an unknown number of" if self.output_tokens is None else f"~{self.output_tokens:,}"
+        line = f"{self.name}: {self.calls:,} calls, ~{self.input_tokens:,} tokens sent, {output} received"
+        if self.usd is None:
+            what = "set max_tokens" if self.output_tokens is None else "add the model to prices.toml"
+            return f"{line}; cost unknown: {what}"
+        dated = f" (prices of {self.checked})" if self.checked else ""
+        return f"{line}; ~${self.usd:.4g}, by batch ~${self.usd_batch:.4g}{dated}"
+
+
+def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
+    """Count what is left to ask of a model and what that will take; sends nothing.
+
+    A feature that was not tried yet is taken to be offered.
+    """
+    target = target.priced(prices)
+    settings, store = target.settings, wanted.store
+    features = {"structured": settings.structured != "never", "logprobs": settings.logprobs}
+    update = {
+        feature: store.endpoints.read_probe(settings.where, settings.model, feature) is not False
+        for feature, asked in features.items()
+        if asked
+    }
+    spec = target.spec.model_copy(update=update)
+    calls = sent = 0
+    guess = TokenGuess()
+    for item, _ in load_items(store, wanted.find_left(replace(target, spec=spec))):
+        calls += 1
+        sent += guess.guess(make_request(spec, item))[0]
+    known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens]
+    answers = sum(u.predictions for u in known)
+    if answers:
+        sent = round(calls * sum(u.input_tokens for u in known) / answers)
+        received: int | None = round(calls * sum(u.output_tokens for u in known) / answers)
+    else:
+        received = calls * spec.max_tokens if spec.max_tokens is not None else None
+    usd = batch = None
+    if target.price is not None and received is not None:
+        usd = target.price.dollars(sent, received)
+        batch = target.price.in_batch().dollars(sent, received)
+    return Forecast(
+        name=spec.name,
+        calls=calls,
+        input_tokens=sent,
+        output_tokens=received,
+        usd=usd,
+        usd_batch=batch,
+        checked=prices.checked,
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -115,16 +115,14 @@ def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pendi
     if len({value for _, value, _ in answers}) > 1:
         told = " and ".join(dict.fromkeys(value for _, value, _ in answers))
         rejected += [(annotation, Reason.CONTRADICTION, told) for annotation, _, _ in answers]
-        return Judgement(rejected=tuple(rejected))
-    if answers:
+        found = Judgement()
+    elif answers:
         annotation, value, comment = answers[0]
         rejected += [(again, Reason.DUPLICATE, v) for again, v, _ in answers[1:]]
-        return Judgement(
-            value=offered[value], comment=comment, annotation=annotation, rejected=tuple(rejected)
-        )
-    if skips:
-        return Judgement(value=skipped, annotation=skips[0], rejected=tuple(rejected))
-    return Judgement(rejected=tuple(rejected))
+        found = Judgement(value=offered[value], comment=comment, annotation=annotation)
+    else:
+        found = Judgement(value=skipped, annotation=skips[0]) if skips else Judgement()
+    return replace(found, rejected=tuple(rejected))
 
 
 def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str]:

@@ -1,14 +1,17 @@
-"""Logs of inspect-ai: ``.eval`` archives and ``.json`` files."""
+"""Logs in JSON: of inspect-ai (``.eval`` archives and ``.json`` files), and of HELM.
+
+Every miss is named by file, record and field. A run of HELM has its ``scenario_state.json`` in its folder.
+"""
 
 from __future__ import annotations
 
+import json
 import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.logs.json_path import load_json, need
 from harness.errors import DataError
 from harness.types import ForeignAnswer
 
@@ -82,3 +85,76 @@ def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
         return bytes(pa.decompress(data, decompressed_size=info.file_size, codec="zstd", asbytes=True))
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{name} is damaged: {error}", file=path) from None
+
+
+def load_json(data: bytes, path: Path, line: int | None = None) -> Any:
+    """Parse JSON.
+
+    Raises
+    ------
+    DataError
+        If it is not UTF-8 or not JSON.
+    """
+    try:
+        return json.loads(data)
+    except UnicodeDecodeError:
+        raise DataError("not UTF-8", file=path, line=line) from None
+    except ValueError as error:
+        raise DataError(f"malformed JSON: {error}", file=path, line=line) from None
+
+
+def need(record: Any, field: str, kind: type | tuple[type, ...], path: Path, line: int) -> Any:
+    """Return a field by its dotted name.
+
+    Raises
+    ------
+    DataError
+        If it is not there or of another type.
+    """
+    value = record
+    for part in field.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    if not isinstance(value, kind):
+        names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise DataError(f"must be {names}, is {type(value).__name__}", file=path, line=line, field=field)
+    return value
+
+
+def read_helm(path: Path) -> Iterator[ForeignAnswer]:
+    """Read the requests of a run; trials become samples of the same item.
+
+    ``output_mapping`` says which option a letter stands for; without one the references do, in order.
+
+    Raises
+    ------
+    DataError
+        If it is no such file, or the options were scored one by one (``request_mode`` "original" or
+        "calibration"), where no request holds the answer.
+    """
+    states = need(load_json(path.read_bytes(), path), "request_states", list, path, 1)
+    for number, state in enumerate(states, start=1):
+        if state.get("request_mode"):
+            raise DataError(
+                "each option was scored in a request of its own; only joint multiple choice and "
+                "generation can be read",
+                file=path,
+                line=number,
+                field="request_mode",
+            )
+        result = need(state, "result", dict, path, number)
+        completions = result.get("completions") or [{}]
+        mapping = state.get("output_mapping")
+        references = state["instance"].get("references") or ()
+        options = mapping.values() if mapping else (r["output"]["text"] for r in references)
+        finish = completions[0].get("finish_reason") or {}
+        yield ForeignAnswer(
+            line=number,
+            id=str(need(state, "instance.id", str, path, number)),
+            text=need(state, "instance.input.text", str, path, number),
+            options=tuple(map(str, options)),
+            raw=str(completions[0].get("text") or ""),
+            error="" if result.get("success", True) else str(result.get("error") or "failed"),
+            cut=finish.get("reason") == "length" and bool(completions[0].get("text")) and not mapping,
+            sample=int(state.get("train_trial_index") or 0),
+            seconds=float(result.get("request_time") or 0.0),
+        )
