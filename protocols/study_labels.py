@@ -21,10 +21,16 @@ from protocols.collect import (
     read_answers,
     read_label_studio_export,
     read_panel,
-    read_pending,
     write_ratings,
 )
-from protocols.routing import next_assignments, next_questions, panel_rule_of, read_roster, routing_rule_of
+from protocols.routing import (
+    next_assignments,
+    next_questions,
+    panel_rule_of,
+    read_pending,
+    read_roster,
+    routing_rule_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ _EXTRAS = {
 def diagnose(study_file: str) -> list[Finding]:
     """Look at the machine, the sandbox, the study with its models, and the Label Studio server."""
     # Named as strings: the packages above are not imported from here.
-    labels: list[Finding] = load_module("protocols.collect.label_studio.server.server_check").check_server()
+    labels: list[Finding] = load_module("protocols.collect.label_studio.server.connection").check_server()
     sandbox: list[Finding] = load_module("agents.cli.sandbox_check").check_sandbox()
     return [*_machine(), *sandbox, *_study(study_file), *labels]
 

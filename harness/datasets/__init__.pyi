@@ -1,11 +1,13 @@
-from .classifier_arrays import predictions_from_arrays as predictions_from_arrays
 from .item_files import (
     ItemMapping as ItemMapping, fold as fold, iterate_items as iterate_items, read_items as read_items,
     read_key as read_key,
 )
 from .logs import READERS as READERS, format_of as format_of, read_foreign as read_foreign
 from .presets import PRESETS as PRESETS, read_preset as read_preset
-from .rating_files import read_choices as read_choices, read_ratings as read_ratings
+from .ratings_and_predictions import (
+    predictions_from_arrays as predictions_from_arrays, read_choices as read_choices,
+    read_ratings as read_ratings,
+)
 from .rows import (
     Row as Row, read_hub as read_hub, read_rows as read_rows, write_predictions as write_predictions,
 )

@@ -144,11 +144,14 @@ def _mmlu_pro(row: Mapping[str, Any]) -> Fields | None:
     options = list(row["options"])
     if len(options) != 10:
         return None
+    answer = ord(str(row["answer"]).strip()) - ord("A")
+    if not 0 <= answer < len(options):
+        raise ValueError(f"answer {row['answer']!r} is none of {len(options)} options")
     return {
         "id": f"mmlu-pro-{row['question_id']}",
         "text": row["question"],
         "options": options,
-        "answer": _letter(row["answer"], len(options)),
+        "answer": answer,
         "category": row["category"],
     }
 
@@ -188,13 +191,6 @@ def _math_mc(row: Mapping[str, Any]) -> Fields:
 def _edinet(row: Mapping[str, Any]) -> Fields:
     parts = [f"{name}: {row[name]}" for name in ("summary", "bs", "pl", "cf") if row.get(name)]
     return {"text": "\n".join(parts), "answer": EDINET_INDUSTRIES.index(row["industry"])}
-
-
-def _letter(answer: Any, k: int) -> int:
-    index = ord(str(answer).strip()) - ord("A")
-    if not 0 <= index < k:
-        raise ValueError(f"answer {answer!r} is none of {k} options")
-    return index
 
 
 PRESETS: Mapping[str, Preset] = {

@@ -6,7 +6,6 @@ from .label_studio import (
     measure_progress as measure_progress, read_label_studio_export as read_label_studio_export,
     start_server as start_server, stop_server as stop_server, watch_campaign as watch_campaign,
 )
-from .pending import read_pending as read_pending
 from .simulated import SimulatedExperts as SimulatedExperts
 from .spreadsheet import (
     export_questions as export_questions, read_answers as read_answers, read_panel as read_panel,

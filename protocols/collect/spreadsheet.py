@@ -22,7 +22,7 @@ import numpy as np
 from harness import BadInput, DataError, derive_seed
 from harness.datasets import Row, fold, read_rows
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
-from protocols.collect.pending import Pending
+from protocols.routing import Pending
 
 LONG = ("item", "annotator", "label")
 SOURCE = "offline"

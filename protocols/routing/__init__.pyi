@@ -11,7 +11,7 @@ from .roster import (
 from .rule import RoutingProtocol as RoutingProtocol, decode as decode
 from .sequential import Sequential as Sequential
 from .study_rule import (
-    next_assignments as next_assignments, next_questions as next_questions, panel_rule_of as panel_rule_of,
-    routing_rule_of as routing_rule_of,
+    Pending as Pending, next_assignments as next_assignments, next_questions as next_questions,
+    panel_rule_of as panel_rule_of, read_pending as read_pending, routing_rule_of as routing_rule_of,
 )
 from .targeted import Disagreement as Disagreement, Targeted as Targeted

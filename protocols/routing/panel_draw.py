@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import ClassVar, Self
 
 import numpy as np
@@ -125,9 +124,7 @@ class BalancedPanel(RandomPanel):
             group = _next_group(load, met, self.n, rng)
             chosen[items[int(j)].id] = group
             load[list(group)] += 1
-            for a, b in combinations(group, 2):
-                met[a, b] += 1
-                met[b, a] += 1
+            met[np.ix_(group, group)] += 1
         return [self.assign(item, names[a]) for item in items for a in chosen[item.id]]
 
 

@@ -70,6 +70,10 @@ class Roster:
         """Experts present who can judge the class, in file order."""
         return tuple(e for e in self.experts if not e.absent and e.judges(class_name))
 
+    def error(self, field: str, message: str) -> DataError:
+        """Make an error that names the roster's file."""
+        return DataError(message, file=self.file, field=field)
+
     def check(self, classes: Iterable[str]) -> None:
         """Require an expert for every class and a class for every expert.
 
@@ -88,12 +92,11 @@ class Roster:
             for name in expert.classes:
                 if known and name != ANY_CLASS and name not in known:
                     told = f"the unknown class {name!r}; classes are {', '.join(known)}"
-                    raise DataError(f"expert {expert.name!r} has {told}", file=self.file, field="classes")
+                    raise self.error("classes", f"expert {expert.name!r} has {told}")
         for name in known or [ANY_CLASS]:
             if not self.for_class(name):
                 hint = "add one, or end an absence" if known else 'give one expert classes = ["*"]'
-                told = f"no expert is there for the class {name!r}; {hint}"
-                raise DataError(told, file=self.file, field="classes")
+                raise self.error("classes", f"no expert is there for the class {name!r}; {hint}")
 
 
 def one_expert_per_class(classes: Sequence[str]) -> Roster:

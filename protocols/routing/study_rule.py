@@ -1,4 +1,7 @@
-"""The rule that a study names, made ready with the predictions it looks at or the annotators it draws."""
+"""The rule that a study names, made ready with the predictions it looks at or the annotators it draws.
+
+And what was drawn so far: yes/no questions, or choices among all options of a panel's annotators.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from harness import BadInput, ConfigError, DataError, load_protocol
+from harness import BadInput, ConfigError, load_protocol
 from harness.analysis import find_newest_runs
 from harness.config import Study
 from harness.store import Store
@@ -14,6 +17,9 @@ from harness.types import Answer, Assignment, Item, PredictionStatus, Question
 from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.roster import Roster
 from protocols.routing.rule import AsksOn, Predictions, RoutingProtocol
+
+Pending = Question | Assignment
+"""Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
 
 
 def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
@@ -78,9 +84,8 @@ def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
     try:
         return rule.from_roster(roster, study.experts.annotators_per_item, seed=study.study.seed)
     except BadInput as error:
-        raise DataError(
-            f'{error}; annotators are those present with classes = ["*"]', file=roster.file, field="classes"
-        ) from None
+        annotators = 'annotators are those present with classes = ["*"]'
+        raise roster.error("classes", f"{error}; {annotators}") from None
 
 
 def next_assignments(
@@ -109,10 +114,23 @@ def next_assignments(
     loads = Counter(a.annotator for a in drawn)
     for expert in roster.experts:
         if expert.capacity is not None and loads[expert.name] > expert.capacity:
-            raise DataError(
-                f"expert {expert.name!r} would rate {loads[expert.name]} items, the capacity is "
-                f"{expert.capacity}; raise it, add annotators or rate fewer items",
-                file=roster.file,
-                field="capacity",
-            )
+            load = f"{loads[expert.name]} items, the capacity is {expert.capacity}"
+            mend = "raise it, add annotators or rate fewer items"
+            raise roster.error("capacity", f"expert {expert.name!r} would rate {load}; {mend}")
     return drawn
+
+
+def read_pending(study: Study, store: Store) -> Sequence[Pending]:
+    """All that was drawn so far, of the kind that the study asks.
+
+    Raises
+    ------
+    BadInput
+        If nothing was.
+    """
+    panel = study.experts.is_panel
+    found = store.panel.read_assignments() if panel else store.content.read_questions()
+    if not found:
+        what = "assignments" if panel else "questions"
+        raise BadInput(f"no {what} yet; draw them with: oversight label route")
+    return found

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.datasets.logs.json_logs import read_helm, read_inspect
-from harness.datasets.logs.lm_eval import read_lm_eval
-from harness.datasets.logs.prediction_table import read_table
+from harness.datasets.logs.row_logs import read_lm_eval, read_table
 from harness.errors import DataError
 from harness.types import ForeignAnswer
 

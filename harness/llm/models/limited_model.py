@@ -192,13 +192,11 @@ class ServedModel:
         """Whether an answer of the model of this name will do."""
         if served in self._good:
             return True
-        if is_same_model(self._asked, served):
-            self._good.add(served)
-            self._alias = self._alias or served
-            return True
-        if self._alias is not None:
-            return False
-        self._alias = served
+        if not is_same_model(self._asked, served):
+            if self._alias is not None:
+                return False
+            right = f"set answers_as = {served!r} if that is right"
+            self._tell(f"{self._asked} was asked, {served} answers; {right}")
         self._good.add(served)
-        self._tell(f"{self._asked} was asked, {served} answers; set answers_as = {served!r} if that is right")
+        self._alias = self._alias or served
         return True

@@ -67,15 +67,13 @@ class OpenAIModel:
         """
         try:
             await self._client.models.list()
-        except openai.APITimeoutError:
-            return
-        except openai.APIConnectionError as error:
-            raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
         except openai.AuthenticationError as error:
             read_sdk_error(error, self._settings)
             raise FatalModelError("HTTP 401: content filter") from error
-        except openai.OpenAIError:
-            return
+        except openai.OpenAIError as error:
+            slow = isinstance(error, openai.APITimeoutError)  # to list is not unreachable
+            if isinstance(error, openai.APIConnectionError) and not slow:
+                raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
 
     async def close(self) -> None:
         """Close the connection pool."""

@@ -104,12 +104,8 @@ def parse_answer(
     fenced = [block for block in _FENCED.findall(answer) if _KEY in block] if _KEY in answer else []
     if fenced or _OBJECT.match(answer):
         return _json(fenced[-1] if fenced else answer, options, asked)
-    for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated):
+    for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated, _mentioned):
         found = read(answer, options, asked)
-        if found is not None:
-            return found
-    if not cut:
-        found = _mentioned(answer, options)
         if found is not None:
             return found
     return Unreadable("refusal" if _REFUSAL.search(answer) else "none")
@@ -182,7 +178,7 @@ def _is_article(letter: re.Match[str], answer: str) -> bool:
     return letter[1] in ("A", "I", "a", "i") and _ARTICLE.match(answer, letter.end(1)) is not None
 
 
-def _mentioned(answer: str, options: tuple[str, ...]) -> int | Unreadable | None:
+def _mentioned(answer: str, options: tuple[str, ...], _asked: Notation | None) -> int | Unreadable | None:
     """The one option whose text occurs as whole words, outside of longer options that occur."""
     fold, folded = make_comparable(options)
     text = f" {fold(answer)} "

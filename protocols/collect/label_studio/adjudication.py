@@ -17,7 +17,7 @@ from typing import Any
 from harness.store import Revision
 from harness.types import Item, Question, Verdict
 from protocols.collect.label_studio.labelling_page import CHOICE, COMMENT, VERDICTS
-from protocols.collect.pending import Pending
+from protocols.routing import Pending
 
 
 class Reason(StrEnum):

@@ -17,8 +17,7 @@ from protocols.collect.label_studio.push import Pushed, check_project, finish_pr
 from protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
 from protocols.collect.label_studio.server import Client, connect
 from protocols.collect.label_studio.task_payload import TaskSheet
-from protocols.collect.pending import read_pending
-from protocols.routing import next_questions, read_roster, routing_rule_of
+from protocols.routing import next_questions, read_pending, read_roster, routing_rule_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,7 @@ from harness.store import Response
 from harness.types import Item
 from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.adjudication import adjudicate, read_annotation
-from protocols.collect.pending import Pending
-from protocols.routing import Roster
+from protocols.routing import Pending, Roster
 
 SOURCE = "label_studio_export"
 

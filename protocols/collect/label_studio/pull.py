@@ -20,7 +20,7 @@ from protocols.collect.label_studio.adjudication import Judgement, Reason, adjud
 from protocols.collect.label_studio.labelling_page import is_same_page
 from protocols.collect.label_studio.server import Client, Project
 from protocols.collect.label_studio.task_payload import hash_task
-from protocols.collect.pending import read_pending
+from protocols.routing import read_pending
 
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""

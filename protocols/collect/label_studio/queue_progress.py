@@ -9,7 +9,7 @@ from statistics import median
 from harness.config import Study
 from harness.store import Store
 from harness.types import Verdict
-from protocols.collect.pending import read_pending
+from protocols.routing import read_pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness import ConfigError, DataError, derive_seed
+from harness import ConfigError, derive_seed
 from harness.store import Queue, QueuedTask
 from harness.types import Question
 from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.task_payload import hash_task
-from protocols.collect.pending import Pending
-from protocols.routing import Roster
+from protocols.routing import Pending, Roster
 
 
 def plan_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:
@@ -30,21 +29,14 @@ def plan_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str
     for expert in roster.experts:
         email = make_account_email(expert)
         if email in emails.values():
-            raise DataError(
-                f"expert {expert.name!r} has the address {email} of another expert; answers could not be "
-                "told apart",
-                file=roster.file,
-                field="email",
-            )
+            told = f"the address {email} of another expert; answers could not be told apart"
+            raise roster.error("email", f"expert {expert.name!r} has {told}")
         emails[expert.name] = email
     changed = []
     for name in dict.fromkeys(question.expert for question in questions):
         if name not in emails:
-            raise DataError(
-                f"questions were put to {name!r}, who is not in the roster (any more); put them back",
-                file=roster.file,
-                field="name",
-            )
+            told = f"{name!r}, who is not in the roster (any more); put them back"
+            raise roster.error("name", f"questions were put to {told}")
         old = known.get(name)
         if old is None:
             changed.append(Queue(name, marker=secrets.token_hex(8), email=emails[name]))
@@ -98,11 +90,10 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
-            raise DataError(
+            raise roster.error(
+                "classes",
                 f"expert {expert.name!r} judges {', '.join(expert.classes)}: asked about one item again, an "
                 "expert learns what others said; the sequential protocol allows one class per expert",
-                file=roster.file,
-                field="classes",
             )
     options: dict[tuple[str, str], int] = {}
     for question in asked:
@@ -110,11 +101,10 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
             continue
         other = options.setdefault((question.expert, question.item_id), question.option)
         if other != question.option:
-            raise DataError(
+            raise roster.error(
+                "classes",
                 f"expert {question.expert!r} would be asked about the item {question.item_id!r} twice, for "
                 f"the options {other} and {question.option}: this protocol allows one class per expert",
-                file=roster.file,
-                field="classes",
             )
 
 

@@ -17,7 +17,7 @@ from harness.config import Study
 from harness.datasets import PRESETS
 from harness.types import Item, Question
 from protocols.collect.label_studio.labelling_page import check_page, make_panel_page, make_verdict_page
-from protocols.collect.pending import Pending
+from protocols.routing import Pending
 
 
 @dataclass(frozen=True, slots=True)
