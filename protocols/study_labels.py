@@ -23,14 +23,7 @@ from protocols.collect import (
     read_panel,
     write_ratings,
 )
-from protocols.routing import (
-    next_assignments,
-    next_questions,
-    panel_rule_of,
-    read_pending,
-    read_roster,
-    routing_rule_of,
-)
+from protocols.routing import next_assignments, next_questions, panel_rule_of, read_pending, read_roster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +64,7 @@ def route_questions(study: Study) -> Routed:
     with Store(study.store_url) as store:
         if store.panel.read_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
-        rule = routing_rule_of(study, store, roster)
-        questions = next_questions(rule, items, store.content.read_questions(), store.content.read_answers())
+        questions = next_questions(study, store, roster, items)
         store.content.add_items(items)
         new = store.content.add_questions(questions)
     return Routed(asked=Counter(q.expert for q in questions), new=new, items=len(items))

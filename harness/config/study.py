@@ -12,8 +12,6 @@ from harness.errors import ConfigError
 from harness.registry import PROTOCOLS, state_protocol
 from harness.types import ProtocolStatement
 
-Split = Literal["feedback", "select", "confirm", "test"]
-
 
 class StudySection(Section):
     """What the study is called, its seed, and where its database lies."""
@@ -154,7 +152,7 @@ class SearchSection(Section):
     replicates: int = Field(default=1, ge=1)
     finalists: int = Field(default=5, ge=1)
     patience: int = Field(default=0, ge=0)
-    split: dict[Split, float] = Field(
+    split: dict[Literal["feedback", "select", "confirm", "test"], float] = Field(
         default={"feedback": 0.15, "select": 0.35, "confirm": 0.25, "test": 0.25}
     )
     examples: int = Field(default=8, ge=0)

@@ -120,12 +120,8 @@ def read_key(
         truth[item.id] = item.options.index(label)
     missing = [item.id for item in items if item.id not in truth]
     if missing:
-        raise DataError(
-            f"no answer for {len(missing)} items, such as {missing[0]!r}",
-            file=path,
-            line=row.line if row else None,
-            field=id_column,
-        )
+        told = f"no answer for {len(missing)} items, such as {missing[0]!r}"
+        raise DataError(told, file=path, line=row.line if row else None, field=id_column)
     return truth
 
 

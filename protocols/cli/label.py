@@ -69,10 +69,8 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
 def import_files(args: argparse.Namespace, study: Study) -> int:
     """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
     read, new = import_answers(study, args.files, label_studio=args.label_studio)
-    text = f"{read} answers read, {new} new"
-    if study.experts.is_panel:
-        text = f"{read} ratings read, {new} new; next: oversight agree"
-    emit(args, {"answers": read, "new": new}, text)
+    what, then = ("ratings", "; next: oversight agree") if study.experts.is_panel else ("answers", "")
+    emit(args, {"answers": read, "new": new}, f"{read} {what} read, {new} new{then}")
     return 0
 
 

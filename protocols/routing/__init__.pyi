@@ -12,6 +12,6 @@ from .rule import RoutingProtocol as RoutingProtocol, decode as decode
 from .sequential import Sequential as Sequential
 from .study_rule import (
     Pending as Pending, next_assignments as next_assignments, next_questions as next_questions,
-    panel_rule_of as panel_rule_of, read_pending as read_pending, routing_rule_of as routing_rule_of,
+    panel_rule_of as panel_rule_of, read_pending as read_pending,
 )
 from .targeted import Disagreement as Disagreement, Targeted as Targeted

@@ -61,11 +61,6 @@ class Roster:
     experts: tuple[Expert, ...]
     file: str = ""
 
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """All class names, in the order in which they first appear."""
-        return tuple(dict.fromkeys(name for expert in self.experts for name in expert.classes))
-
     def for_class(self, class_name: str) -> tuple[Expert, ...]:
         """Experts present who can judge the class, in file order."""
         return tuple(e for e in self.experts if not e.absent and e.judges(class_name))

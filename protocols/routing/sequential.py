@@ -121,7 +121,9 @@ class Sequential:
             options = p[row, : len(item.options)]
             option = next_option(predicted[row].tolist(), options, known[item.id], silent[item.id])
             if option is not None:
-                questions.append(self._question(item, option, load))
+                rng = np.random.default_rng(derive_seed(self.seed, item.id, str(option)))
+                expert = draw_expert(item, option, self.roster, load, rng)
+                questions.append(put_question(self, item, option, expert.name))
         return questions
 
     def correctness(self, items: Sequence[Item], answers: Iterable[Answer]) -> dict[str, NDArray[np.int64]]:
@@ -131,10 +133,6 @@ class Sequential:
         rows = [correctness(p, known[i.id], len(i.options)) for p, i in zip(predicted, items, strict=True)]
         table = np.array(rows, dtype=np.int64).reshape(len(items), len(self.predictions))
         return {model: table[:, column] for column, model in enumerate(self.predictions)}
-
-    def _question(self, item: Item, option: int, load: Counter[str]) -> Question:
-        rng = np.random.default_rng(derive_seed(self.seed, item.id, str(option)))
-        return put_question(self, item, option, draw_expert(item, option, self.roster, load, rng).name)
 
     decode = staticmethod(decode)
 

@@ -13,7 +13,7 @@ from harness import BadInput, ConfigError, load_protocol
 from harness.analysis import find_newest_runs
 from harness.config import Study
 from harness.store import Store
-from harness.types import Answer, Assignment, Item, PredictionStatus, Question
+from harness.types import Assignment, Item, PredictionStatus, Question
 from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.roster import Roster
 from protocols.routing.rule import AsksOn, Predictions, RoutingProtocol
@@ -43,23 +43,24 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     return load_protocol(study.experts.protocol).from_study(study, roster, predictions)
 
 
-def next_questions(
-    plan: RoutingProtocol, items: Sequence[Item], stored: Sequence[Question], answers: Sequence[Answer]
-) -> list[Question]:
-    """Give the questions of a plan; those of a protocol that asks on follow from the answers so far.
+def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:
+    """Give a study's questions; those of a protocol that asks on follow from the answers so far.
 
     Raises
     ------
+    BadInput
+        If the protocol looks at predictions and there are none.
     ConfigError
         If questions were drawn before by another rule.
     """
+    plan: RoutingProtocol = routing_rule_of(study, store, roster)
     if isinstance(plan, AsksOn):
-        return plan.next_questions(items, answers)
+        return plan.next_questions(items, store.content.read_answers())
     drawn = plan.route(items)
     # A second draw over the first would make propensities wrong, and let looks be chosen.
     redrawn = {q.item_id for q in drawn}
     same = {(q.id, q.propensity, q.propensities) for q in drawn}
-    for question in stored:
+    for question in store.content.read_questions():
         if question.protocol != plan.name or (
             question.item_id in redrawn
             and (question.id, question.propensity, question.propensities) not in same

@@ -11,7 +11,8 @@ from harness.analysis import study_items
 from harness.llm import make_spec
 from harness.store import Store
 from harness.types import Prediction
-from protocols.routing import Sequential, read_roster, routing_rule_of
+from protocols.routing import Sequential, read_roster
+from protocols.routing.study_rule import routing_rule_of
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio

@@ -20,8 +20,6 @@ from harness.errors import FatalModelError, Fault, TransientModelError
 from harness.llm.models.chat_completions import base_url, parse_completion, read_refusal, request_body
 from harness.llm.models.interface import ModelReply, Request
 
-_OK = 200
-_REFUSED = (401, 403)
 _LOOK_SECONDS = 10.0
 
 
@@ -59,7 +57,7 @@ class HttpModel:
                 data = await response.read()
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._no_answer(error) from error
-        if response.status == _OK:
+        if response.status == 200:
             return parse_completion(data)
         return read_refusal(response.status, data, response.headers, self._settings)
 
@@ -85,7 +83,7 @@ class HttpModel:
             raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
         except (aiohttp.ClientError, OSError):
             return
-        if response.status in _REFUSED:
+        if response.status in (401, 403):
             read_refusal(response.status, data, response.headers, self._settings)
             raise FatalModelError(f"HTTP {response.status}: content filter")
 
@@ -98,12 +96,14 @@ class HttpModel:
     def _open(self) -> aiohttp.ClientSession:
         # Made at the first call, inside the event loop that is to use it. The pool has no limit of its
         # own: the workers are the limit, and each keeps one connection alive.
+        url = self._url
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self._settings.timeout),
-            proxy=_proxy(self._url),  # looked up once: aiohttp's trust_env would do it for every call
+            # Looked up once: aiohttp's trust_env would do it for every call.
+            proxy=None if proxy_bypass(url.host or "") else getproxies().get(url.scheme),
         )
         return self._session
 
@@ -114,9 +114,3 @@ class HttpModel:
         if isinstance(error, aiohttp.ClientPayloadError):
             return TransientModelError(f"the body was cut short: {error}", fault=Fault.MALFORMED)
         return TransientModelError(f"{type(error).__name__}: {error}", fault=Fault.CONNECTION)
-
-
-def _proxy(url: URL) -> str | None:
-    """The proxy that the environment names for an address, if any."""
-    host = url.host or ""
-    return None if proxy_bypass(host) else getproxies().get(url.scheme)

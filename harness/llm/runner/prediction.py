@@ -185,11 +185,8 @@ def _places(answer: ForeignAnswer, item: Item, file: object) -> list[int]:
         return list(range(len(item.options)))
     own = [_fold(option) for option in item.options]
     if len(answer.options) != len(own):
-        raise DataError(
-            f"item {item.id!r} has {len(own)} options, here it has {len(answer.options)}",
-            file=file,
-            line=answer.line,
-        )
+        told = f"item {item.id!r} has {len(own)} options, here it has {len(answer.options)}"
+        raise DataError(told, file=file, line=answer.line)
     for option in answer.options:
         if _fold(option) not in own:
             raise DataError(f"{option!r} is no option of the item {item.id!r}", file=file, line=answer.line)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 from harness.llm.limits import Price
 from harness.types import Prediction, PredictionStatus
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """A bar on standard error; in a log, a line every few seconds.
 
     Parameters
@@ -39,9 +40,6 @@ class Progress:
             mininterval=0.5 if sys.stderr.isatty() else 10.0,
             file=sys.stderr,
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.close()

@@ -17,7 +17,7 @@ from protocols.collect.label_studio.push import Pushed, check_project, finish_pr
 from protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
 from protocols.collect.label_studio.server import Client, connect
 from protocols.collect.label_studio.task_payload import TaskSheet
-from protocols.routing import next_questions, read_pending, read_roster, routing_rule_of
+from protocols.routing import next_questions, read_pending, read_roster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +114,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         """Draw and send what follows from the answers, and count it; not every protocol asks on."""
         if not self.study.experts.statement.asks_on:
             return 0
-        plan = routing_rule_of(self.study, self.store, self.roster)
-        drawn = next_questions(plan, self.store.content.read_items(), (), self.store.content.read_answers())
+        items = self.store.content.read_items()
+        drawn = next_questions(self.study, self.store, self.roster, items)
         new = self.store.content.add_questions(drawn)
         if new:
             self.push()

@@ -59,15 +59,12 @@ def make_panel_page(options: Sequence[str] = (), *, descriptions: bool = False) 
     descriptions
         Whether what classes mean is shown under the question.
     """
-    if options:
-        shown = "".join(
-            f'<Choice value={quoteattr(o)} alias="{j}"' + (f' hotkey="{j + 1}"/>' if j < 9 else "/>")
-            for j, o in enumerate(options)
-        )
-        choices = _choices(shown, "Choose one")
-    else:
-        choices = _choices("", "Choose one", source=' value="$choices"')
-    return _page(choices, descriptions=descriptions)
+    shown = "".join(
+        f'<Choice value={quoteattr(o)} alias="{j}"' + (f' hotkey="{j + 1}"/>' if j < 9 else "/>")
+        for j, o in enumerate(options)
+    )
+    source = "" if options else ' value="$choices"'
+    return _page(_choices(shown, "Choose one", source=source), descriptions=descriptions)
 
 
 def check_page(page: str, file: str | Path) -> str:

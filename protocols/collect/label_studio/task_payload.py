@@ -58,11 +58,8 @@ class TaskSheet:
         classes = tuple(study.items.classes) or (preset.classes if preset else ())
         for name in section.descriptions:
             if classes and name not in classes:
-                raise DataError(
-                    f"describes the unknown class {name!r}; classes are {', '.join(classes)}",
-                    file=study.path("study.toml"),
-                    field=f"label_studio.descriptions.{name}",
-                )
+                told = f"describes the unknown class {name!r}; classes are {', '.join(classes)}"
+                raise _wrong(study, f"descriptions.{name}", told)
         described = bool(section.descriptions)
         # What begins with a dollar sign in a page is a field of the task to the server.
         own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
@@ -109,16 +106,17 @@ class TaskSheet:
 def _own_page(study: Study) -> str:
     section = study.label_studio
     if study.experts.is_panel:
-        raise DataError(
-            "a page of one's own asks yes or no; a panel has its page from the options",
-            file=study.path("study.toml"),
-            field="label_studio.page",
-        )
+        told = "a page of one's own asks yes or no; a panel has its page from the options"
+        raise _wrong(study, "page", told)
     path = study.path(section.page or "")
     try:
         return check_page(path.read_text(encoding="utf-8"), path)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the page cannot be read: {error}", file=path) from None
+
+
+def _wrong(study: Study, key: str, message: str) -> DataError:
+    return DataError(message, file=study.path("study.toml"), field=f"label_studio.{key}")
 
 
 def hash_task(data: Mapping[str, object]) -> str:

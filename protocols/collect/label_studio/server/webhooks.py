@@ -71,8 +71,6 @@ def listen_for_webhooks(
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
     def handle_error(self, *_: object) -> None:
         """A caller that hangs up is no error."""
 

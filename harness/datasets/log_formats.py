@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.datasets.logs.json_logs import read_helm, read_inspect
-from harness.datasets.logs.row_logs import read_lm_eval, read_table
+from harness.datasets.json_logs import read_helm, read_inspect
+from harness.datasets.row_logs import read_lm_eval, read_table
 from harness.errors import DataError
 from harness.types import ForeignAnswer
 

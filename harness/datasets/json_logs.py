@@ -87,7 +87,7 @@ def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
         raise DataError(f"{name} is damaged: {error}", file=path) from None
 
 
-def load_json(data: bytes, path: Path, line: int | None = None) -> Any:
+def load_json(data: bytes, path: Path) -> Any:
     """Parse JSON.
 
     Raises
@@ -98,9 +98,9 @@ def load_json(data: bytes, path: Path, line: int | None = None) -> Any:
     try:
         return json.loads(data)
     except UnicodeDecodeError:
-        raise DataError("not UTF-8", file=path, line=line) from None
+        raise DataError("not UTF-8", file=path) from None
     except ValueError as error:
-        raise DataError(f"malformed JSON: {error}", file=path, line=line) from None
+        raise DataError(f"malformed JSON: {error}", file=path) from None
 
 
 def need(record: Any, field: str, kind: type | tuple[type, ...], path: Path, line: int) -> Any:
@@ -134,13 +134,9 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     states = need(load_json(path.read_bytes(), path), "request_states", list, path, 1)
     for number, state in enumerate(states, start=1):
         if state.get("request_mode"):
-            raise DataError(
-                "each option was scored in a request of its own; only joint multiple choice and "
-                "generation can be read",
-                file=path,
-                line=number,
-                field="request_mode",
-            )
+            told = "each option was scored in a request of its own"
+            told += "; only joint multiple choice and generation can be read"
+            raise DataError(told, file=path, line=number, field="request_mode")
         result = need(state, "result", dict, path, number)
         completions = result.get("completions") or [{}]
         mapping = state.get("output_mapping")

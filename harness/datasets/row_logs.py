@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.logs.json_logs import need
+from harness.datasets.json_logs import need
 from harness.datasets.rows import Row, read_rows
 from harness.errors import DataError
 from harness.types import ForeignAnswer
