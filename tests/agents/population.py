@@ -14,8 +14,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from agents.search import ExpertLabels, Kind, simulated_labels
-from agents.search.policies.proposal import PolicyView, Proposal
-from agents.search.policies.selection import choose, probabilities, published_probabilities
+from agents.search.policies.proposal import (
+    PolicyView,
+    Proposal,
+    choose,
+    probabilities,
+    published_probabilities,
+)
 from harness import FloatArray, IntArray, derive_seed
 from harness.types import Item, Prediction, Program
 

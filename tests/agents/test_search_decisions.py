@@ -18,7 +18,7 @@ from agents.search import (
     simulated_labels,
 )
 from agents.search.fitness.paired_test import compare_paired, minimum_detectable
-from agents.search.policies.selection import probabilities, published_probabilities
+from agents.search.policies.proposal import probabilities, published_probabilities
 from agents.search.successive_halving import race_group
 from harness import ConfigError
 from harness.config import SearchSection

@@ -14,10 +14,8 @@ from agents.programs import load_program
 from agents.runtime import Broker, dry_run_program
 from agents.sandbox import open_sandbox
 from agents.search import ExpertLabels, Policy, search
-from agents.search.policies.adas import Adas
-from agents.search.policies.aflow import AFlow
+from agents.search.policies.model_policies import Adas, AFlow, Reflect, doubt
 from agents.search.policies.optimizer import Ask, Optimizer, parse_fields
-from agents.search.policies.reflect import Reflect, doubt
 from harness.config import ModelSection, SearchSection
 from harness.llm import Budget
 from harness.llm.models.openai_model import OpenAIModel

@@ -1,8 +1,6 @@
-from .adas import Adas as Adas
-from .aflow import AFlow as AFlow
+from .model_policies import AFlow as AFlow, Adas as Adas, Reflect as Reflect
 from .optimizer import Optimizer as Optimizer
 from .proposal import (
     JudgedAnswer as JudgedAnswer, Policy as Policy, PolicyView as PolicyView, Proposal as Proposal,
 )
 from .recombine import Recombine as Recombine, Wordings as Wordings
-from .reflect import Reflect as Reflect

@@ -8,7 +8,6 @@ beside another. All edits go through the syntax tree, so the result always parse
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Mapping
 from typing import TypeGuard
 
@@ -62,10 +61,9 @@ def remove_thinking(source: str) -> str:
     for statement in ast.walk(tree):
         match statement:
             case ast.Assign(
-                targets=[ast.Tuple(elts=[ast.Name(id="_"), kept])], value=ast.Await(value=ast.Call() as call)
+                targets=[ast.Tuple(elts=[ast.Name(id="_"), kept])],
+                value=ast.Await(value=ast.Call(args=[ast.List() as fields, *_]) as call),
             ) if _asks_for_answer(call) and len(_fields(call)) == 2:
-                fields = call.args[0]
-                assert isinstance(fields, ast.List)  # noqa: S101  `_fields` saw it
                 fields.elts = fields.elts[1:]
                 statement.targets = [ast.Tuple([kept], ast.Store())]
     return ast.unparse(ast.fix_missing_locations(tree))
@@ -134,7 +132,7 @@ def _own_names(tree: ast.Module) -> set[str]:
 
 
 def _renamed(tree: ast.Module, names: Mapping[str, str]) -> ast.Module:
-    tree = copy.deepcopy(tree)
+    """Give names in a tree others, in place."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)

@@ -1,15 +1,28 @@
-"""A proposer, what it may see of a search, and what it hands in."""
+"""A proposer, what it may see of a search, how it draws a parent there, and what it hands in.
+
+Parents are drawn by two rules of one shape: p_i = λ/n + (1 − λ) softmax_i(α z_i), λ = 0.3: mostly the
+good ones, never only them. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) takes z in
+percentage points with α = 0.2, which is steep or flat by the scale and the noise of the score: on raw q at
+K = 16 nearly uniform, on the transform nearly greedy. The default takes z in standard errors with α = 0.9,
+which is the published steepness at the noise of about 120 ordinary labels, whatever the scale.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from agents.search.fitness import Board
+from harness import FloatArray
 from harness.types import Candidate, Item, Program
+
+POOL = 4
+UNIFORM = 0.3
+STEEPNESS_PER_POINT = 0.2
+STEEPNESS_PER_SE = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,3 +121,54 @@ class Policy(Protocol):
     ) -> Proposal | None:
         """Mend a program that was refused for `reason`; None gives up."""
         ...
+
+
+def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
+    """Draw one of these candidates, by the default rule or, in parity mode, by the published one."""
+    found = [view.board.fitness[c] for c in ids]
+    if view.published:
+        p = published_probabilities(np.array([f.value for f in found]))
+    else:
+        se = [view.board.shrunk.se_relative[view.board.ids.index(c)] for c in ids]
+        p = probabilities(np.array([f.mean for f in found]), np.array(se))
+    return view.candidates[ids[choose(p, view.rng)]]
+
+
+def draw_leader(view: PolicyView) -> Candidate:
+    """Draw a parent among the start and the three best others."""
+    others = [c for c in view.board.ranked() if c != view.start]
+    return draw_parent(view, [view.start, *others[: POOL - 1]])
+
+
+def child_name(parent: Candidate, view: PolicyView) -> str:
+    """Its family's name and the number of its proposal."""
+    return f"{parent.program.name.split('+')[0]}+{view.slot + 1}"
+
+
+def published_probabilities(scores: FloatArray) -> FloatArray:
+    """Selection by AFlow's formula; `scores` are shares in [0, 1], one per candidate.
+
+    Examples
+    --------
+    >>> published_probabilities(np.array([0.698, 0.124])).round(2).tolist()
+    [0.85, 0.15]
+    """
+    return _mixed(STEEPNESS_PER_POINT * 100 * scores)
+
+
+def probabilities(mean: FloatArray, se: FloatArray) -> FloatArray:
+    """Scale-free selection from posterior means and paired standard errors, one per candidate."""
+    typical = float(np.mean(se))
+    z = (mean - mean.max()) / typical if typical > 0 else np.where(mean == mean.max(), 0.0, -np.inf)
+    return _mixed(STEEPNESS_PER_SE * z)
+
+
+def choose(p: FloatArray, rng: np.random.Generator) -> int:
+    """Draw one index; by the cumulated probabilities, so that equal p give equal draws."""
+    return min(int(np.searchsorted(np.cumsum(p), rng.random(), side="right")), len(p) - 1)
+
+
+def _mixed(exponent: FloatArray) -> FloatArray:
+    soft = np.exp(exponent - exponent.max())
+    p: FloatArray = UNIFORM / len(soft) + (1 - UNIFORM) * soft / soft.sum()
+    return p

@@ -15,18 +15,9 @@ from importlib.resources import files
 
 import numpy as np
 
-from agents.search.policies.mutations import (
-    Value,
-    add_vote,
-    count_calls,
-    read_constants,
-    remove_thinking,
-    replace_constants,
-    run_beside,
-    set_argument,
-)
-from agents.search.policies.proposal import PolicyView, Proposal
-from agents.search.policies.selection import child_name, draw_parent
+from agents.search.policies import mutations
+from agents.search.policies.mutations import Value, read_constants, replace_constants
+from agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_parent
 from harness.types import Candidate, Program
 
 TRIES = 60
@@ -119,12 +110,12 @@ class Recombine:
     def add_examples(self, source: str, _: str, rng: np.random.Generator) -> Edit:
         """Say how many of the study's solved examples a call shows."""
         n = EXAMPLES[int(rng.integers(len(EXAMPLES)))]
-        return set_argument(source, "examples", "EXAMPLES", n), f"shows {n} examples"
+        return mutations.set_argument(source, "examples", "EXAMPLES", n), f"shows {n} examples"
 
     def add_role(self, source: str, _: str, rng: np.random.Generator) -> Edit:
         """Let the solver play somebody."""
         role = self.wordings.role[int(rng.integers(len(self.wordings.role)))]
-        return set_argument(source, "role", "ROLE", role), f"plays: {role}"
+        return mutations.set_argument(source, "role", "ROLE", role), f"plays: {role}"
 
     def _other(self, name: str, value: Value, rng: np.random.Generator) -> Value:
         if isinstance(value, str):
@@ -142,21 +133,21 @@ class Recombine:
 
 
 def _drop_thinking(_: Recombine, source: str, __: str, ___: np.random.Generator) -> Edit:
-    changed = remove_thinking(source)
+    changed = mutations.remove_thinking(source)
     return changed, "answers without thinking first" if changed != replace_constants(source, {}) else ""
 
 
 def _vote(_: Recombine, source: str, __: str, rng: np.random.Generator) -> Edit:
     votes = int(rng.choice([3, 5]))
-    if "VOTES" in read_constants(source) or count_calls(source) * votes > 2 * MOST_CALLS:
+    if "VOTES" in read_constants(source) or mutations.count_calls(source) * votes > 2 * MOST_CALLS:
         return source, ""
-    return add_vote(source, votes), f"votes over {votes} runs"
+    return mutations.add_vote(source, votes), f"votes over {votes} runs"
 
 
 def _beside(_: Recombine, source: str, other: str, __: np.random.Generator) -> Edit:
-    if source == other or count_calls(source) + count_calls(other) > MOST_CALLS // 2:
+    if source == other or mutations.count_calls(source) + mutations.count_calls(other) > MOST_CALLS // 2:
         return source, ""
-    return run_beside(source, other), "runs the other parent beside it, and votes"
+    return mutations.run_beside(source, other), "runs the other parent beside it, and votes"
 
 
 EDITS: dict[str, Callable[[Recombine, str, str, np.random.Generator], Edit]] = {
