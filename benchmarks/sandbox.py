@@ -17,8 +17,8 @@ from typing import Any
 
 from agents.programs import NAMES, Role, load_program
 from agents.runtime import Broker, Workbench, answer_items, dry_run_program
-from agents.sandbox import Sandbox, open_sandbox, probe_tiers
-from harness import ProgramRefused
+from agents.sandbox import TIERS, Sandbox, open_sandbox
+from harness import ConfigError, ProgramRefused, SandboxError
 from harness.llm import Budget
 from harness.store import Store
 from harness.types import Item, PredictionStatus, Program
@@ -71,14 +71,16 @@ async def language(sandbox: Sandbox) -> int:
 
 async def measure(*, quick: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"benchmark": "sandbox", "corpus": len(CORPUS), "tiers": {}}
-    for tier in await probe_tiers():
-        print(f"{tier.name}: {tier.detail}" if tier.active else f"{tier.name}: not here ({tier.detail})")
-        if not tier.active:
+    for tier in TIERS:
+        try:
+            async with open_sandbox(tier) as sandbox:
+                print(f"{tier}: {sandbox.layers}")
+                works = await language(sandbox)
+                ms = await overheads(sandbox, 3 if quick else 5, NAMES[:2] if quick else NAMES)
+        except (ConfigError, SandboxError) as error:
+            print(f"{tier}: not here ({error})")
             continue
-        async with open_sandbox(tier.name) as sandbox:
-            works = await language(sandbox)
-            ms = await overheads(sandbox, 3 if quick else 5, NAMES[:2] if quick else NAMES)
-        result["tiers"][tier.name] = {"runs": works, "ms_per_item": ms}
+        result["tiers"][tier] = {"runs": works, "ms_per_item": ms}
     result["ms_per_item"] = max(result["tiers"]["monty"]["ms_per_item"].values())  # of the worst workflow
     result["target_met"] = result["ms_per_item"] <= TARGET_MS
     return result

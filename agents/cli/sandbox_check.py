@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import asyncio
 
-from agents.sandbox import probe_tiers
-from harness.types import Finding
+from agents.sandbox import TIERS, Host, Payload, open_sandbox
+from harness import OversightError
+from harness.types import Finding, Program
+
+_PROBE = Program("probe", "async def forward(task):\n    return task.text\n")
+_TASK: Payload = {
+    **dict.fromkeys(("options", "letters", "answers", "roles"), ()),
+    "text": "here",
+    "code_allowed": False,
+}
 
 
 def check_sandbox() -> list[Finding]:
-    """One finding per tier; only the default one must work."""
-    return [
-        Finding(
-            f"sandbox {tier.name!r}",
-            "ok" if tier.active else ("wrong" if tier.name == "monty" else "missing"),
-            tier.detail,
-        )
-        for tier in asyncio.run(probe_tiers())
-    ]
+    """One finding per tier, of starting it and running a program; only the default one must work."""
+    return [asyncio.run(_try(name)) for name in TIERS]
+
+
+async def _try(name: str) -> Finding:
+    what, state = f"sandbox {name!r}", "wrong" if name == TIERS[0] else "missing"
+    try:
+        async with open_sandbox(name) as sandbox:
+            (outcome,) = await sandbox.run(_PROBE, [_TASK], Host())
+            works = outcome.answer == _TASK["text"]
+            return Finding(what, "ok", sandbox.layers) if works else Finding(what, state, outcome.reason)
+    except OversightError as error:
+        return Finding(what, state, str(error))

@@ -3,4 +3,4 @@ from .base import (
     read_outcomes as read_outcomes,
 )
 from .shim import STAND_INS as STAND_INS, strip_own as strip_own
-from .tiers import open_sandbox as open_sandbox, probe_tiers as probe_tiers
+from .tiers import TIERS as TIERS, open_sandbox as open_sandbox

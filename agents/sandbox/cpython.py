@@ -58,34 +58,32 @@ class CPythonSandbox(Sandbox):
 
     async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         async with self._programs:
-            found = await self._session(self._order(source, list(tasks)), len(tasks), host)
+            found = await self._session(source, list(tasks), host)
         if "stopped" in found:  # it cannot even be loaded: no task would fare better
             return [ProgramOutcome(None, str(found["stopped"]))] * len(tasks)
         return read_outcomes(found.get("done"), len(tasks), self.limits)
 
     async def _print(self, tree: ast.Module) -> str:
         async with self._code:
-            found = await self._session(self._order(ast.unparse(tree), None), 0, Host())
+            found = await self._session(ast.unparse(tree), None, Host())
         if "stopped" in found:
             raise Stopped(str(found["stopped"]))
         return str(found.get("done", ""))[: self.limits.characters]
 
-    def _order(self, source: str, payloads: list[Payload] | None) -> dict[str, Any]:
-        modules = sorted(name for name in gate.MODULES if not name.startswith("agents."))
-        return {"source": source, "payloads": payloads, "modules": modules, "seconds": self.limits.seconds}
-
-    async def _session(self, order: dict[str, Any], tasks: int, host: Host) -> dict[str, Any]:
+    async def _session(self, source: str, payloads: list[Payload] | None, host: Host) -> dict[str, Any]:
         if self._worker is None:
             raise SandboxError("the sandbox is not open; use it in `async with`")
         worker = self._worker
+        modules = sorted(name for name in gate.MODULES if not name.startswith("agents."))
+        order = {"source": source, "payloads": payloads, "modules": modules, "seconds": self.limits.seconds}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LONGEST_LINE)
         try:
             with theirs:
-                cpu_seconds = int(self.limits.seconds * max(tasks, 1)) + 1
+                cpu_seconds = int(self.limits.seconds * len(payloads or [None])) + 1
                 number = await worker.begin(theirs, self.limits.memory, cpu_seconds)
             try:
-                return await converse(reader, writer, order, tasks, host, self.limits)
+                return await converse(reader, writer, order, host, self.limits)
             except EOFError:
                 how, number = await worker.end(number), 0
                 raise Stopped(_death(how, self.limits)) from None

@@ -7,21 +7,18 @@ the one that makes calls. One session holds all tasks of a run, and ends with it
 
 from __future__ import annotations
 
+import ast
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from pydantic_monty import AsyncMonty, AsyncMontySession, CollectString, MontyCrashedError, MontyError
 
 from agents.sandbox import gate
 from agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, Stopped, read_outcomes
 from agents.sandbox.shim import for_monty, prelude_text
 from harness import SandboxError
-
-if TYPE_CHECKING:
-    import ast
-
-    from pydantic_monty import AsyncMonty, AsyncMontySession
-
 
 _RUN = "await _answer_all(forward, _payloads, _host)"
 _SETTLING = 0.05
@@ -45,8 +42,6 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
     _pool: AsyncMonty | None = None
 
     async def __aenter__(self) -> Self:
-        from pydantic_monty import AsyncMonty, MontyError
-
         try:
             self._pool = await AsyncMonty(max_processes=2 * self.sessions).__aenter__()
         except (OSError, RuntimeError, MontyError) as error:
@@ -78,8 +73,6 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
             return read_outcomes(found, len(tasks), self.limits)
 
     async def _print(self, tree: ast.Module) -> str:
-        from pydantic_monty import CollectString
-
         printed = CollectString(self.limits.characters)
         text = for_monty(tree)
         async with self._session(self._code, 0) as monty:
@@ -105,8 +98,6 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
 
 async def _feed(monty: AsyncMontySession, text: str, **given: Any) -> Any:
     """Run a text; whatever ends it early is the text's doing."""
-    from pydantic_monty import CollectString, MontyCrashedError, MontyError
-
     given.setdefault("print_callback", CollectString(_PRINTED))
     try:
         return await monty.feed_run(text, **given)

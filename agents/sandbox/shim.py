@@ -31,12 +31,9 @@ def prelude_text(*, stand_ins: bool) -> str:
 
 def strip_own(tree: ast.Module) -> ast.Module:
     """Leave out the imports of this project: the sandbox has those names already."""
+    own = ("agents.", "__future__")
     tree.body = [
-        node
-        for node in tree.body
-        if not (
-            isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("agents.", "__future__"))
-        )
+        s for s in tree.body if not (isinstance(s, ast.ImportFrom) and (s.module or "").startswith(own))
     ]
     return tree
 

@@ -1,25 +1,14 @@
-"""Which tiers there are, which of them work on this machine, and opening one."""
+"""Which tiers there are, and opening one."""
 
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 
-from agents.sandbox.base import DEFAULT_LIMITS, Host, Payload, Sandbox, SandboxLimits
-from harness import ConfigError, OversightError
-from harness.types import Program
+from agents.sandbox.base import DEFAULT_LIMITS, Sandbox, SandboxLimits
+from harness import ConfigError
 
 TIERS = ("monty", "cpython", "bubblewrap")
 """From the one that is there everywhere to the one that holds most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tier:
-    """Whether a tier works here, and what holds a program on it, or why it does not work."""
-
-    name: str
-    active: bool
-    detail: str
 
 
 def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -> Sandbox:
@@ -42,26 +31,3 @@ def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -
     from agents.sandbox.cpython import BubblewrapSandbox, CPythonSandbox
 
     return CPythonSandbox(limits) if tier == "cpython" else BubblewrapSandbox(limits)
-
-
-async def probe_tiers() -> list[Tier]:
-    """Start every tier and run a program on it."""
-    return [await _try(name) for name in TIERS]
-
-
-async def _try(name: str) -> Tier:
-    program = Program("probe", "async def forward(task):\n    return task.text\n")
-    try:
-        async with open_sandbox(name) as sandbox:
-            (outcome,) = await sandbox.run(program, [_TASK], Host())
-            works = outcome.answer == _TASK["text"]
-            return Tier(name, works, sandbox.layers if works else outcome.reason)
-    except OversightError as error:
-        return Tier(name, active=False, detail=str(error))
-
-
-_TASK: Payload = {
-    **dict.fromkeys(("options", "letters", "answers", "roles"), ()),
-    "text": "here",
-    "code_allowed": False,
-}

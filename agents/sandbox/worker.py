@@ -109,7 +109,6 @@ async def converse(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     order: Payload,
-    tasks: int,
     host: Host,
     limits: SandboxLimits,
 ) -> dict[str, Any]:
@@ -122,6 +121,7 @@ async def converse(
     EOFError
         If it ended without a last word.
     """
+    tasks = len(order["payloads"] or ())
     for index in range(tasks):
         host.begin(index)
     _send(writer, order)

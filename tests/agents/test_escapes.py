@@ -15,10 +15,9 @@ import pytest
 
 from agents.programs import PromptFormat
 from agents.runtime import Broker, Workbench, WorkflowHost
-from agents.sandbox import ProgramOutcome, open_sandbox
+from agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from agents.sandbox.base import SandboxLimits
 from agents.sandbox.gate import check_program
-from agents.sandbox.tiers import TIERS
 from harness import OversightError, ProgramRefused
 from harness.llm import Budget
 from harness.store import Store

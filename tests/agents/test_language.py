@@ -8,8 +8,7 @@ import pytest
 
 from agents.programs import Role
 from agents.runtime import dry_run_program
-from agents.sandbox import open_sandbox
-from agents.sandbox.tiers import TIERS
+from agents.sandbox import TIERS, open_sandbox
 from harness import OversightError, ProgramRefused
 from harness.types import Program
 from tests.agents.corpus import CORPUS

@@ -12,8 +12,7 @@ import pytest
 
 from agents.programs import load_program
 from agents.runtime import Broker, Workbench, answer_items
-from agents.sandbox import open_sandbox
-from agents.sandbox.tiers import TIERS
+from agents.sandbox import TIERS, open_sandbox
 from harness import OversightError
 from harness.llm import Request
 from harness.types import Item

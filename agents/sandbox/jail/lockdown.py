@@ -103,18 +103,13 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
         layers.append("uid 65534")
     for what, value in limits.items():
         resource.setrlimit(what, (value, value))
-    _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
-    _prctl(_PR_SET_DUMPABLE, 0)
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    for option, value in ((_PR_SET_PDEATHSIG, _SIGKILL), (_PR_SET_DUMPABLE, 0), (_PR_SET_NO_NEW_PRIVS, 1)):
+        if libc.prctl(option, value, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), f"prctl {option} was refused")
     abi = _install_landlock()
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     _install_seccomp()
     return [*layers, "no_new_privs", f"Landlock {abi}", "seccomp"]
-
-
-def _prctl(option: int, value: int) -> None:
-    if libc.prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl {option} was refused")
 
 
 def _install_landlock() -> int:

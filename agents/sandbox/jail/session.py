@@ -128,4 +128,3 @@ def no_sleep() -> None:
         return await sleep(0, result)
 
     asyncio.sleep = at_once  # type: ignore[assignment]
-    sys.modules["asyncio"].sleep = at_once  # type: ignore[attr-defined]

@@ -109,9 +109,8 @@ def _end(pid: int) -> str:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         return "exit 0"
-    if os.WIFSIGNALED(status):
-        return f"signal {os.WTERMSIG(status)}"
-    return f"exit {os.WEXITSTATUS(status)}"
+    code = os.waitstatus_to_exitcode(status)
+    return f"signal {-code}" if code < 0 else f"exit {code}"
 
 
 def _long_message(control: socket.socket) -> str:
