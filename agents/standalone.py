@@ -62,13 +62,6 @@ class Workflow:
 
     def main(self) -> None:
         """Answer the questions of a file, from the command line; one JSON object a line comes out."""
-        try:
-            self._main()
-        except OversightError as error:
-            sys.stderr.write(f"{error}\n")
-            sys.exit(error.exit_code)
-
-    def _main(self) -> None:
         parser = argparse.ArgumentParser(description="Answer questions with this workflow.")
         columns = "id and text" if self.options else "id, text and options"
         parser.add_argument("questions", help=f"CSV, JSON Lines or Parquet with {columns}")
@@ -76,9 +69,14 @@ class Workflow:
         parser.add_argument("--endpoint", default=ModelSection.model_fields["endpoint"].default)
         parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable with the key")
         args = parser.parse_args()
-        questions = read_items(args.questions, classes=self.options, shuffle=False)
-        settings = ModelSection(model=args.model, endpoint=args.endpoint, api_key_env=args.key_env)
-        for item, found in zip(questions, asyncio.run(self._ask(questions, settings)), strict=True):
+        try:
+            questions = read_items(args.questions, classes=self.options, shuffle=False)
+            settings = ModelSection(model=args.model, endpoint=args.endpoint, api_key_env=args.key_env)
+            answers = asyncio.run(self._ask(questions, settings))
+        except OversightError as error:
+            sys.stderr.write(f"{error}\n")
+            sys.exit(error.exit_code)
+        for item, found in zip(questions, answers, strict=True):
             option = None if found.option is None else item.options[found.option]
             line = {"id": item.id, "answer": option, "status": found.status, "reason": found.reason}
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")

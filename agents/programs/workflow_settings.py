@@ -21,9 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from harness import DataError
+from harness.config import Section
 from harness.datasets import read_rows
 from harness.types import Item
 
@@ -119,16 +120,12 @@ def default_roles(items: Sequence[Item]) -> tuple[Role, ...]:
     return (*experts, Role("generalist", "You are a careful generalist."))
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class _Role(_Section):
+class _Role(Section):
     name: str = Field(min_length=1)
     text: str = Field(min_length=1)
 
 
-class _File(_Section):
+class _File(Section):
     style: Literal["json", "lines"] = DEFAULT_FORMAT.style
     answer: Literal["letter", "option"] = DEFAULT_FORMAT.answer
     field_chars: int | None = Field(default=DEFAULT_FORMAT.field_chars, ge=1)
@@ -136,8 +133,8 @@ class _File(_Section):
     max_words: int | None = Field(default=DEFAULT_FORMAT.max_words, ge=1)
     code: bool = DEFAULT_FORMAT.code
     examples: str | None = None
-    labels: dict[str, str] = {}
-    role: list[_Role] = []
+    labels: dict[str, str] = Field(default={})
+    role: list[_Role] = Field(default=[])
 
 
 def read_workflow_settings(

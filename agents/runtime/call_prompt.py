@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agents.programs import Example, PromptFormat
@@ -40,9 +40,10 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
     base models are served with templates that only join them.
     """
     turns = [Message("system", _system(call, item, shape))]
-    if any(is_answer(field) for field in call.fields):
-        for example in shape.examples[: call.examples]:
-            turns += _turns(example, call, item, shape)
+    for example, answer in shown_examples(call, item, shape):
+        reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
+        turns.append(Message("user", _question(example.text, shape) + "\n"))
+        turns.append(Message("assistant", json.dumps(reply, ensure_ascii=False) + "\n"))
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
     if call.instruction:
         blocks.append(call.instruction)
@@ -96,8 +97,7 @@ def _block(shown: Shown | None, call: Call, item: Item, shape: PromptFormat) -> 
     question = _question(item.text, shape)
     if shape.answer == "option":  # the format names the options already
         return question
-    names = option_letters_of(len(item.options))
-    return "\n".join([question, *(f"({n}) {o}" for n, o in zip(names, item.shown_options, strict=True))])
+    return "\n".join([question, *lettered(item)])
 
 
 def cut(text: str, shape: PromptFormat) -> str:
@@ -111,16 +111,20 @@ def _question(text: str, shape: PromptFormat) -> str:
     return f"### Question\n{cut(text, shape)}"
 
 
-def _turns(example: Example, call: Call, item: Item, shape: PromptFormat) -> list[Message]:
-    """Show an example as a turn that went well; none if the item does not have its answer."""
-    if example.answer not in item.options:
-        return []
-    answer = answers(item, shape)[item.shown_options.index(example.answer)]
-    reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
-    return [
-        Message("user", _question(example.text, shape) + "\n"),
-        Message("assistant", json.dumps(reply, ensure_ascii=False) + "\n"),
-    ]
+def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tuple[Example, str]]:
+    """The study's examples that a call shows, each with its answer as a field of this item says it.
+
+    There are none if no answer is asked for, and none whose answer is not among the item's options.
+    """
+    for example in shape.examples[: call.examples] if any(map(is_answer, call.fields)) else ():
+        if example.answer in item.options:
+            yield example, answers(item, shape)[item.shown_options.index(example.answer)]
+
+
+def lettered(item: Item) -> list[str]:
+    """An item's options in display order, each behind its letter."""
+    letters = option_letters_of(len(item.options))
+    return [f"({n}) {option}" for n, option in zip(letters, item.shown_options, strict=True)]
 
 
 def read_object(text: str) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +20,34 @@ from harness.types import Item
 
 if TYPE_CHECKING:
     from agents.runtime.broker import Broker
-    from agents.runtime.obliging import ObligingBroker
+
+
+@dataclass(slots=True)
+class ObligingBroker:
+    """The answers of a free run, in a broker's place: nothing is sent, so nothing is cached, paid or retried.
+
+    Every field that is asked for is filled in: of choices the first or the last, else some words.
+
+    Attributes
+    ----------
+    pick
+        Which of the choices: 0 or -1.
+    asked
+        The draws, each once, as a broker would pay for them.
+    """
+
+    pick: int
+    asked: set[tuple[str, str]] = field(default_factory=set)
+
+    async def ask(self, request: Request, path: str, **_: bool) -> ModelReply:
+        """Answer as the request's schema says."""
+        self.asked.add((request.text(), path))
+        properties: dict[str, Any] = (request.schema or {}).get("properties", {})
+        fields = {
+            name: spec["enum"][self.pick] if "enum" in spec else "Some words."
+            for name, spec in properties.items()
+        }
+        return ModelReply(json.dumps(fields), "stop", 1, 1)
 
 
 @dataclass(frozen=True, slots=True)

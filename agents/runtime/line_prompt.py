@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from agents.programs import Example, PromptFormat
 from agents.runtime.call import Call, Shown
-from agents.runtime.call_prompt import answers, cut, is_answer
-from harness.llm import Request, option_letters_of
+from agents.runtime.call_prompt import cut, is_answer, lettered, shown_examples
+from harness.llm import Request
 from harness.types import Item
 
 
@@ -25,9 +25,8 @@ def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[s
     field = next(f for f in call.fields if f not in written)
     lines = [text for text in (call.role, call.instruction) if text]
     lines += [_options(item, shape), ""]
-    if any(is_answer(f) for f in call.fields):
-        for example in shape.examples[: call.examples]:
-            lines += _example(example, call, item, shape)
+    for example, answer in shown_examples(call, item, shape):
+        lines += _example(example, answer, call, shape)
     lines += [_block(shown, item, shape) for shown in call.inputs]
     lines += [f"{_label(f, call, shape)} {text}" for f, text in written.items()]
     prompt = "\n".join([*lines, _label(field, call, shape)])
@@ -43,8 +42,7 @@ def _options(item: Item, shape: PromptFormat) -> str:
     label = shape.label("options")
     if shape.answer == "option":
         return f"{label} {', '.join(item.shown_options)}."
-    lettered = zip(option_letters_of(len(item.options)), item.shown_options, strict=True)
-    return "\n".join([label, *(f"({name}) {option}" for name, option in lettered)])
+    return "\n".join([label, *lettered(item)])
 
 
 def _label(field: str, call: Call, shape: PromptFormat) -> str:
@@ -52,14 +50,11 @@ def _label(field: str, call: Call, shape: PromptFormat) -> str:
     return f"{label[:-1]} ({', '.join(call.choices[field])}):" if field in call.choices else label
 
 
-def _example(example: Example, call: Call, item: Item, shape: PromptFormat) -> list[str]:
-    """Show a solved item in the lines of this call; none if the item does not have its answer."""
-    if example.answer not in item.options:
-        return []
+def _example(example: Example, answer: str, call: Call, shape: PromptFormat) -> list[str]:
+    """Show a solved item in the lines of this call."""
     lines = [f"{shape.label('question')} {example.text}"]
     for field in call.fields:
         if is_answer(field):
-            answer = answers(item, shape)[item.shown_options.index(example.answer)]
             label = shape.label("answer")
             lines.append(f"{label} {answer}" + ("" if label.endswith(":") else "."))
         elif example.thinking:

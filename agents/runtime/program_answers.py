@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.runtime.host import Workbench, WorkflowHost
-from agents.runtime.obliging import ObligingBroker
+from agents.runtime.host import ObligingBroker, Workbench, WorkflowHost
 from agents.sandbox import ProgramOutcome, Sandbox
 from harness import ProgramRefused
 from harness.llm import Unreadable, parse_answer

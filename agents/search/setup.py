@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import zip_longest
 from typing import Any
 
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
@@ -167,7 +168,5 @@ def find_solved(
         if option >= 0:
             text = " ".join(item.text.split()[:max_words])
             by_answer.setdefault(item.options[option], []).append(Example(text, item.options[option]))
-    ordered: list[Example] = []
-    while any(by_answer.values()):
-        ordered += [found.pop(0) for found in by_answer.values() if found]
-    return tuple(ordered[:most])
+    rounds = zip_longest(*by_answer.values())
+    return tuple([example for found in rounds for example in found if example][:most])

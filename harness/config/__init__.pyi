@@ -1,5 +1,6 @@
 from .models import (
-    LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection, RunSpec as RunSpec, api_key as api_key,
+    LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection, RunSpec as RunSpec, Section as Section,
+    api_key as api_key,
 )
 from .study import EstimateSection as EstimateSection, SearchSection as SearchSection, Study as Study
 from .study_file import STUDY_FILE as STUDY_FILE, read_study as read_study

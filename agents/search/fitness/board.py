@@ -95,8 +95,10 @@ def score_candidates(
     if not names:
         raise EstimateError("fitness: no candidate has an answer yet")
     stacks = [archive.matrix(names, items, r) for r in runs]
-    scores = _mean_over_runs([score_items(y, labelled, estimator) for y in stacks])
-    kept = np.flatnonzero(~np.isnan(scores).all(axis=1))
+    scored = np.stack([score_items(y, labelled, estimator) for y in stacks])
+    counts = (~np.isnan(scored)).sum(axis=0)
+    scores = np.nansum(scored, axis=0) / np.where(counts > 0, counts, np.nan)
+    kept = np.flatnonzero(counts.any(axis=1))
     names, scores = [names[j] for j in kept], scores[kept]
     unit = 1.0
     if estimator == "raw":
@@ -109,16 +111,6 @@ def score_candidates(
         fitness=_standings(archive, items, names, scores, shrunk),
         avoided={c: _avoided(stacks[0][j], labelled) for c, j in zip(names, kept, strict=True)},
     )
-
-
-def _mean_over_runs(runs: list[FloatArray]) -> FloatArray:
-    if len(runs) == 1:
-        return runs[0]
-    stack = np.stack(runs)
-    counts = (~np.isnan(stack)).sum(axis=0)
-    total = np.nansum(stack, axis=0)
-    mean: FloatArray = np.divide(total, counts, out=np.full(total.shape, np.nan), where=counts > 0)
-    return mean
 
 
 def _standings(

@@ -85,16 +85,15 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
     reference = np.nanmean(chosen, axis=0)
     gaps = np.where(scored, scores - reference, 0.0)
     level = float(np.nanmean(reference))
-    value = np.full(len(scores), np.nan)
     has = counts > 0
-    value[has] = level + gaps[has].sum(axis=1) / counts[has]
-    centred = np.where(scored[has], gaps[has] - (value[has] - level)[:, None], 0.0)
+    each = np.where(has, counts, np.nan)
+    value = level + gaps.sum(axis=1) / each
+    centred = np.where(scored, gaps - (value - level)[:, None], 0.0)
     n = int(used.sum())
     least = least_variance(n)
     v = max(least, float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
-    se = np.full(len(scores), np.nan)
-    se[has] = np.sqrt(v / counts[has])
-    mean, sd, spread = np.full(len(scores), np.nan), np.full(len(scores), np.nan), 0.0
+    se = np.sqrt(v / each)
+    mean, sd = np.full((2, len(scores)), np.nan)
     mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
     level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
     return ShrunkScores(value=value, se_relative=se, mean=mean, sd=sd, level_se=level_se, spread=spread)

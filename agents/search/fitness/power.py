@@ -98,20 +98,17 @@ def measure_power(labelled: ExpertLabels) -> Power:
 
 def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
     """Standard deviation of the difference of two programs' scores on one item."""
-    shares = {K: max(200, round(SIMULATED * count / options.total())) for K, count in options.items()}
-    gaps = [_gaps(K, kind, n, m) for K, n in shares.items()]
+    gaps = []
+    for K, count in options.items():
+        n = max(200, round(SIMULATED * count / options.total()))
+        rng = np.random.default_rng([K, n])
+        truth, predicted = synthesise_population(n, K, [GUESS, GUESS], rng)
+        labelled = simulated_labels(truth, predicted.T, K, kind, rng)
+        if m > 1 and kind in ("natural", "complementary"):
+            labelled = _several(labelled, truth, min(m, K - 1), rng)
+        first, second = score_items(predicted.T, labelled)
+        gaps.append(first - second)
     return float(np.concatenate(gaps).std())
-
-
-def _gaps(K: int, kind: Kind, n: int, m: int) -> FloatArray:
-    rng = np.random.default_rng([K, n])
-    truth, predicted = synthesise_population(n, K, [GUESS, GUESS], rng)
-    labelled = simulated_labels(truth, predicted.T, K, kind, rng)
-    if m > 1 and kind in ("natural", "complementary"):
-        labelled = _several(labelled, truth, min(m, K - 1), rng)
-    scores = score_items(predicted.T, labelled)
-    gaps: FloatArray = scores[0] - scores[1]
-    return gaps
 
 
 def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Generator) -> ExpertLabels:
