@@ -38,7 +38,7 @@ class Workflow:
 
     def __init__(self, forward: Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
         self._forward = forward
-        shape = dict(setting["shape"])
+        shape = setting["shape"]
         self._shape = PromptFormat(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
         self._roles = tuple(Role(**role) for role in setting["roles"])
         self.options = tuple(setting["options"])

@@ -56,11 +56,9 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 "calls_paid": spent.calls,
                 "calls_cached": spent.cached,
             }
-    return results, "\n".join(_words(name, result) for name, result in results.items())
-
-
-def _words(name: str, result: dict[str, Any]) -> str:
-    return (
+    words = [
         f"{describe_run(name, result)}\n    {result['calls_paid']} calls paid for now, "
         f"{result['calls_cached']} found in the cache; sandbox: {result['sandbox']}"
-    )
+        for name, result in results.items()
+    ]
+    return results, "\n".join(words)

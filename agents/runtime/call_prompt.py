@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from agents.programs import Example, PromptFormat
@@ -132,18 +133,13 @@ def read_object(text: str) -> dict[str, Any] | None:
     text = _THOUGHT.sub("", text).strip()
     fenced = _FENCE.search(text)
     for candidate in filter(None, (text, fenced and fenced[1])):
-        try:
-            found = _DECODER.decode(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            return found
+        with suppress(ValueError, RecursionError):
+            if isinstance(found := _DECODER.decode(candidate), dict):
+                return found
     for start in (match.start() for match in re.finditer(r"\{", text)):
-        try:
+        with suppress(ValueError, RecursionError):
             found = _DECODER.raw_decode(text, start)[0]
-        except (ValueError, RecursionError):
-            continue
-        return found if isinstance(found, dict) else None
+            return found if isinstance(found, dict) else None
     return None
 
 

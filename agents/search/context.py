@@ -128,8 +128,8 @@ class SearchContext:
 
     def complete(self, candidate: str) -> bool:
         """Whether a candidate was answered on all selection items."""
-        items = self.items("select")
-        return not any(self.archive.missing(candidate, run, items) for run in range(self.section.replicates))
+        items, runs = self.items("select"), range(self.section.replicates)
+        return all(len(self.archive.predictions(candidate, items, run)) == len(items) for run in runs)
 
     async def judge(self, candidate: str) -> list[JudgedAnswer]:
         """Have a candidate answer the feedback items, and hold that against what experts said."""

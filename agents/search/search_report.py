@@ -58,7 +58,7 @@ def a_a(context: SearchContext, board: Board | None) -> str:
     """How the gate sees the start against its own second run."""
     items = context.items("select")
     pair = [context.archive.matrix([context.start], items, run) for run in (0, TWICE)]
-    if board is None or context.archive.missing(context.start, TWICE, items):
+    if board is None or len(context.archive.predictions(context.start, items, TWICE)) < len(items):
         return "not run yet"
     labels = context.labels["select"]
     first, second = (score_items(y, labels, context.estimator)[0] for y in pair)

@@ -17,9 +17,9 @@ from agents.search import (
     shrink_scores,
     simulated_labels,
 )
-from agents.search.fitness.paired_test import compare_paired, minimum_detectable
+from agents.search.fitness.empirical_bayes import compare_paired, minimum_detectable
+from agents.search.loop import race_group
 from agents.search.policies.proposal import probabilities, published_probabilities
-from agents.search.successive_halving import race_group
 from harness import ConfigError
 from harness.config import SearchSection
 from harness.estimate import difference_variances, synthesise_population
@@ -109,7 +109,11 @@ def test_rungs_cost_half_and_choose_as_well() -> None:
             for j, program in enumerate(group):
                 archive.add(Candidate(program, j, "fresh"))
             asyncio.run(race_group(world.state, "all", list(archive.candidates)))
-            full = [c for c in archive.candidates if not archive.missing(c, 0, world.task.items)]
+            full = [
+                c
+                for c in archive.candidates
+                if len(archive.predictions(c, world.task.items)) == len(world.task.items)
+            ]
             pick = next(c for c in world.state.board().ranked() if c in full)
             found.append(max(world.task.accuracy.values()) - world.task.accuracy[pick])
             calls[rungs] += world.task.calls

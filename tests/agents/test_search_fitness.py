@@ -10,7 +10,7 @@ import pytest
 
 from agents.search import Archive, ExpertLabels, score_items, shrink_scores
 from agents.search.fitness.board import score_candidates
-from agents.search.fitness.paired_test import compare_paired
+from agents.search.fitness.empirical_bayes import compare_paired
 from agents.search.fitness.scores import ESTIMATORS
 from harness import FAILED, UNREADABLE, EstimateError
 from harness.estimate import accuracy, complementary_accuracy

@@ -38,7 +38,10 @@ class Session:
 
     def run(self, prelude: str) -> None:
         """Read what to run, run it, and say what came of it."""
-        order = json.loads(self._read_line())
+        lines: list[bytes] = []
+        while not lines:
+            lines = self._read_lines()
+        order = json.loads(lines[0])
         self._seconds = order["seconds"]
         self.arm()
         namespace = self._namespace(order)
@@ -90,11 +93,8 @@ class Session:
         return vars(module)
 
     def _receive(self) -> None:
-        chunk = os.read(self._descriptor, 1 << 16)
-        if not chunk:
-            os._exit(0)
+        lines = self._read_lines()
         self.arm()
-        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
         for line in lines:
             message = json.loads(line)
             future = self._waiting[message["id"]]
@@ -105,14 +105,13 @@ class Session:
             else:
                 future.set_result(message["reply"])
 
-    def _read_line(self) -> bytes:
-        while b"\n" not in self._buffer:
-            chunk = os.read(self._descriptor, 1 << 16)
-            if not chunk:
-                os._exit(0)
-            self._buffer += chunk
-        line, self._buffer = self._buffer.split(b"\n", 1)
-        return line
+    def _read_lines(self) -> list[bytes]:
+        """Read what is there, and return the lines that are complete."""
+        chunk = os.read(self._descriptor, 1 << 16)
+        if not chunk:
+            os._exit(0)
+        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
+        return lines
 
     def _send(self, message: Any) -> None:
         data = json.dumps(message).encode() + b"\n"

@@ -47,13 +47,12 @@ def main() -> None:
         message, descriptors, *_ = socket.recv_fds(control, 256, 1)
         if not message:
             break
-        word, number = message.decode().split()[:2]
+        word, number, *limits = message.decode().split()
         if word == "start":
-            memory, seconds = map(int, message.decode().split()[2:])
             (descriptor,) = descriptors
             pid = os.fork()
             if pid == 0:
-                _child(descriptor, prelude, memory, seconds)
+                _child(descriptor, prelude, *map(int, limits))
             children[int(number)] = pid
             os.close(descriptor)
             control.send(b"started")
@@ -114,11 +113,8 @@ def _end(pid: int) -> str:
 
 
 def _long_message(control: socket.socket) -> str:
-    size = int(control.recv(64).decode())
-    data = b""
-    while len(data) < size:
-        data += control.recv(1 << 16)
-    return data.decode()
+    size = int(control.recv(64, socket.MSG_WAITALL).decode())
+    return control.recv(size, socket.MSG_WAITALL).decode()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 from .archive import Archive as Archive, load_archive as load_archive
 from .board import Board as Board, rounded as rounded, score_candidates as score_candidates
-from .empirical_bayes import least_variance as least_variance, shrink_scores as shrink_scores
+from .empirical_bayes import (
+    compare_paired as compare_paired, least_variance as least_variance, shrink_scores as shrink_scores,
+)
 from .expert_labels import ExpertLabels as ExpertLabels
-from .paired_test import compare_paired as compare_paired
 from .power import Kind as Kind, measure_power as measure_power, simulated_labels as simulated_labels
 from .scores import score_items as score_items

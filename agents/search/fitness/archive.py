@@ -70,11 +70,6 @@ class Archive:
                 self.store.add_event(self.search, key, data)
             self.events[key] = data
 
-    def missing(self, candidate: str, replicate: int, items: Iterable[Item]) -> list[Item]:
-        """Items that a candidate has no answer to, not even a failed one."""
-        have = self.answers.get((candidate, replicate), {})
-        return [item for item in items if item.id not in have]
-
     def to_ask(self, candidate: str, replicate: int, items: Iterable[Item]) -> list[Item]:
         """Items without an answer, or with a failed one: those are asked again whenever they come up."""
         have = self.answers.get((candidate, replicate), {})
@@ -82,7 +77,7 @@ class Archive:
         return [item for item in items if item.id not in have or have[item.id].status is failed]
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Stored answers of a candidate to these items."""
+        """Stored answers of a candidate to these items, failed ones among them."""
         have = self.answers.get((candidate, replicate), {})
         return [have[item.id] for item in items if item.id in have]
 

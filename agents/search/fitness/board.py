@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.search.fitness.archive import Archive
-from agents.search.fitness.empirical_bayes import ShrunkScores, shrink_scores
+from agents.search.fitness.empirical_bayes import Paired, ShrunkScores, compare_paired, shrink_scores
 from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.fitness.paired_test import Paired, compare_paired
 from agents.search.fitness.scores import score_items
 from harness import UNREADABLE, EstimateError, FloatArray, IntArray
 from harness.types import Item, PredictionStatus, Standing

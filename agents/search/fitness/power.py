@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
+from agents.search.fitness.empirical_bayes import items_for, minimum_detectable
 from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.fitness.paired_test import items_for, minimum_detectable
 from agents.search.fitness.scores import score_items
 from harness import FloatArray, IntArray
 from harness.estimate import draw_options, synthesise_population
