@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from harness import ConfigError
 from harness.analysis import study_truth
 from harness.cli import add_study, emit, note, study_of
-from harness.config import SearchSection, Study
+from harness.config import Study
 from harness.store import Store
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def run(args: argparse.Namespace) -> int:
     from agents.search import open_search, prepare_search, resume_search
 
     study = study_of(args)
-    study = study.model_copy(update={"search": _section(args, study)})
+    given = {n: getattr(args, n, None) for n in ("policy", "candidates", "parity", "tokens", "usd")}
+    section = study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
+    study = study.model_copy(update={"search": section})
     with Store(study.store_url) as store:
         if args.verb == "show":
             return _show(args, study, store, open_search(study, store, args.search))
@@ -69,11 +71,6 @@ def run(args: argparse.Namespace) -> int:
             return _go(args, study, store, resume_search(study, store, args.search))
         seed = study.study.seed if args.seed is None else args.seed
         return _go(args, study, store, prepare_search(study, store, seed, study.search))
-
-
-def _section(args: argparse.Namespace, study: Study) -> SearchSection:
-    given = {n: getattr(args, n, None) for n in ("policy", "candidates", "parity", "tokens", "usd")}
-    return study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
 
 
 def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:

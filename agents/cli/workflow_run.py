@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import Any
 
 from agents.programs import load_program, read_workflow_settings
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     shape, roles = read_workflow_settings(study.folder, items)
     names = dict.fromkeys(args.model or study.models)
     plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
-    rehearse(plans[0], sorted({len(item.options) for item in items}))
+    asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
     first = Budget(args.budget_usd, args.budget_tokens, targets[0].price)
     budgets = [first, *(first.at(target.price) for target in targets[1:])]

@@ -56,7 +56,7 @@ class PromptFormat:
     ----------
     style
         ``"json"`` asks for one JSON object with all fields; ``"lines"`` has every field completed
-        as a line of its own, one request each, see `agents.runtime.line_prompt`.
+        as a line of its own, one request each, see `agents.runtime.call_prompt`.
     answer
         Whether a field called ``answer`` holds an option's letter or its text. Small models do
         not follow letters; to them the text says more.

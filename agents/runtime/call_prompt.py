@@ -1,13 +1,17 @@
 """A program's call becomes the request that is sent, and the reply the fields that were asked for.
 
-Letters and formats are made from the item's K; a reply is read whatever order and dress it has.
+Letters and formats are made from the item's K; a reply is read whatever order and dress it has. In the
+style of lines a model completes a call line by line: for base models, which follow no format. Every
+field is a line that begins with its label; the model writes the rest of it. So a study's wording
+decides how much a small model understands: *This patient should be seen by the department of* is a
+sentence to it, ``{"answer": …}`` is not. What is asked for is always there, in order.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -128,6 +132,51 @@ def lettered(item: Item) -> list[str]:
     return [f"({n}) {option}" for n, option in zip(letters, item.shown_options, strict=True)]
 
 
+def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[str, str]) -> Request:
+    """Word the request for the first field that is not yet written.
+
+    The options and the examples come first and are the same for all items of a study that does not
+    shuffle its options: endpoints keep what prompts have in common.
+    """
+    field = next(f for f in call.fields if f not in written)
+    lines = [text for text in (call.role, call.instruction) if text]
+    label = shape.label("options")
+    if shape.answer == "option":
+        lines += [f"{label} {', '.join(item.shown_options)}.", ""]
+    else:
+        lines += [label, *lettered(item), ""]
+    for example, answer in shown_examples(call, item, shape):
+        lines += _example_lines(example, answer, call, shape)
+    lines += [_line(shown, item, shape) for shown in call.inputs]
+    lines += [f"{_label(f, call, shape)} {text}" for f, text in written.items()]
+    prompt = "\n".join([*lines, _label(field, call, shape)])
+    return Request.of(prompt, temperature=call.temperature, max_tokens=shape.max_tokens, stop=("\n",))
+
+
+def _label(field: str, call: Call, shape: PromptFormat) -> str:
+    label = shape.label("answer" if is_answer(field) else field)
+    return f"{label[:-1]} ({', '.join(call.choices[field])}):" if field in call.choices else label
+
+
+def _example_lines(example: Example, answer: str, call: Call, shape: PromptFormat) -> list[str]:
+    """Show a solved item in the lines of this call."""
+    lines = [f"{shape.label('question')} {example.text}"]
+    for field in call.fields:
+        if is_answer(field):
+            label = shape.label("answer")
+            lines.append(f"{label} {answer}" + ("" if label.endswith(":") else "."))
+        elif example.thinking:
+            lines.append(f"{shape.label(field)} {example.thinking}")
+    return [*lines, ""]
+
+
+def _line(shown: Shown | None, item: Item, shape: PromptFormat) -> str:
+    if shown is None:
+        return f"{shape.label('question')} {cut(item.text, shape)}"
+    field = "answer" if is_answer(shown.field) else shown.field
+    return f"{shape.label(field)} {shown.content}"
+
+
 def read_object(text: str) -> dict[str, Any] | None:
     """Find the JSON object in a reply: the whole of it, a fenced one, or the first that parses."""
     text = _THOUGHT.sub("", text).strip()
@@ -164,3 +213,8 @@ def _content(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def read_line(text: str) -> str:
+    """What was written into a line, without what a model adds to it."""
+    return (text.strip().splitlines() or [""])[0].strip().rstrip(".")

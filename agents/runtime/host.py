@@ -7,19 +7,16 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from agents.runtime.broker import Broker
 from agents.runtime.call import BadCall, read_call
-from agents.runtime.call_prompt import answers, make_call_request, read_fields
-from agents.runtime.line_prompt import line_request, read_line
+from agents.runtime.call_prompt import answers, line_request, make_call_request, read_fields, read_line
 from agents.sandbox import Host, Payload, Sandbox
 from harness import TransientModelError
 from harness.llm import ModelReply, Request, option_letters_of
 from harness.types import Item
-
-if TYPE_CHECKING:
-    from agents.runtime.broker import Broker
 
 
 @dataclass(slots=True)

@@ -55,12 +55,11 @@ class WorkflowPlan:
             "sandbox": self.tier,
         }
         text = json.dumps(workflow, sort_keys=True, ensure_ascii=False)
-        return Target(
-            make_spec(f"{self.model}/{self.program.name}", self.settings, text, None), self.settings
-        )
+        spec = make_spec(f"{self.model}/{self.program.name}", self.settings, text, None)
+        return Target(spec, self.settings)
 
 
-def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
+async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
     """Try a plan's workflow for free, on made-up items with so many options.
 
     Raises
@@ -70,14 +69,8 @@ def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
     ConfigError, SandboxError
         If there is no such tier, or it does not work here.
     """
-
-    async def run() -> None:
-        async with open_sandbox(plan.tier) as sandbox:
-            await dry_run_program(
-                plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes
-            )
-
-    asyncio.run(run())
+    async with open_sandbox(plan.tier) as sandbox:
+        await dry_run_program(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)
 
 
 def run_workflow(
@@ -114,9 +107,8 @@ def run_workflow(
     model = make_model(settings)
     store.runs.add_run(spec)
     budget.charge_before(store.runs.sum_usage(spec.id))
-    left = [
-        i for some in store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed) for i, _ in some
-    ]
+    unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
+    left = [i for some in unasked for i, _ in some]
     items = store.content.find_items(left)
     broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
     bench = Workbench(broker, sandbox, plan.roles, plan.shape)

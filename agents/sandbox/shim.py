@@ -59,10 +59,7 @@ class _Shim(ast.NodeTransformer):
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         self.generic_visit(node)
         if node.arg == "key" and isinstance(node.value, ast.Attribute):
-            one = ast.arguments(
-                posonlyargs=[], args=[ast.arg("_it")], kwonlyargs=[], kw_defaults=[], defaults=[]
-            )
-            node.value = ast.Lambda(one, ast.Call(node.value, [ast.Name("_it", ast.Load())], []))
+            node.value = ast.parse(f"lambda _it: {ast.unparse(node.value)}(_it)", mode="eval").body
         return node
 
     def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
@@ -79,13 +76,8 @@ class _Shim(ast.NodeTransformer):
             return node if node.names else []
         if node.module not in STAND_INS:
             return node
-        return [
-            ast.Assign(
-                [ast.Name(alias.asname or alias.name, ast.Store())],
-                ast.Attribute(ast.Name(node.module, ast.Load()), alias.name, ast.Load()),
-            )
-            for alias in node.names
-        ]
+        given = [f"{alias.asname or alias.name} = {node.module}.{alias.name}" for alias in node.names]
+        return [*ast.parse("\n".join(given)).body]
 
 
 def _deleted(target: ast.expr) -> ast.stmt:

@@ -102,14 +102,12 @@ def _end(pid: int) -> str:
     for _ in range(_PATIENCE):  # its socket closes a moment before it is gone
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            break
+            code = os.waitstatus_to_exitcode(status)
+            return f"signal {-code}" if code < 0 else f"exit {code}"
         time.sleep(_MOMENT)
-    else:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        return "exit 0"
-    code = os.waitstatus_to_exitcode(status)
-    return f"signal {-code}" if code < 0 else f"exit {code}"
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return "exit 0"
 
 
 def _long_message(control: socket.socket) -> str:

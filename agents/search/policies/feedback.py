@@ -27,11 +27,10 @@ def describe_archive(view: PolicyView) -> str:
     parts = []
     for name in (*best, *latest):
         program, standing = view.candidates[name].program, describe_standing(view.board.fitness[name])
-        if name in best:
-            source = f"\n```python\n{program.source.strip()}\n```"
-            parts.append(f"## {program.name}: {standing}\n{program.thought}{source}")
-        else:
-            parts.append(f"## {program.name} (not shown): {standing}\n{program.thought}")
+        hint, source = "", f"\n```python\n{program.source.strip()}\n```"
+        if name in latest:
+            hint, source = " (not shown)", ""
+        parts.append(f"## {program.name}{hint}: {standing}\n{program.thought}{source}")
     hidden = len(ranked) - len(parts)
     return "\n\n".join(parts) + (f"\n\n({hidden} more are not shown.)" if hidden > 0 else "")
 
@@ -61,9 +60,8 @@ async def describe_cases(
     judged = await view.judge(candidate)
     refuted: list[str] = []
     open_: list[str] = []
-    for case in (judged[i] for i in view.rng.permutation(len(judged))):
-        if not case.known:
-            continue
+    shuffled = [judged[i] for i in view.rng.permutation(len(judged))]
+    for case in (case for case in shuffled if case.known):
         item = case.item
         chosen = "no readable option" if case.option is None else item.options[case.option]
         if case.settled:

@@ -12,6 +12,7 @@ import ast
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from string import Template
@@ -141,13 +142,9 @@ def _objects(text: str) -> list[dict[str, Any]]:
         pieces.append(text[text.index("{") : text.rindex("}") + 1])
     found = []
     for piece in pieces:
-        try:
-            value = json.loads(piece, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            found.append(value)
-    return found
+        with suppress(ValueError, RecursionError):
+            found.append(json.loads(piece, strict=False))
+    return [value for value in found if isinstance(value, dict)]
 
 
 def _code(text: str) -> str:
