@@ -125,9 +125,7 @@ def _winner(
     known = {item.id for item in items}
     own = [x for x in labels if x.item_id in known]
     estimates = [_estimate(predictions, own) for predictions in tested.values()]
-    truths: list[float | None] = [None, None]
-    if truth is not None and items:
-        truths = [true_accuracy(predictions, truth) for predictions in tested.values()]
+    truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
     return SearchedWinner(
         id=found.id,
         name=archive.candidates[found.id].program.name,

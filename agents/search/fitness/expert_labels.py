@@ -95,15 +95,14 @@ class ExpertLabels:
 
 
 def _note(truth: IntArray, refused: BoolArray, i: int, label: Label) -> None:
-    said_yes = label.kind is LabelKind.ORDINARY
     if refused[i, label.option] or truth[i] == label.option:
         raise EstimateError(f"labels: item {label.item_id!r} has two answers about option {label.option}")
-    if said_yes and truth[i] >= 0:
+    if label.kind is not LabelKind.ORDINARY:
+        refused[i, label.option] = True
+    elif truth[i] >= 0:
         raise EstimateError(
             f"labels: item {label.item_id!r} must have one true option, has yes for "
             f"{truth[i]} and {label.option}"
         )
-    if said_yes:
-        truth[i] = label.option
     else:
-        refused[i, label.option] = True
+        truth[i] = label.option

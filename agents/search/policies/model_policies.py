@@ -87,8 +87,6 @@ class Adas(ModelPolicy):
 class _LeaderPolicy(ModelPolicy, ABC):
     """A proposer of one change of one parent, which is drawn among the start and the three best others."""
 
-    __slots__ = ()
-
     async def propose(self, view: PolicyView) -> Proposal:
         """One change of one parent."""
         parent = draw_leader(view)
