@@ -74,8 +74,15 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
         """All or nothing; database errors become `StoreError`."""
-        with _raising_store_errors(repr(self._engine.url)), self._engine.begin() as connection:
-            yield connection
+        with _raising_store_errors(repr(self._engine.url)):
+            try:
+                with self._engine.begin() as connection:
+                    yield connection
+            except sa.exc.IntegrityError as error:
+                raise StoreError(
+                    f"another process wrote the same rows at the same time ({error.orig}); nothing was "
+                    "written; run the command again"
+                ) from error
 
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """All rows of a query."""
@@ -190,11 +197,6 @@ def _compile_upsert(
 def _raising_store_errors(shown: str) -> Iterator[None]:
     try:
         yield
-    except sa.exc.IntegrityError as error:
-        raise StoreError(
-            f"another process wrote the same rows at the same time ({error.orig}); nothing was "
-            "written; run the command again"
-        ) from error
     except sa.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise StoreError(f"{shown}: the database cannot be used: {reason}") from error

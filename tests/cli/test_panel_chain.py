@@ -215,6 +215,9 @@ def test_a_panels_certainty_makes_the_strata_of_an_estimate(
     assert by_vote["estimate"] != oversight("estimate")["models"]["small"]["estimates"]["ml"]["estimate"]
     both = oversight("estimate", "--panel", "ratings.csv", "--strata", "subject", code=2)["error"]
     assert "give --strata or --panel" in both
+    # An empty name is given, too: it is this folder, which holds no ratings.
+    empty = oversight("estimate", "--panel", "", "--strata", "subject", code=2)["error"]
+    assert empty.startswith(f"{tmp_path}: ")
     Path("ratings.csv").write_text("item,annotator,label\nx,ana,red\nx,bo,blue\n")
     assert (
         "rates none of the study's items" in oversight("estimate", "--panel", "ratings.csv", code=2)["error"]

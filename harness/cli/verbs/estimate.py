@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.analysis import study_truth
 from harness.cli.conventions import add_study, emit, parse_json, study_of
-from harness.config import EstimateSection, Study
+from harness.config import Study
 from harness.errors import BadInput
 from harness.store import Store
 from harness.types import Estimate
@@ -60,12 +60,8 @@ def _from_study(args: argparse.Namespace) -> int:
     if args.strata and args.panel:
         raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
     if args.strata or args.panel:
-        section = EstimateSection(
-            level=study.estimate.level,
-            interval=study.estimate.interval,
-            strata=args.strata,
-            panel=str(Path(args.panel).absolute()) if args.panel else None,
-        )
+        file = None if args.panel is None else str(Path(args.panel).absolute())
+        section = study.estimate.model_copy(update={"strata": args.strata, "panel": file})
         study = study.model_copy(update={"estimate": section})
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
