@@ -96,19 +96,15 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
             by_kind[f"{p.status}: {p.kind}"] += 1
             if p.reason in reasons or len(reasons) < 100:
                 reasons[f"{p.status}: {p.reason}"] += 1
-    price = target.price
     return {
         "run": target.spec.id,
         "model": target.spec.model,
         "predictions": by_status.total(),
         "asked_now": asked,
-        "ok": by_status[PredictionStatus.OK],
-        "unreadable": by_status[PredictionStatus.UNREADABLE],
-        "truncated": by_status[PredictionStatus.TRUNCATED],
-        "failed": by_status[PredictionStatus.FAILED],
+        **{status.value: by_status[status] for status in PredictionStatus},
         "kinds": dict(by_kind.most_common()),
         "reasons": dict(reasons.most_common(10)),
         "input_tokens": sent,
         "output_tokens": received,
-        "usd": None if price is None else dollars(price, store.runs.sum_usage(target.spec.id)),
+        "usd": None if target.price is None else dollars(target.price, store.runs.sum_usage(target.spec.id)),
     }

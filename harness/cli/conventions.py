@@ -45,6 +45,27 @@ def parse_json(option: str, text: str) -> Any:
         raise BadInput(f"{option}: not JSON: {error}") from None
 
 
+def parse_numbers(
+    option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
+) -> dict[str, Any]:
+    """Parse a JSON object of numbers, each whole or not, all that are needed and those that may be known.
+
+    Raises
+    ------
+    BadInput
+        Naming the option, and the number that is none.
+    """
+    numbers, kinds = parse_json(option, text), {**needed, **(known or {})}
+    if not isinstance(numbers, dict) or not needed.keys() <= numbers.keys() <= kinds.keys():
+        only, rest = ("", f" (and {', '.join(known)} if known)") if known else ("exactly ", "")
+        raise BadInput(f"{option}: give a JSON object with {only}{', '.join(needed)}{rest}")
+    for name, value in numbers.items():
+        whole = kinds[name] is int
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            raise BadInput(f"{option}: {name} must be a {'whole ' if whole else ''}number, is {value!r}")
+    return numbers
+
+
 def emit(
     args: argparse.Namespace, payload: Mapping[str, Any], human: RenderableType | list[RenderableType]
 ) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
-import numpy as np
+import orjson
 
 from harness.analysis import PanelStudy
-from harness.cli.conventions import add_study, study_of
+from harness.cli.conventions import add_study, emit, study_of
 from harness.errors import ConfigError
 from harness.machine import write_whole
 
@@ -56,38 +55,30 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def save_picture(path: str | None, draw: Callable[[], str]) -> str | None:
-    """Write an SVG whole or not at all; return its name.
+def emit_panel(
+    args: argparse.Namespace, payload: dict[str, Any], human: list[Any], draw: Callable[[], str] | None
+) -> None:
+    """Write the picture that ``--svg`` asks for, whole or not at all, and print with its name.
 
     Raises
     ------
     ConfigError
         If the ``report`` extra is missing.
     """
-    if path is None:
-        return None
-    try:
-        svg = draw()
-    except ImportError as error:
-        raise ConfigError(f"pictures need: pip install 'oversight[report]' ({error})") from None
-    return str(write_whole(svg, path))
+    payload["svg"] = None
+    if args.svg is not None and draw is not None:
+        try:
+            svg = draw()
+        except ImportError as error:
+            raise ConfigError(f"pictures need: pip install 'oversight[report]' ({error})") from None
+        payload["svg"] = str(write_whole(svg, args.svg))
+        human.append(f"wrote {payload['svg']}")
+    emit(args, payload, human)
 
 
 def to_json(value: Any) -> Any:
     """Dataclasses to dictionaries, arrays to lists, nan to None: what JSON can hold."""
-    return _plain(asdict(value))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 def format_number(value: float | None, digits: int = 3) -> str:

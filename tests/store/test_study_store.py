@@ -187,7 +187,7 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
 def test_a_conflict_while_a_database_is_opened_names_the_database(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with sqlite3.connect(path) as connection:
-        # A version no database has, made impossible to replace, so that migrating it fails.
+        # Its table of versions refuses the first one, so that migrating fails.
         connection.execute("CREATE TABLE alembic_version (version_num TEXT CHECK (version_num <> '0001'))")
     connection.close()
     with pytest.raises(StoreError, match=f"^{path}: the database cannot be used: CHECK constraint failed"):

@@ -12,8 +12,7 @@ import argparse
 from typing import Any
 
 from harness.analysis import class_values
-from harness.cli.conventions import emit
-from harness.cli.panel_arguments import add_panel, format_number, panel_study, save_picture, to_json
+from harness.cli.panel_arguments import add_panel, emit_panel, format_number, panel_study, to_json
 from harness.errors import BadInput
 from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
 
@@ -45,12 +44,11 @@ def run(args: argparse.Namespace) -> int:
 
         return alphas_svg(report.categories, RELIABLE)
 
-    payload["svg"] = save_picture(args.svg, draw)
-    emit(args, payload, _text(report, payload))
+    emit_panel(args, payload, _text(report), draw)
     return 0
 
 
-def _text(report: AgreementReport, payload: dict[str, Any]) -> list[Any]:
+def _text(report: AgreementReport) -> list[Any]:
     from rich.table import Table
 
     head = f"{report.items} items, {report.annotators} annotators, {report.ratings} ratings"
@@ -76,6 +74,4 @@ def _text(report: AgreementReport, payload: dict[str, Any]) -> list[Any]:
         notes.append(f"* below {RELIABLE}: by Krippendorff's rule of thumb not reliable")
     if len(report.people) > 20:
         notes.append(f"{len(report.people) - 20} more annotators with --json")
-    if payload["svg"]:
-        notes.append(f"wrote {payload['svg']}")
     return [head, table, classes, people, *notes]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from harness.cli.conventions import emit, parse_json
-from harness.cli.panel_arguments import add_panel, format_number, panel_study, save_picture, to_json
+from harness.cli.conventions import parse_json, parse_numbers
+from harness.cli.panel_arguments import add_panel, emit_panel, format_number, panel_study, to_json
 from harness.errors import BadInput
 from harness.panel import (
     AGGREGATES,
@@ -64,24 +64,14 @@ def run(args: argparse.Namespace) -> int:
         check = found.check
         return bounds_svg(points, None if check is None else (check.human_accuracy, check.model_accuracy))
 
-    payload["svg"] = save_picture(args.svg, draw) if points else None
-    emit(args, payload, _text(found, payload))
+    emit_panel(args, payload, _text(found), draw if points else None)
     return 0
 
 
 def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
     if args.ratings or args.model or args.svg or args.test != "split":
         raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
-    counts = parse_json("--counts", args.counts)
-    known = _NEEDED | _OPTIONAL
-    if not isinstance(counts, dict) or set(counts) - set(known) or set(_NEEDED) - set(counts):
-        raise BadInput(
-            f"--counts: give a JSON object with {', '.join(_NEEDED)} (and {', '.join(_OPTIONAL)} if known)"
-        )
-    for name, value in counts.items():
-        whole = known[name] is int
-        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-            raise BadInput(f"--counts: {name} must be a {'whole ' if whole else ''}number, is {value!r}")
+    counts = parse_numbers("--counts", args.counts, _NEEDED, _OPTIONAL)
     return assess_superhuman_from_counts(**counts, level=args.confidence), []
 
 
@@ -118,7 +108,7 @@ def _weights(args: argparse.Namespace) -> dict[str, float] | None:
     return weights
 
 
-def _text(found: Superhuman, payload: dict[str, Any]) -> list[Any]:
+def _text(found: Superhuman) -> list[Any]:
     from rich.table import Table
 
     people = str(found.annotators) if found.annotators else "varying"
@@ -151,8 +141,6 @@ def _text(found: Superhuman, payload: dict[str, Any]) -> list[Any]:
         )
     if found.check is not None:
         notes += _check_lines(found.check)
-    if payload["svg"]:
-        notes.append(f"wrote {payload['svg']}")
     return [head, table, scores, *notes]
 
 

@@ -8,13 +8,12 @@ examples: oversight estimate
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis import study_truth
-from harness.cli.conventions import add_study, emit, parse_json, study_of
+from harness.cli.conventions import add_study, emit, parse_numbers, study_of
 from harness.config import Study
 from harness.errors import BadInput
 from harness.store import Store
@@ -23,7 +22,8 @@ from harness.types import Estimate
 if TYPE_CHECKING:
     from harness.analysis import EstimateOptions
 
-_COUNTS = ("K", "S_o", "n_o", "S_c", "n_c")
+_COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
+_GOLD = dict.fromkeys(("yes_on_true", "n_true", "no_on_false", "n_false"), int)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +96,6 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
         if len(parts) != 2 or not all(part.isdigit() for part in parts):
             raise BadInput(f"--look: give J/L, such as 2/5, not {args.look!r}")
         look, looks = int(parts[0]), int(parts[1])
-    names = ("yes_on_true", "n_true", "no_on_false", "n_false")
     return EstimateOptions(
         interval=args.interval or (None if args.published else study.estimate.interval),
         level=args.level or study.estimate.level,
@@ -104,7 +103,7 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
         look=look,
         looks=looks,
         anytime=args.anytime,
-        gold=GoldCounts(**_whole_numbers("--gold", args.gold, names)) if args.gold else None,
+        gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
     )
 
 
@@ -122,7 +121,7 @@ def _from_counts(args: argparse.Namespace) -> int:
     from harness.report import percent
 
     estimates = estimate_counts(
-        **_whole_numbers("--counts", args.counts, _COUNTS),
+        **parse_numbers("--counts", args.counts, _COUNTS),
         level=args.level or 0.95,
         interval=args.interval,
         published=args.published,
@@ -136,13 +135,3 @@ def _from_counts(args: argparse.Namespace) -> int:
         )
     emit(args, {name: estimate_to_json(e) for name, e in estimates.items()}, table)
     return 0
-
-
-def _whole_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:
-    counts = parse_json(option, text)
-    if not isinstance(counts, dict) or set(counts) != set(names):
-        raise BadInput(f"{option}: give a JSON object with exactly {', '.join(names)}")
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise BadInput(f"{option}: {name} must be a whole number, is {value!r}")
-    return counts

@@ -12,12 +12,11 @@ import argparse
 from typing import Any
 
 from harness.analysis import compare_with_reference
-from harness.cli.conventions import emit
 from harness.cli.panel_arguments import (
     add_panel,
+    emit_panel,
     format_number,
     panel_study,
-    save_picture,
     split_names,
     to_json,
 )
@@ -66,9 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
         return parity_svg(found)
 
-    svg = save_picture(args.svg, draw)
-    payload = to_json(found) | {"human_level": None if level is None else to_json(level), "svg": svg}
-    emit(args, payload, _text(found, level, payload))
+    payload = to_json(found) | {"human_level": to_json(level)}
+    emit_panel(args, payload, _text(found, level), draw)
     return 0
 
 
@@ -79,7 +77,7 @@ def _edges(text: str) -> tuple[float, ...]:
         raise BadInput(f"--edges: numbers by commas; {error}") from None
 
 
-def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> list[Any]:
+def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     from rich.table import Table
 
     head = (
@@ -98,8 +96,6 @@ def _text(found: Parity, level: HumanLevel | None, payload: dict[str, Any]) -> l
     tables = [table, *_detection(found)]
     if level is not None:
         notes += _level_lines(level)
-    if payload["svg"]:
-        notes.append(f"wrote {payload['svg']}")
     return [head, *tables, *notes]
 
 

@@ -8,7 +8,6 @@ examples: oversight plan --options 10 --accuracy 0.7 --width 0.03
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 from harness.cli.conventions import emit
@@ -48,20 +47,14 @@ def run(args: argparse.Namespace) -> int:
         sensitivity=args.sensitivity,
         specificity=args.specificity,
     )
-    payload = _payload(args, accuracies, differences)
-    emit(args, payload, _tables(payload))
-    return 0
-
-
-def _payload(
-    args: argparse.Namespace, accuracies: Sequence[SamplePlan], differences: Sequence[SamplePlan]
-) -> dict[str, Any]:
     names = ("options", "accuracy", "models", "level", "power", "sensitivity", "specificity")
-    return {
+    payload = {
         **{name: getattr(args, name) for name in names},
         "estimate": [_row(plan, "half_width") for plan in accuracies],
         "compare": [_row(plan, "detectable") for plan in differences],
     }
+    emit(args, payload, _tables(payload))
+    return 0
 
 
 def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:

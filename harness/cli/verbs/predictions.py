@@ -25,30 +25,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do one of the three."""
-    from harness.analysis import export_predictions, write_log_items
+    from harness.analysis import export_predictions, import_predictions, write_log_items
 
     if args.action == "import":
-        return _import(args)
-    if args.action == "items":
+        if not args.model:
+            raise ConfigError("give the model a name with --model")
+        found = import_predictions(study_of(args), args.file, args.model, args.format)
+        counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
+        text = f"{args.model}: {found.answers} answers to {found.items} items; {counts}"
+        if found.missing:
+            text += f"; {found.missing} items of the study have none"
+        payload = {"run": found.run, "answers": found.answers, "items": found.items}
+        payload |= {status.value: n for status, n in found.by_status.items()}
+        emit(args, payload, text)
+    elif args.action == "items":
         n = write_log_items(args.file, args.out, args.format)
         emit(args, {"written": args.out, "items": n}, f"wrote {n} items to {args.out}")
     else:
         n = export_predictions(study_of(args), args.file)
         emit(args, {"written": args.file, "rows": n}, f"wrote {n} answers to {args.file}")
-    return 0
-
-
-def _import(args: argparse.Namespace) -> int:
-    from harness.analysis import import_predictions
-
-    if not args.model:
-        raise ConfigError("give the model a name with --model")
-    found = import_predictions(study_of(args), args.file, args.model, args.format)
-    counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
-    text = f"{args.model}: {found.answers} answers to {found.items} items; {counts}"
-    if found.missing:
-        text += f"; {found.missing} items of the study have none"
-    payload = {"run": found.run, "answers": found.answers, "items": found.items}
-    payload |= {status.value: n for status, n in found.by_status.items()}
-    emit(args, payload, text)
     return 0

@@ -15,7 +15,7 @@ from scipy.special import bdtr, stdtr
 
 from harness.arrays import UNKNOWN
 from harness.errors import EstimateError
-from harness.estimate.core import check_count, check_items, check_level, z_value
+from harness.estimate.core import check_count, check_items, check_level, check_rows, z_value
 from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
 from harness.estimate.routed import (
@@ -169,9 +169,8 @@ def sign_test(
     a, b, k = (np.asarray(x, dtype=np.int64) for x in (first, second, refuted))
     if len(k) == 0:
         raise EstimateError("the sign test needs at least 1 complementary label, there are 0")
-    for name, values, least in (("first", a, 0), ("second", b, 0), ("refuted", k, 0)):
-        for row in np.flatnonzero((values < least) | (values >= K)):
-            raise EstimateError(f"{name}[{row}] must lie in {least}..{K - 1}, is {values[row]}")
+    for name, values in (("first", a), ("second", b), ("refuted", k)):
+        check_rows(name, values, (values >= 0) & (values < K), f"lie in 0..{K - 1}")
     only_b, only_a = int(((b == k) & (a != k)).sum()), int(((a == k) & (b != k)).sum())
     low, high = adjusted_difference(only_b, only_a, len(k), level)
     low, high = max(-1.0, (K - 1) * low), min(1.0, (K - 1) * high)
@@ -218,8 +217,7 @@ def mcnemar(
     if a.shape != b.shape:
         raise EstimateError(f"first and second differ in length: {len(a)}, {len(b)}")
     for name, values in (("first", a), ("second", b)):
-        for row in np.flatnonzero((values < UNKNOWN) | (values > 1)):
-            raise EstimateError(f"{name}[{row}] must be 0, 1 or -1 (unknown), is {values[row]}")
+        check_rows(name, values, (values >= UNKNOWN) & (values <= 1), "be 0, 1 or -1 (unknown)")
     known = (a != UNKNOWN) & (b != UNKNOWN)
     n = int(known.sum())
     if n == 0:

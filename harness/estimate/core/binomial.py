@@ -51,12 +51,7 @@ def jeffreys(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
     EstimateError
         If n < 1, S > n or the level leaves (0, 1).
     """
-    _check(S, n)
-    check_level(level)
-    tail = (1 - level) / 2
-    low = 0.0 if S == 0 else float(betaincinv(S + 0.5, n - S + 0.5, tail))
-    high = 1.0 if n == S else float(betaincinv(S + 0.5, n - S + 0.5, 1 - tail))
-    return low, high
+    return _beta_interval(S, n, level, 0.5)
 
 
 def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -67,11 +62,16 @@ def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
     EstimateError
         If n < 1, S > n or the level leaves (0, 1).
     """
+    return _beta_interval(S, n, level, 0.0)
+
+
+def _beta_interval(S: int, n: int, level: float, a: float) -> tuple[float, float]:
+    """Quantiles of Beta(S + a, n − S + 1 − a) below and of Beta(S + 1 − a, n − S + a) above."""
     _check(S, n)
     check_level(level)
     tail = (1 - level) / 2
-    low = 0.0 if S == 0 else float(betaincinv(S, n - S + 1, tail))
-    high = 1.0 if n == S else float(betaincinv(S + 1, n - S, 1 - tail))
+    low = 0.0 if S == 0 else float(betaincinv(S + a, n - S + 1 - a, tail))
+    high = 1.0 if n == S else float(betaincinv(S + 1 - a, n - S + a, 1 - tail))
     return low, high
 
 

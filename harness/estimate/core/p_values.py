@@ -15,6 +15,7 @@ from scipy.special import chdtrc, ndtr
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
+from harness.estimate.core.validation import check_rows
 
 
 def two_sided(z: float) -> float:
@@ -84,6 +85,5 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
 def _p_values(p_values: ArrayLike) -> FloatArray:
     p = np.asarray(p_values, dtype=np.float64)
-    for row in np.flatnonzero(~((p >= 0) & (p <= 1))):
-        raise EstimateError(f"p_values[{row}] must lie in [0, 1], is {p[row]}")
+    check_rows("p_values", p, (p >= 0) & (p <= 1), "lie in [0, 1]")
     return p

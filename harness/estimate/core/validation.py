@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
+
+from harness.arrays import BoolArray
 from harness.errors import EstimateError
 
 
@@ -29,6 +33,18 @@ def check_unit(name: str, value: float) -> None:
     """
     if not 0.0 <= value <= 1.0:
         raise EstimateError(f"{name} must lie in [0, 1], is {value!r}")
+
+
+def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
+    """Refuse an array with a value that is not good, naming the first one's row.
+
+    Raises
+    ------
+    EstimateError
+        If `good`, of the array's shape, does not hold everywhere; `rule` says what a value must do.
+    """
+    for row in np.flatnonzero(~good)[:1]:
+        raise EstimateError(f"{name}[{row}] must {rule}, is {values[row]}")
 
 
 def check_options(K: float) -> None:

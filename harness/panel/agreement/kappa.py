@@ -17,6 +17,7 @@ from scipy import sparse
 
 from harness.arrays import BoolArray, FloatArray, IntArray, divide
 from harness.errors import EstimateError, NotIdentified
+from harness.estimate import check_rows
 from harness.panel.ratings import Panel, check_votes
 
 
@@ -82,8 +83,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, K: int) -> float:
             f"first and second must have one equal length of at least 1, have {a.shape}, {b.shape}"
         )
     for name, values in (("first", a), ("second", b)):
-        for row in np.flatnonzero((values < 0) | (values >= K))[:1]:
-            raise EstimateError(f"{name}[{row}] must lie in 0..{K - 1}, is {values[row]}")
+        check_rows(name, values, (values >= 0) & (values < K), f"lie in 0..{K - 1}")
     p, q = (np.bincount(x, minlength=K) / len(a) for x in (a, b))
     return beyond_chance(float((a == b).mean()), float(p @ q), "Cohen's kappa")
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
+from harness.estimate import check_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +63,8 @@ def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecisio
         raise EstimateError(
             f"relevant and scores must have one equal length of at least 1, have {y.shape}, {s.shape}"
         )
-    for row in np.flatnonzero((y != 0) & (y != 1))[:1]:
-        raise EstimateError(f"relevant[{row}] must be 0 or 1, is {y[row]}")
-    for row in np.flatnonzero(~np.isfinite(s))[:1]:
-        raise EstimateError(f"scores[{row}] must be finite, is {s[row]}")
+    check_rows("relevant", y, (y == 0) | (y == 1), "be 0 or 1")
+    check_rows("scores", s, np.isfinite(s), "be finite")
     if not y.any():
         raise NotIdentified("nothing is relevant: average precision is 0/0")
     return AveragePrecision(

@@ -22,7 +22,7 @@ import numpy as np
 from harness.arrays import IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
-from harness.panel.parity.clusters import Share, estimate_difference, estimate_share, sum_by_cluster
+from harness.panel.parity.clusters import Share, estimate_difference, estimate_share
 from harness.panel.parity.detection import Detection, measure_detection, probability_at_least
 from harness.panel.ratings import EDGES, Judgements, Panel, leave_rater_out, split_by_certainty
 
@@ -165,7 +165,7 @@ def _bin(
     human, model = rows.right(rows.human), rows.right(rows.model)
     _, item = np.unique(rows.item, return_inverse=True)
     counts = np.bincount(item).astype(np.float64)
-    delta, p_value = estimate_difference(sum_by_cluster(item, human - model), counts, level)
+    delta, p_value = estimate_difference(np.bincount(item, human - model).astype(np.float64), counts, level)
     p_d = float(rows.p_d.mean())
     detected = None
     if target is not None:
@@ -176,8 +176,8 @@ def _bin(
         judgements=len(item),
         p_d=p_d,
         at_least_80=probability_at_least(p_d, len(counts)),
-        human=estimate_share(sum_by_cluster(item, human), counts, level),
-        model=estimate_share(sum_by_cluster(item, model), counts, level),
+        human=estimate_share(np.bincount(item, human).astype(np.float64), counts, level),
+        model=estimate_share(np.bincount(item, model).astype(np.float64), counts, level),
         delta=delta,
         p_value=p_value,
         detection=detected,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import FloatArray
 from harness.errors import EstimateError
 from harness.estimate import z_value
 
@@ -71,10 +71,3 @@ def estimate_difference(sums: FloatArray, counts: FloatArray, level: float = 0.9
     p = float(2 * stats.t.sf(abs(centre) / se, k + 1))
     low, high = max(-1.0, min(value, centre - half)), min(1.0, max(value, centre + half))
     return Share(value=value, low=low, high=high), p
-
-
-def sum_by_cluster(cluster: IntArray, values: FloatArray) -> FloatArray:
-    """Sum of the rows of every cluster 0, 1, …; shape (k,)."""
-    total: FloatArray = np.zeros(int(cluster.max()) + 1)
-    np.add.at(total, cluster, values)
-    return total

@@ -10,7 +10,7 @@ leave-one-out form is ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
@@ -82,13 +82,7 @@ class Judgements:
 
     def select(self, rows: BoolArray) -> Judgements:
         """Some of the rows."""
-        return Judgements(
-            item=self.item[rows],
-            p_d=self.p_d[rows],
-            reference=self.reference[rows],
-            human=self.human[rows],
-            model=self.model[rows],
-        )
+        return Judgements(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def right(self, chosen: IntArray) -> FloatArray:
         """Probability that a choice is the reference, ties broken at random; shape (rows,)."""

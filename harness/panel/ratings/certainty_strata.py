@@ -123,17 +123,16 @@ def neyman_allocation(
         v = variances.get(name)
         if v is None or not v >= 0:
             raise EstimateError(f"variances: stratum {name!r} needs a number of at least 0, has {v}")
-    floor = {h: min(least, size) for h, size in sizes.items()}
-    if not sum(floor.values()) <= n <= sum(sizes.values()):
-        raise EstimateError(f"n must lie in {sum(floor.values())}..{sum(sizes.values())}, is {n}")
-    names = list(sizes)
-    weight = np.array([sizes[h] * math.sqrt(variances[h]) for h in names])
-    low, high = np.array([floor[h] for h in names]), np.array([sizes[h] for h in names])
+    high = np.array(list(sizes.values()))
+    low = np.minimum(least, high)
+    if not low.sum() <= n <= high.sum():
+        raise EstimateError(f"n must lie in {low.sum()}..{high.sum()}, is {n}")
+    weight = high * np.sqrt([variances[h] for h in sizes])
     ideal = _filled(np.maximum(weight, 1e-12), low, high, n)
     whole = np.floor(ideal + 1e-9).astype(int)
     for j in np.argsort(-(ideal - whole), kind="stable")[: n - int(whole.sum())]:
         whole[j] += 1
-    return dict(zip(names, whole.tolist(), strict=True))
+    return dict(zip(sizes, whole.tolist(), strict=True))
 
 
 def _filled(weight: FloatArray, low: FloatArray, high: FloatArray, n: int) -> FloatArray:

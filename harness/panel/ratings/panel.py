@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
 from harness.arrays import NO_LABEL, FloatArray, IntArray
 from harness.errors import EstimateError
+from harness.estimate import check_rows
 from harness.types import Rating
 
 
@@ -44,8 +46,7 @@ class Panel:
     def __post_init__(self) -> None:
         for name, names in (("item", self.items), ("annotator", self.annotators), ("label", self.classes)):
             values = getattr(self, name)
-            for row in np.flatnonzero((values < 0) | (values >= len(names)))[:1]:
-                raise EstimateError(f"{name}[{row}] must lie in 0..{len(names) - 1}, is {values[row]}")
+            check_rows(name, values, (values >= 0) & (values < len(names)), f"lie in 0..{len(names) - 1}")
         if len(self.classes) < 2:
             raise EstimateError(f"classes must be at least 2, are {len(self.classes)}: {self.classes}")
         pair = self.item * len(self.annotators) + self.annotator
@@ -76,17 +77,14 @@ class Panel:
 
     def without(self, annotators: Iterable[str]) -> Panel:
         """The same items and classes without some annotators."""
-        gone = set(annotators)
-        self.positions(gone)
-        kept = tuple(a for a in self.annotators if a not in gone)
-        place = np.array([kept.index(a) if a in kept else NO_LABEL for a in self.annotators], dtype=np.int64)
-        row = place[self.annotator] >= 0
+        kept = ~np.isin(np.arange(len(self.annotators)), self.positions(set(annotators)))
+        rows = kept[self.annotator]
         return replace(
             self,
-            annotators=kept,
-            item=self.item[row],
-            annotator=place[self.annotator[row]],
-            label=self.label[row],
+            annotators=tuple(compress(self.annotators, kept)),
+            item=self.item[rows],
+            annotator=(np.cumsum(kept) - 1)[self.annotator[rows]],
+            label=self.label[rows],
         )
 
     def positions(self, annotators: Iterable[str]) -> list[int]:
@@ -188,20 +186,20 @@ def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Seq
     )
 
 
-def check_votes(votes: IntArray | FloatArray, least: int = 2) -> None:
+def check_votes(votes: IntArray | FloatArray) -> None:
     """Refuse votes nobody can agree on.
 
     Raises
     ------
     EstimateError
-        If the shape is not (N ≥ 1, K ≥ 2), a number is negative, or no item has `least` votes.
+        If the shape is not (N ≥ 1, K ≥ 2), a number is negative, or no item has 2 votes.
     """
     if votes.ndim != 2 or votes.shape[0] < 1 or votes.shape[1] < 2:
         raise EstimateError(f"votes must have shape (N >= 1, K >= 2), has {votes.shape}")
     for row in np.flatnonzero((votes < 0).any(axis=1))[:1]:
         raise EstimateError(f"votes[{row}] must be at least 0, is {votes[row].tolist()}")
-    if int(votes.sum(axis=1).max()) < least:
-        raise EstimateError(f"no item has {least} annotators: nothing can be said of their agreement")
+    if int(votes.sum(axis=1).max()) < 2:
+        raise EstimateError("no item has 2 annotators: nothing can be said of their agreement")
 
 
 def _some(names: Sequence[str]) -> str:

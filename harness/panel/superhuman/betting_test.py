@@ -27,7 +27,7 @@ import numpy as np
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.estimate import check_level
+from harness.estimate import check_level, check_rows
 from harness.panel.superhuman.ceiling import pool_ceiling
 
 CAP = 0.75
@@ -86,8 +86,7 @@ def betting_confidence(
     if hits.shape != x.shape or hits.ndim != 1 or not len(hits):
         raise EstimateError(f"hits and x must have one shape (n >= 1,), have {hits.shape} and {x.shape}")
     for name, values in (("hits", hits), ("x", x)):
-        for row in np.flatnonzero(~((values >= 0) & (values <= 1)))[:1]:
-            raise EstimateError(f"{name}[{row}] must lie in [0, 1], is {values[row]}")
+        check_rows(name, values, (values >= 0) & (values <= 1), "lie in [0, 1]")
     n = len(hits)
     order = np.random.default_rng(seed).permutation(n)
     d, x = hits[order], x[order]
