@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,7 @@ from harness.datasets import format_of, read_foreign, write_predictions
 from harness.errors import BadInput, DataError
 from harness.llm import to_predictions
 from harness.store import Store
-from harness.types import Item, Prediction, PredictionStatus
-
-_FIELDS = tuple(field.name for field in fields(Prediction))
+from harness.types import Item, PredictionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,5 +127,5 @@ def _rows(store: Store, runs: Sequence[dict[str, Any]], items: Sequence[Item]) -
                 "model": run["name"],
                 "run": run["id"],
                 "option_text": None if p.option is None else options[p.item_id][p.option],
-                **{name: getattr(p, name) for name in _FIELDS},
+                **asdict(p),
             }

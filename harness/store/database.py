@@ -153,12 +153,10 @@ def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequ
         connection.execute(statement, rows)
 
 
-def upsert(
-    connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
-) -> None:
-    """Store rows with a value for each of the named columns; a later row replaces one of its key."""
+def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Store rows of the same columns; a later row replaces one of its key."""
     if rows:
-        sql, arrange = _compile_upsert(table, names, connection.dialect)
+        sql, arrange = _compile_upsert(table, tuple(rows[0]), connection.dialect)
         connection.exec_driver_sql(sql, list(map(arrange, rows)))
 
 
@@ -179,7 +177,7 @@ def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[lis
 @lru_cache(maxsize=16)
 def _compile_upsert(
     table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
-) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+) -> tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]:
     """SQL, and what brings a row into the order of its parameters.
 
     Kept, as SQLAlchemy takes longer to look a statement up than SQLite to run it.
@@ -190,7 +188,7 @@ def _compile_upsert(
     dialect_class: Any = type(dialect)
     positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
     compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=positional)
-    return str(compiled), itemgetter(*map(names.index, compiled.positiontup or ()))
+    return str(compiled), itemgetter(*compiled.positiontup or ())
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from operator import attrgetter
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
@@ -44,8 +43,6 @@ class Batch:
 
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _CALL = CallRow.__table__
-_NAMES = tuple(field.name for field in fields(StoredCall))
-_values = attrgetter(*_NAMES)
 _FOUND = select_values(StoredCall, _CALL).where(
     _CALL.c.key.in_(sa.bindparam("keys", expanding=True)), _CALL.c.error == ""
 )
@@ -63,7 +60,7 @@ class CallRepository(Repository):
     def write_calls(self, calls: Iterable[StoredCall]) -> None:
         """Store a batch in one transaction; a later call with the same key replaces an earlier one."""
         with self._database.transaction() as connection:
-            upsert(connection, _CALL, _NAMES, [_values(call) for call in calls])
+            upsert(connection, _CALL, [row_of(call) for call in calls])
 
 
 class EndpointRepository(Repository):

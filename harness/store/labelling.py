@@ -101,7 +101,7 @@ class LabellingRepository(Repository):
     def save_queue(self, queue: Queue) -> None:
         """Store a queue, over what was there."""
         with self._database.transaction() as connection:
-            _upsert_queue(connection, queue)
+            upsert(connection, _QUEUE, [row_of(queue)])
 
     def read_tasks(self) -> list[QueuedTask]:
         """All queued questions, by expert and place."""
@@ -146,7 +146,7 @@ class LabellingRepository(Repository):
             rows = [{**row_of(revision), "position": place} for place, revision in places]
             execute_many(connection, sa.insert(_REVISION), rows)
             _set_task_ids(connection, dict.fromkeys(pulled.lost))
-            _upsert_queue(connection, queue)
+            upsert(connection, _QUEUE, [row_of(queue)])
 
 
 _UPDATE_TASK = sa.update(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
@@ -155,8 +155,3 @@ _UPDATE_TASK = sa.update(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
 def _set_task_ids(connection: sa.Connection, ids: Mapping[str, int | None]) -> None:
     change = _UPDATE_TASK.values(task_id=sa.bindparam("t"), sending=False)
     execute_many(connection, change, [{"q": question, "t": task} for question, task in ids.items()])
-
-
-def _upsert_queue(connection: sa.Connection, queue: Queue) -> None:
-    row = row_of(queue)
-    upsert(connection, _QUEUE, tuple(row), [tuple(row.values())])

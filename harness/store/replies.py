@@ -109,5 +109,4 @@ class ReplyRepository(Repository):
             }
             for reply in replies
         ]
-        if rows:
-            connection.execute(sa.insert(self._table), rows)
+        execute_many(connection, sa.insert(self._table), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
@@ -13,13 +13,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.config import RunSpec
-from harness.store.database import PORTION, Repository, select_values, split_into_batches, upsert
+from harness.store.database import PORTION, Repository, row_of, select_values, split_into_batches, upsert
 from harness.store.tables import ItemRow, PredictionRow, RunRow
 from harness.types import Prediction, PredictionStatus, Source
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
-_FIELDS = tuple(field.name for field in fields(Prediction))
-_values = attrgetter(*_FIELDS)
+
+_SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts")
+"""What several samples of one item have used together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class RunRepository(Repository):
         So a failed prediction gives way to the answer of another try.
         """
         with self._database.transaction() as connection:
-            upsert(connection, _PREDICTION, ("run_id", *_FIELDS), [(run, *_values(p)) for run, p in rows])
+            upsert(connection, _PREDICTION, [{"run_id": run, **row_of(p)} for run, p in rows])
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
         """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
@@ -116,8 +117,5 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
         chosen,
         sample=0,
         confidence=confidence,
-        input_tokens=sum(p.input_tokens for p in samples),
-        output_tokens=sum(p.output_tokens for p in samples),
-        seconds=sum(p.seconds for p in samples),
-        attempts=sum(p.attempts for p in samples),
+        **{name: sum(getattr(p, name) for p in samples) for name in _SUMMED},
     )

@@ -9,16 +9,17 @@ the pairs share items and models.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from harness.arrays import FloatArray
+from harness.arrays import FloatArray, divide
 from harness.errors import EstimateError
 from harness.estimate.comparison.paired import TIED, Comparison
-from harness.estimate.core import bonferroni, check_level, holm
+from harness.estimate.core import bonferroni, check_known, check_level, holm
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 
@@ -62,8 +63,7 @@ def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") 
     Intervals stay those of each pair; only verdicts hold jointly.
     """
     methods = {"holm": holm, "bonferroni": bonferroni}
-    if method not in methods:
-        raise EstimateError(f"method must be one of {', '.join(methods)}, is {method!r}")
+    check_known("method", method, methods)
     p = methods[method]([c.p_value for c in comparisons])
     return tuple(replace(c, p_value=float(q), adjusted=method) for c, q in zip(comparisons, p, strict=True))
 
@@ -99,7 +99,7 @@ def rank_models(
     se = np.array([(outcomes[:, a] - outcomes[:, b]).std(ddof=1) for a, b in pairs]) / np.sqrt(n)
     largest = _max_z(outcomes - mean, pairs, se, draws, seed)
     critical = float(np.quantile(largest, level))
-    z = np.divide(np.abs(difference), se, out=np.zeros_like(se), where=se > 0)
+    z = divide(np.abs(difference), se, where=se > 0, empty=0.0)
     p = (1 + (largest >= z[:, None]).sum(axis=1)) / (draws + 1)
     found = zip(pairs, difference.tolist(), (critical * se).tolist(), p.tolist(), strict=True)
     comparisons = tuple(
@@ -142,13 +142,9 @@ def _check_outcomes(outcomes: FloatArray, names: Sequence[str]) -> None:
 
 def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], ...]:
     """[1 + number significantly better, M − number significantly worse] of every model."""
-    better = dict.fromkeys(names, 0)
-    worse = dict.fromkeys(names, 0)
-    for c in comparisons:
-        if c.verdict != TIED:
-            loser = c.second if c.verdict == c.first else c.first
-            better[loser] += 1
-            worse[c.verdict] += 1
+    decided = [c for c in comparisons if c.verdict != TIED]
+    better = Counter(c.second if c.verdict == c.first else c.first for c in decided)
+    worse = Counter(c.verdict for c in decided)
     return tuple((1 + better[name], len(names) - worse[name]) for name in names)
 
 

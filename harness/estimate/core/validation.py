@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,18 @@ def check_unit(name: str, value: float) -> None:
     """
     if not 0.0 <= value <= 1.0:
         raise EstimateError(f"{name} must lie in [0, 1], is {value!r}")
+
+
+def check_known(name: str, value: str, known: Collection[str]) -> None:
+    """Refuse an unknown name of an option.
+
+    Raises
+    ------
+    EstimateError
+        If `value` is none of those known.
+    """
+    if value not in known:
+        raise EstimateError(f"{name} must be one of {', '.join(known)}, is {value!r}")
 
 
 def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:

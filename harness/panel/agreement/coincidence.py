@@ -9,6 +9,7 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray, divide
 from harness.errors import EstimateError
+from harness.estimate import check_known
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -56,8 +57,7 @@ def distances(level: str, marginals: FloatArray, values: FloatArray | None = Non
         run = np.cumsum(marginals)
         middle = run - marginals / 2
         return (middle[:, None] - middle[None, :]) ** 2
-    if level not in LEVELS:
-        raise EstimateError(f"level must be one of {', '.join(LEVELS)}, is {level!r}")
+    check_known("level", level, LEVELS)
     if values is None:
         raise EstimateError(f"level {level!r} needs the number every class stands for; none are given")
     x = np.asarray(values, dtype=np.float64)

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
+from harness.errors import EstimateError
+from harness.estimate import check_known
 from harness.panel.agreement import krippendorff_alpha
 from harness.panel.human_level.precision import average_precision
-from harness.panel.human_level.standing import HumanLevel, check_known, rank
+from harness.panel.human_level.standing import HumanLevel, rank
 
 ORDERS = ("expected", "best", "worst")
 
@@ -103,11 +104,8 @@ def human_level_choices(
 def _precisions(name: str, x: FloatArray | IntArray, reference: IntArray, order: str) -> FloatArray:
     if x.shape != reference.shape or reference.ndim != 2:
         raise EstimateError(f"{name!r} must have the reference's shape {reference.shape}, has {x.shape}")
-    values = []
-    for c in range(reference.shape[1]):
-        kept = reference[:, c] >= 0
-        values.append(getattr(average_precision(reference[kept, c], x[kept, c]), order))
-    return np.array(values)
+    known = enumerate(reference.T >= 0)
+    return np.array([getattr(average_precision(reference[k, c], x[k, c]), order) for c, k in known])
 
 
 def _right(x: IntArray, reference: IntArray, *, missing: bool) -> FloatArray:
@@ -120,5 +118,5 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
     votes = np.stack([sum((x == c).astype(np.int64) for x in labels) for c in range(K)], axis=1)
     try:
         return krippendorff_alpha(votes).value
-    except (NotIdentified, EstimateError):
+    except EstimateError:
         return None

@@ -19,7 +19,7 @@ from scipy import stats
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate import binomial_at_least, holm
+from harness.estimate import binomial_at_least, check_known, holm
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5
@@ -216,9 +216,3 @@ def _ratio(machines: list[float], people: list[float]) -> float | None:
         return hlpi(machines, people)
     except NotIdentified:
         return None
-
-
-def check_known(name: str, value: str, known: tuple[str, ...]) -> None:
-    """Refuse an unknown name of an option."""
-    if value not in known:
-        raise EstimateError(f"{name} must be one of {', '.join(known)}, is {value!r}")

@@ -14,13 +14,14 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate import check_level, check_unit
+from harness.estimate import check_known, check_level, check_unit
 from harness.panel.ratings import Panel, aggregate_votes, agreement_with
 from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.superhuman.betting_test import Tangent, betting_confidence, itself, pool_tangent, root
 from harness.panel.superhuman.ceiling import Ceiling, ceilings
 from harness.panel.superhuman.certificate import (
     CEILING_ASSUMPTIONS,
+    CEILINGS,
     WHOLE,
     Certainty,
     Evidence,
@@ -116,8 +117,7 @@ def assess_superhuman(
     hits = agreement_with(winners, predicted)
     bounds = ceilings(votes)
     m = votes.sum(axis=1)
-    if test not in SUPERHUMAN_TESTS:
-        raise EstimateError(f"test must be one of {', '.join(SUPERHUMAN_TESTS)}, is {test!r}")
+    check_known("test", test, SUPERHUMAN_TESTS)
     check_level(level)
     evidence = _evidence(hits, bounds, m, panel.K)
     against = certify(evidence, level=level)
@@ -185,24 +185,22 @@ def _decide(
     flags = (*why_not, *flags)
     # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, holds))
-    U_e = against["U_e"].bound
+    bounds = {name: against[name].bound for name in CEILINGS}
+    published = (e.L, bounds["U_e"], e.N)
     plans: tuple[DirectPlan, ...] = ()
     if not certified and disagreement:
         plans = tuple(direct_plan(disagreement, w, level=level) for w in WIN_SHARES)
     return Superhuman(
         L=e.L,
         L_low=lower_bound(e, level),
-        U_e=U_e,
-        U_t=against["U_t"].bound,
-        U_star=against["U_star"].bound,
-        U_panel=against["U_panel"].bound,
+        **bounds,
         N=e.N,
         annotators=e.m,
         classes=e.C,
         level=level,
-        hms=heuristic_score(e.L, U_e, e.N),
-        oms=published_score(e.L, U_e, e.N),
-        oms_exact=optimal_score(e.L, U_e, e.N),
+        hms=heuristic_score(*published),
+        oms=published_score(*published),
+        oms_exact=optimal_score(*published),
         confidence=against["U_e"].confidence,
         against=against,
         fixed=fixed,
