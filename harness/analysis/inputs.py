@@ -23,7 +23,8 @@ def stream_items(study: Study) -> Iterator[Item]:
     section = study.items
     if section.preset:
         file = study.path(section.file) if section.file else None
-        return iter(read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0])
+        yield from read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0]
+        return
     mapping = ItemMapping(
         text=section.text,
         id=section.id,
@@ -39,13 +40,9 @@ def stream_items(study: Study) -> Iterator[Item]:
     else:
         rows = read_hub(section.hub or "", config=section.hub_config, split=section.split)
         items = iterate_items(rows, mapping, section.hub or "")
-    return _limited(items, section.limit)
-
-
-def _limited(items: Iterator[Item], limit: int | None) -> Iterator[Item]:
-    """Pass on the first so many, but look at all: a bad row counts wherever it stands."""
+    # Beyond the limit all are looked at: a bad row counts wherever it stands.
     for number, item in enumerate(items):
-        if limit is None or number < limit:
+        if section.limit is None or number < section.limit:
             yield item
 
 

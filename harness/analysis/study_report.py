@@ -57,6 +57,11 @@ class StudyReport:
     versions: Mapping[str, str]
     created: str
 
+    @property
+    def opened(self) -> bool:
+        """Whether the truth by the sealed key is shown of a model."""
+        return any(model.truth is not None for model in self.models)
+
 
 def report_study(
     store: Store,

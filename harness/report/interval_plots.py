@@ -24,7 +24,7 @@ def intervals_svg(study: StudyReport) -> str:
         labels = [f"{m.name}: " * several + ESTIMATOR_NAMES.get(n, n) for m, n, _ in reversed(rows)]
         axes.set_yticks(range(len(rows)), labels)
         axes.set_ylim(-0.6, len(rows) - 0.4)
-        axes.set_xlabel("accuracy" + ("  (upright line: by the opened key)" if _opened(study) else ""))
+        axes.set_xlabel("accuracy" + ("  (upright line: by the opened key)" if study.opened else ""))
         percent_axis(axes, "x")
         return svg(drawn)
 
@@ -43,13 +43,9 @@ def curve_svg(study: StudyReport) -> str:
             axes.plot(n, [e.clipped for _, e in model.curve], color=color, lw=1.8, label=model.name)
             if model.truth is not None:
                 axes.axhline(model.truth, color=INK, lw=0.9, ls=(0, (4, 3)))
-        axes.set_xlabel("answers received" + ("  (dashed: by the opened key)" if _opened(study) else ""))
+        axes.set_xlabel("answers received" + ("  (dashed: by the opened key)" if study.opened else ""))
         axes.set_ylabel("accuracy")
         percent_axis(axes, "y")
         if len(study.models) > 1:
             axes.legend()
         return svg(drawn)
-
-
-def _opened(study: StudyReport) -> bool:
-    return any(model.truth is not None for model in study.models)

@@ -13,17 +13,16 @@ from harness.types import Counts, Estimate
 
 def estimates_table(study: StudyReport) -> RenderableType:
     """One row per model and estimator; below it what a reader must know."""
-    opened = any(model.truth is not None for model in study.models)
     table = Table(title=f"{study.name}: accuracy without ground truth")
     table.add_column("model", no_wrap=True)
     table.add_column("estimator", no_wrap=True)
     table.add_column("accuracy", justify="right")
     table.add_column("interval", justify="center")
     table.add_column("method")
-    if opened:
+    if study.opened:
         table.add_column("true", justify="right")
     for model in study.models:
-        truth = ["" if model.truth is None else percent(model.truth)] if opened else []
+        truth = ["" if model.truth is None else percent(model.truth)] if study.opened else []
         for name, e in model.estimates.items():
             value = percent(e.clipped) + ("*" if e.value != e.clipped else "")
             ends = f"{percent(e.low)} – {percent(e.high)}"

@@ -13,13 +13,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
+from rich.table import Table
+
+from harness.analysis import compare_study
 from harness.cli.conventions import add_study, emit, study_of
-from harness.estimate import ADJUSTMENTS, COMPARE_TESTS
-
-if TYPE_CHECKING:
-    from harness.estimate import Comparison, Ranking
+from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
-    from harness.analysis import compare_study
-
     found = compare_study(
         study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level
     )
@@ -48,8 +45,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_pairs(args: argparse.Namespace, pairs: Sequence[Comparison]) -> None:
-    from rich.table import Table
-
     table = Table("better?", "difference", "interval", "p", "method", "items", "answers", title="Comparison")
     for c in pairs:
         table.add_row(
@@ -65,8 +60,6 @@ def _print_pairs(args: argparse.Namespace, pairs: Sequence[Comparison]) -> None:
 
 
 def _print_ranking(args: argparse.Namespace, ranking: Ranking) -> None:
-    from rich.table import Table
-
     table, rows = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}"), []
     for name, value, (best, worst) in zip(ranking.names, ranking.values, ranking.ranks, strict=True):
         rows.append({"model": name, "accuracy": value, "ranks": [best, worst]})

@@ -10,17 +10,18 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.analysis import study_truth
+from rich.table import Table
+
+from harness.analysis import ESTIMATOR_NAMES, EstimateOptions, report_study, study_truth
 from harness.cli.conventions import add_study, emit, parse_numbers, study_of
 from harness.config import Study
 from harness.errors import BadInput
+from harness.estimate import GoldCounts, estimate_counts
+from harness.report import estimates_table, percent
 from harness.store import Store
 from harness.types import Estimate
-
-if TYPE_CHECKING:
-    from harness.analysis import EstimateOptions
 
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
 _GOLD = dict.fromkeys(("yes_on_true", "n_true", "no_on_false", "n_false"), int)
@@ -53,9 +54,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_study(args: argparse.Namespace) -> int:
-    from harness.analysis import report_study
-    from harness.report import estimates_table
-
     study = study_of(args)
     if args.strata and args.panel:
         raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
@@ -87,9 +85,6 @@ def _from_study(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
-    from harness.analysis import EstimateOptions
-    from harness.estimate import GoldCounts
-
     look, looks = 0, 0
     if args.look:
         parts = args.look.split("/")
@@ -114,12 +109,6 @@ def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
 
 
 def _from_counts(args: argparse.Namespace) -> int:
-    from rich.table import Table
-
-    from harness.analysis import ESTIMATOR_NAMES
-    from harness.estimate import estimate_counts
-    from harness.report import percent
-
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),
         level=args.level or 0.95,

@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from rich.table import Table
+
 from harness.analysis import compare_with_reference
 from harness.cli.panel_arguments import (
     add_panel,
@@ -78,8 +80,6 @@ def _edges(text: str) -> tuple[float, ...]:
 
 
 def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
-    from rich.table import Table
-
     head = (
         f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · per cent, "
         f"intervals {found.level:.0%}"
@@ -89,14 +89,14 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
         table.add_row(*_row(b))
     notes = []
     if found.stratify:
-        rule = "read the bins, not the aggregate (the 80 % rule)"
-        notes.append(f"human or model is below 80 % over all: {rule}")
+        notes.append(
+            "human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)"
+        )
     if any(b.flags for b in found.bins):
         notes.append("* fewer than 30 items: 80 % can be chance")
-    tables = [table, *_detection(found)]
     if level is not None:
         notes += _level_lines(level)
-    return [head, *tables, *notes]
+    return [head, table, *_detection(found), *notes]
 
 
 def _row(b: ParityBin) -> list[str]:
@@ -123,8 +123,6 @@ def _cell(s: Share, sign: str = "") -> str:
 
 
 def _detection(found: Parity) -> list[Any]:
-    from rich.table import Table
-
     rows = [(b, b.detection) for b in (*found.bins, found.overall) if b.detection is not None]
     columns = ("positive", "expected F1", "human P / R / F1", "model P / R / F1", "F1: human − model")
     table = Table("vote", *columns)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 
-from harness.analysis import study_truth
+from harness.analysis import report_study, study_truth
 from harness.cli.conventions import add_study, emit, study_of
+from harness.report import write_html
 from harness.store import Store
 
 
@@ -22,9 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and name it."""
-    from harness.analysis import report_study
-    from harness.report import write_html
-
     study = study_of(args)
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None

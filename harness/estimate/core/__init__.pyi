@@ -12,7 +12,7 @@ from .samples import (
 )
 from .validation import (
     check_count as check_count, check_counts as check_counts, check_items as check_items,
-    check_known as check_known, check_level as check_level, check_options as check_options,
-    check_positive as check_positive, check_rows as check_rows, check_successes as check_successes,
-    check_unit as check_unit,
+    check_known as check_known, check_least as check_least, check_level as check_level,
+    check_options as check_options, check_positive as check_positive, check_rows as check_rows,
+    check_successes as check_successes, check_unit as check_unit,
 )

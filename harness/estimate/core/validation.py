@@ -36,6 +36,18 @@ def check_unit(name: str, value: float) -> None:
         raise EstimateError(f"{name} must lie in [0, 1], is {value!r}")
 
 
+def check_least(name: str, value: float, least: int) -> None:
+    """Refuse a number that is too small.
+
+    Raises
+    ------
+    EstimateError
+        If `value` is below `least`.
+    """
+    if value < least:
+        raise EstimateError(f"{name} must be at least {least}, is {value}")
+
+
 def check_known(name: str, value: str, known: Collection[str]) -> None:
     """Refuse an unknown name of an option.
 

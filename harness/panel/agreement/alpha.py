@@ -19,7 +19,7 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate import check_level
+from harness.estimate import check_least, check_level
 from harness.panel.agreement.coincidence import coincidences, distances
 from harness.panel.ratings import check_votes
 
@@ -146,8 +146,7 @@ def resampled(
     EstimateError
         If `times` is below 1, or fewer than half of the resamples define α.
     """
-    if times < 1:
-        raise EstimateError(f"bootstrap must be at least 1, is {times}")
+    check_least("bootstrap", times, 1)
     rows, counts = np.unique(votes, axis=0, return_counts=True)
     rng = np.random.default_rng(seed)
     draws = []

@@ -12,8 +12,7 @@ from math import ceil
 import numpy as np
 
 from harness.arrays import FloatArray, divide
-from harness.errors import EstimateError
-from harness.estimate import binomial_at_least, check_unit
+from harness.estimate import binomial_at_least, check_least, check_unit
 from harness.panel.parity.clusters import Share
 from harness.panel.ratings import Judgements
 
@@ -144,8 +143,7 @@ def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
     EstimateError
         If n < 1, or p_d or the threshold leaves [0, 1].
     """
-    if n < 1:
-        raise EstimateError(f"n must be at least 1, is {n}")
+    check_least("n", n, 1)
     check_unit("p_d", p_d)
     check_unit("threshold", threshold)
     return binomial_at_least(ceil(threshold * n - 1e-9), n, p_d)

@@ -1,6 +1,6 @@
 from .aggregate import (
     AGGREGATES as AGGREGATES, aggregate_votes as aggregate_votes, agreement_with as agreement_with,
-    fit_dawid_skene as fit_dawid_skene, plurality as plurality,
+    plurality as plurality,
 )
 from .certainty import (
     EDGES as EDGES, Judgements as Judgements, leave_rater_out as leave_rater_out,
@@ -10,6 +10,7 @@ from .certainty_strata import (
     describe_strata as describe_strata, neyman_allocation as neyman_allocation,
     stratify_by_certainty as stratify_by_certainty,
 )
+from .dawid_skene import fit_dawid_skene as fit_dawid_skene
 from .panel import (
     Panel as Panel, check_votes as check_votes, make_panel as make_panel,
     make_panel_from_grid as make_panel_from_grid,

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate import check_unit
+from harness.estimate import check_least, check_unit
 from harness.panel.agreement import pair_agreement
 from harness.panel.ratings import check_votes
 
@@ -72,8 +71,7 @@ def theoretical(x: float, annotators: float) -> float:
         If x leaves [0, 1] or m < 2.
     """
     check_unit("x", x)
-    if annotators < 2:
-        raise EstimateError(f"annotators must be at least 2, is {annotators}")
+    check_least("annotators", annotators, 2)
     return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
 
 
@@ -86,8 +84,7 @@ def pool_ceiling(x: float, C: int) -> float:
         If x leaves [0, 1] or C < 2.
     """
     check_unit("x", x)
-    if C < 2:
-        raise EstimateError(f"classes must be at least 2, is {C}")
+    check_least("classes", C, 2)
     return (1 + math.sqrt((C - 1) * max(0.0, C * x - 1))) / C
 
 

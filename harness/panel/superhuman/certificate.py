@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from scipy import optimize
 
 from harness.errors import EstimateError
-from harness.estimate import binomial_at_least, check_unit, chernoff_high, chernoff_low
+from harness.estimate import binomial_at_least, check_least, check_unit, chernoff_high, chernoff_low
 from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
 
 WHOLE = 1e-9
@@ -107,10 +107,9 @@ def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0
     """
     _check(e)
     p_L, tail_L = lower_tail(e)
-    makers = {"U_e": _empirical, "U_t": _theoretical, "U_star": _pool, "U_panel": _largest}
     found = {}
     for name in ceilings:
-        bound, p_U, tail_U = makers[name](e)
+        bound, p_U, tail_U = _upper_tail(name, e)
         confidence, split = _against(p_L, p_U)
         found[name] = Certainty(
             ceiling=name,
@@ -170,19 +169,16 @@ def two_point(e: Evidence) -> float | None:
     return 1 / 3 if (e.m, e.C) == (3, 2) else None
 
 
-def _empirical(e: Evidence) -> tuple[float, PValue, str]:
+def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
+    """The estimate of a ceiling, p_U(u), of "it is at least u", and how that is computed."""
     p_x, tail = agreement_tail(e)
-    return empirical(e.x), lambda u: p_x(u * u), tail
-
-
-def _pool(e: Evidence) -> tuple[float, PValue, str]:
-    p_x, tail = agreement_tail(e)
-    return pool_ceiling(e.x, e.C), lambda u: p_x(pool_agreement(u, e.C)) if u > 1 / e.C else 1.0, tail
-
-
-def _theoretical(e: Evidence) -> tuple[float, PValue, str]:
+    if ceiling == "U_e":
+        return empirical(e.x), lambda u: p_x(u * u), tail
+    if ceiling == "U_star":
+        return pool_ceiling(e.x, e.C), lambda u: p_x(pool_agreement(u, e.C)) if u > 1 / e.C else 1.0, tail
+    if ceiling == "U_panel":
+        return _largest(e, p_x, tail)
     if e.m:
-        p_x, tail = agreement_tail(e)
         return theoretical(e.x, e.m), lambda u: p_x(_different(u * u, e.m)), tail
     if e.x_t is None:
         raise EstimateError("x_t is needed where the number of annotators varies")
@@ -190,9 +186,8 @@ def _theoretical(e: Evidence) -> tuple[float, PValue, str]:
     return empirical(x_t), lambda u: chernoff_low(x_t, n, u * u), "Chernoff-KL"
 
 
-def _largest(e: Evidence) -> tuple[float, PValue, str]:
+def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
     least = two_point(e)
-    p_x, tail = agreement_tail(e)
     if least is not None:  # a split item has the largest share 1/2 (of two) or 2/3 (of three)
         share = 1 / 2 if e.m == 2 else 2 / 3
         slope = (1 - share) / (1 - least)
@@ -234,9 +229,7 @@ def _sign(value: float) -> float:
 def _check(e: Evidence) -> None:
     check_unit("L", e.L)
     check_unit("x", e.x)
-    if e.N < 1:
-        raise EstimateError(f"N must be at least 1, is {e.N}")
-    if e.C < 2:
-        raise EstimateError(f"classes must be at least 2, is {e.C}")
+    check_least("N", e.N, 1)
+    check_least("classes", e.C, 2)
     if e.m == 1 or e.m < 0:
         raise EstimateError(f"annotators must be at least 2, is {e.m}: one annotator agrees with nobody")

@@ -18,7 +18,7 @@ import math
 from scipy import optimize
 
 from harness.errors import EstimateError
-from harness.estimate import check_unit
+from harness.estimate import check_least, check_unit
 
 
 def sample_upper(U: float, N: int, delta: float) -> float:
@@ -90,5 +90,4 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
 def _check(L: float, U: float, N: int) -> None:
     check_unit("L", L)
     check_unit("U", U)
-    if N < 1:
-        raise EstimateError(f"N must be at least 1, is {N}")
+    check_least("N", N, 1)

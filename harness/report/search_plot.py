@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 
 from harness.report.drawing import INK, SERIES, STYLE, figure, percent_axis, svg
-from harness.report.search.findings import SearchReport
+from harness.report.search_findings import SearchReport
 
 
 def front_svg(report: SearchReport) -> str:

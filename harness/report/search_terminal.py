@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.report.pages import percent
-from harness.report.search.findings import SearchedCandidate, SearchedWinner, SearchReport
+from harness.report.search_findings import SearchedCandidate, SearchedWinner, SearchReport
 
 
 def search_text(report: SearchReport) -> str:

@@ -1,13 +1,44 @@
-"""Where the nodes of a lineage graph stand: generations from left to right, families together."""
+"""The page of a search: lineage, differences of source, front of accuracy against tokens.
+
+The nodes of the lineage stand in generations from left to right, families together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from harness.report.search.findings import SearchedCandidate
+from harness.machine import write_whole
+from harness.report.pages import page_template
+from harness.report.search_findings import SearchedCandidate, SearchReport
 
 COLUMN, ROW, WIDTH, HEIGHT = 190, 46, 158, 36
+
+
+def write_search_html(report: SearchReport, path: str | Path) -> Path:
+    """Write the page, whole or not at all, and return its path.
+
+    Raises
+    ------
+    ConfigError
+        If the ``report`` extra is missing.
+    """
+    template = page_template("search.html")
+    from harness.report.search_plot import front_svg
+
+    text = template.render(
+        search=report,
+        graph=lay_out(report.candidates),
+        box={"width": WIDTH, "height": HEIGHT},
+        front_svg=front_svg(report),
+        ranked=sorted((c for c in report.candidates if c.standing), key=_rank),
+    )
+    return write_whole(text, path)
+
+
+def _rank(candidate: SearchedCandidate) -> float:
+    return -candidate.standing.mean if candidate.standing else 0.0
 
 
 @dataclass(frozen=True, slots=True)
