@@ -57,11 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         sys.stdout.write(f"oversight {version('oversight')}\n")
         return 0
-    verb, rest = words[0], words[1:]
+    verb = words[0]
     if verb not in VERBS:
         sys.stderr.write(f"oversight: there is no verb {verb!r}; there are: {', '.join(VERBS)}\n")
         return 2
-    return _call(verb, rest)
+    return _call(verb, words[1:])
 
 
 def _call(verb: str, rest: list[str]) -> int:

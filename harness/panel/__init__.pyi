@@ -9,9 +9,8 @@ from .human_level import (
     human_level_tagging as human_level_tagging,
 )
 from .parity import (
-    Parity as Parity, ParityBin as ParityBin, Scores as Scores, Share as Share,
-    measure_parity as measure_parity, measure_parity_by_class as measure_parity_by_class,
-    measure_parity_by_label as measure_parity_by_label,
+    Parity as Parity, Scores as Scores, Share as Share, measure_parity as measure_parity,
+    measure_parity_by_class as measure_parity_by_class, measure_parity_by_label as measure_parity_by_label,
 )
 from .ratings import (
     AGGREGATES as AGGREGATES, EDGES as EDGES, Panel as Panel, describe_strata as describe_strata,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -28,10 +30,12 @@ STYLE: Any = {
 }
 
 
-def figure(height: float) -> tuple[Figure, Axes]:
-    """One pair of axes as wide as the page."""
-    drawn = Figure(figsize=(7.6, height), layout="constrained")
-    return drawn, drawn.add_subplot()
+@contextmanager
+def figure(height: float) -> Iterator[tuple[Figure, Axes]]:
+    """One pair of axes as wide as the page, in the style of all plots as long as it is drawn."""
+    with mpl.rc_context(STYLE):
+        drawn = Figure(figsize=(7.6, height), layout="constrained")
+        yield drawn, drawn.add_subplot()
 
 
 def percent_axis(axes: Axes, which: Literal["x", "y"]) -> None:

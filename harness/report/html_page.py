@@ -18,15 +18,10 @@ def write_html(study: StudyReport, path: str | Path) -> Path:
     ConfigError
         If the ``report`` extra is missing.
     """
-    return write_whole(render_html(study), path)
-
-
-def render_html(study: StudyReport) -> str:
-    """Render the page as text."""
     template = page_template("report.html")
     from harness.report.interval_plots import curve_svg, intervals_svg
 
-    return template.render(
+    text = template.render(
         study=study,
         estimators=ESTIMATOR_NAMES,
         cost=cost,
@@ -34,3 +29,4 @@ def render_html(study: StudyReport) -> str:
         intervals_svg=intervals_svg(study),
         curve_svg=curve_svg(study),
     )
+    return write_whole(text, path)

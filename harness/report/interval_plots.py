@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
-
 from harness.analysis import ESTIMATOR_NAMES, StudyReport
-from harness.report.drawing import INK, SERIES, STYLE, figure, percent_axis, svg
+from harness.report.drawing import INK, SERIES, figure, percent_axis, svg
 
 
 def intervals_svg(study: StudyReport) -> str:
     """Every model's estimates with their intervals, and the truth where the key was opened."""
     rows = [(m, name, e) for m in study.models for name, e in m.estimates.items()]
-    with mpl.rc_context(STYLE):
-        drawn, axes = figure(height=0.9 + 0.34 * len(rows))
+    with figure(height=0.9 + 0.34 * len(rows)) as (drawn, axes):
         for y, (model, name, estimate) in enumerate(reversed(rows)):
             color = SERIES[study.models.index(model) % len(SERIES)]
             axes.plot([estimate.low, estimate.high], [y, y], color=color, lw=2.2, solid_capstyle="butt")
@@ -31,8 +28,7 @@ def intervals_svg(study: StudyReport) -> str:
 
 def curve_svg(study: StudyReport) -> str:
     """How the interval closes as labels arrive: the first estimate after every so many answers."""
-    with mpl.rc_context(STYLE):
-        drawn, axes = figure(height=3.4)
+    with figure(height=3.4) as (drawn, axes):
         for j, model in enumerate(study.models):
             if not model.curve:
                 continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
-from harness.report.drawing import INK, SERIES, STYLE, figure, percent_axis, svg
+from harness.report.drawing import INK, SERIES, figure, percent_axis, svg
 
 if TYPE_CHECKING:
     from harness.panel import Parity
@@ -17,8 +17,7 @@ def alphas_svg(categories: Mapping[str, float | None], reliable: float) -> str:
     """Krippendorff's α of every class, best first; those undefined are left out and named."""
     rows = sorted(((a, c) for c, a in categories.items() if a is not None))
     left_out = [c for c, a in categories.items() if a is None]
-    with mpl.rc_context(STYLE):
-        drawn, axes = figure(height=0.9 + 0.3 * max(1, len(rows)))
+    with figure(height=0.9 + 0.3 * max(1, len(rows))) as (drawn, axes):
         for y, (alpha, _) in enumerate(rows):
             axes.plot([0, alpha], [y, y], color=SERIES[0], lw=2.2, solid_capstyle="butt")
             axes.plot([alpha], [y], "o", color=SERIES[0], ms=6)
@@ -49,8 +48,7 @@ def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] 
         "U_star": "≤ U*",
         "U_panel": "≤ U(p)",
     }
-    with mpl.rc_context(STYLE):
-        drawn, axes = figure(height=3.4)
+    with figure(height=3.4) as (drawn, axes):
         for j, (key, label) in enumerate(names.items()):
             known = [(p["annotators"], p[key]) for p in points if p[key] is not None]
             axes.plot(*zip(*known, strict=True), "o-", color=SERIES[j], lw=1.8, ms=4, label=label)
@@ -68,8 +66,7 @@ def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] 
 def parity_svg(found: Parity) -> str:
     """Human and model accuracy with intervals per bin of certainty, and what could be expected."""
     rows = (*found.bins, found.overall)
-    with mpl.rc_context(STYLE):
-        drawn, axes = figure(height=3.4)
+    with figure(height=3.4) as (drawn, axes):
         for j, who in enumerate(("human", "model")):
             shift = (j - 0.5) * 0.22
             for x, b in enumerate(rows):

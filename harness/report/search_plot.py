@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
-
-from harness.report.drawing import INK, SERIES, STYLE, figure, percent_axis, svg
+from harness.report.drawing import INK, SERIES, figure, percent_axis, svg
 from harness.report.search_findings import SearchReport
 
 
@@ -12,8 +10,7 @@ def front_svg(report: SearchReport) -> str:
     """Draw posterior accuracies over tokens per item; on the front named and joined."""
     shown = [(c, c.standing) for c in report.candidates if c.standing is not None]
     front = sorted(((s.tokens, s.mean, c.name) for c, s in shown if c.on_front))
-    with mpl.rc_context(STYLE):
-        drawn, axes = figure(height=3.8)
+    with figure(height=3.8) as (drawn, axes):
         for c, s in shown:
             color = SERIES[0] if c.on_front else SERIES[5]
             axes.plot([s.tokens] * 2, [s.low, s.high], color=color, lw=1, alpha=0.45)

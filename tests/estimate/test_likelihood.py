@@ -19,7 +19,7 @@ from harness.estimate import (
     maximum_likelihood,
     one_step_newton,
 )
-from harness.estimate.core.samples import effective_options
+from harness.estimate.core.binomial import effective_options
 from harness.estimate.estimators.likelihood import information, log_likelihood, published_se
 
 Counts = tuple[int, int, int, int, int]

@@ -111,13 +111,12 @@ def _weights(args: argparse.Namespace) -> dict[str, float] | None:
 def _text(found: Superhuman) -> list[Any]:
     from rich.table import Table
 
-    people = str(found.annotators) if found.annotators else "varying"
     head = (
         f"model = aggregate on {found.L:.4f} of {found.N} items, at least {found.L_low:.4f} at "
-        f"{found.level:.0%} · annotators per item: {people}"
+        f"{found.level:.0%} · annotators per item: {found.annotators or 'varying'}"
     )
-    bound = ("bound", f"at {found.level:.0%}")
-    table = Table("the average annotator is at most", *bound, "confidence that the model is above")
+    at_level = f"at {found.level:.0%}"
+    table = Table("the average annotator is at most", "bound", at_level, "confidence that the model is above")
     for name, c in found.against.items():
         holds = name in found.holds
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"

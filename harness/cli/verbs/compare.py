@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from rich.table import Table
 
@@ -37,14 +38,12 @@ def run(args: argparse.Namespace) -> int:
     found = compare_study(
         study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level
     )
-    if found.ranking is None:
-        _print_pairs(args, found.pairs)
-    else:
-        _print_ranking(args, found.ranking)
+    table, payload = _pairs(found.pairs) if found.ranking is None else _ranking(found.ranking)
+    emit(args, payload, table)
     return 0
 
 
-def _print_pairs(args: argparse.Namespace, pairs: Sequence[Comparison]) -> None:
+def _pairs(pairs: Sequence[Comparison]) -> tuple[Table, dict[str, Any]]:
     table = Table("better?", "difference", "interval", "p", "method", "items", "answers", title="Comparison")
     for c in pairs:
         table.add_row(
@@ -56,14 +55,13 @@ def _print_pairs(args: argparse.Namespace, pairs: Sequence[Comparison]) -> None:
             str(c.items),
             str(c.questions),
         )
-    emit(args, {"comparisons": [{**asdict(c), "verdict": c.verdict} for c in pairs]}, table)
+    return table, {"comparisons": [{**asdict(c), "verdict": c.verdict} for c in pairs]}
 
 
-def _print_ranking(args: argparse.Namespace, ranking: Ranking) -> None:
+def _ranking(ranking: Ranking) -> tuple[Table, dict[str, Any]]:
     table, rows = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}"), []
     for name, value, (best, worst) in zip(ranking.names, ranking.values, ranking.ranks, strict=True):
         rows.append({"model": name, "accuracy": value, "ranks": [best, worst]})
         table.add_row(str(best) if best == worst else f"{best}–{worst}", name, f"{100 * value:.1f} %")
     table.caption = "models that share a rank cannot be told apart"
-    pairs = [{**asdict(c), "verdict": c.verdict} for c in ranking.comparisons]
-    emit(args, {"ranking": rows, "comparisons": pairs, "level": ranking.level}, table)
+    return table, {"ranking": rows, **_pairs(ranking.comparisons)[1], "level": ranking.level}

@@ -23,7 +23,7 @@ from harness.cli.panel_arguments import (
     to_json,
 )
 from harness.errors import BadInput
-from harness.panel import EDGES, HumanLevel, Parity, ParityBin, Scores, Share, measure_parity
+from harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +86,16 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     )
     table = Table("vote", "items", "expected", "P(≥80 %)", "human", "model", "human − model", "p")
     for b in (*found.bins, found.overall):
-        table.add_row(*_row(b))
+        table.add_row(
+            b.name + (" *" if b.flags else ""),
+            str(b.items),
+            f"{100 * b.p_d:.1f}",
+            f"{b.at_least_80:.2g}",
+            _cell(b.human),
+            _cell(b.model),
+            _cell(b.delta, "+"),
+            f"{b.p_value:.2g}",
+        )
     notes = []
     if found.stratify:
         notes.append(
@@ -97,19 +106,6 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     if level is not None:
         notes += _level_lines(level)
     return [head, table, *_detection(found), *notes]
-
-
-def _row(b: ParityBin) -> list[str]:
-    return [
-        b.name + (" *" if b.flags else ""),
-        str(b.items),
-        f"{100 * b.p_d:.1f}",
-        f"{b.at_least_80:.2g}",
-        _cell(b.human),
-        _cell(b.model),
-        _cell(b.delta, "+"),
-        f"{b.p_value:.2g}",
-    ]
 
 
 def _three(s: Scores) -> str:

@@ -125,7 +125,6 @@ def paired_difference(
     half = t_quantile(level, df) * se
     p_value = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else 1.0
     low, high = max(-1.0, value - half), min(1.0, value + half)
-    flags = () if se > 0 else ("zero_variance",)
     return Comparison(
         first=names[0],
         second=names[1],
@@ -138,7 +137,7 @@ def paired_difference(
         items=len(g),
         questions=len(data.answer),
         assumptions=ROUTED,
-        flags=flags,
+        flags=() if se > 0 else ("zero_variance",),
     )
 
 
@@ -175,21 +174,19 @@ def sign_test(
     low, high = adjusted_difference(only_b, only_a, len(k), level)
     low, high = max(-1.0, (K - 1) * low), min(1.0, (K - 1) * high)
     value = (K - 1) * (only_b - only_a) / len(k)
-    p_value = sign_p_value(only_b, only_a)
-    flags = () if -1 <= value <= 1 else ("out_of_range",)
     return Comparison(
         first=names[0],
         second=names[1],
         difference=value,
         low=low,
         high=high,
-        p_value=p_value,
+        p_value=sign_p_value(only_b, only_a),
         level=level,
         method="sign",
         items=len(k),
         questions=len(k),
         assumptions=ROUTED,
-        flags=flags,
+        flags=() if -1 <= value <= 1 else ("out_of_range",),
     )
 
 
@@ -223,7 +220,6 @@ def mcnemar(
     if n == 0:
         raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
     n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
-    flags = () if n == len(a) else (f"unresolved: {len(a) - n}",)
     # An unknown item can count for the first model unless that is wrong or the second right.
     for_first = int((~known & (a != 0) & (b != 1)).sum())
     for_second = int((~known & (b != 0) & (a != 1)).sum())
@@ -232,20 +228,19 @@ def mcnemar(
     lead = n_10 - n_01
     against = for_second if lead > 0 else for_first
     more, less = max(n_10, n_01), min(n_10, n_01) + against
-    value, p_value = lead / n, 1.0 if less >= more else sign_p_value(more, less)
     return Comparison(
         first=names[0],
         second=names[1],
-        difference=value,
+        difference=lead / n,
         low=low,
         high=high,
-        p_value=p_value,
+        p_value=1.0 if less >= more else sign_p_value(more, less),
         level=level,
         method="mcnemar",
         items=n,
         questions=questions,
         assumptions=RESOLVED,
-        flags=flags,
+        flags=() if n == len(a) else (f"unresolved: {len(a) - n}",),
     )
 
 

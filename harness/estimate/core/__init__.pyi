@@ -1,14 +1,12 @@
 from .binomial import (
-    clopper_pearson as clopper_pearson, jeffreys as jeffreys, wilson as wilson, z_value as z_value,
+    BinomialSample as BinomialSample, clopper_pearson as clopper_pearson,
+    effective_options as effective_options, jeffreys as jeffreys, success_probability as success_probability,
+    wilson as wilson, z_value as z_value,
 )
 from .p_values import (
     binomial_at_least as binomial_at_least, bonferroni as bonferroni, chernoff_high as chernoff_high,
     chernoff_low as chernoff_low, chi2_tail as chi2_tail, holm as holm, two_sided as two_sided,
     z_of_sum as z_of_sum,
-)
-from .samples import (
-    BinomialSample as BinomialSample, effective_options as effective_options,
-    success_probability as success_probability,
 )
 from .validation import (
     check_count as check_count, check_counts as check_counts, check_items as check_items,

@@ -4,20 +4,29 @@ Experts make the reference; people who are none of them judge the same items; sy
 with the reference ranks all, paired tests say what is significant, and the agreement among the
 people (Krippendorff's α) says whether the categories are well defined.
 
-Source: "Are machines better than humans in image tagging?", sections 3.4 and 4.2.
+AP = (1/R) Σ over relevant documents of the precision at their rank. Documents of equal score, as every 0/1
+annotator's are, have no order of their own: AP is reported for the best order of each tied group (relevant
+first), the worst, and in expectation over a random order, which needs no drawing:
+
+    a group of g with r relevant, after n documents of which R' relevant: its share of Σ precision is
+    (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j)
+
+Sources: "Are machines better than humans in image tagging?", sections 3.4 (best and worst case) and 4.2;
+Yang & Hauptmann 2008 for ΔAP, AP less that of a random ranking. The expectation is our own, by counting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate import check_known
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate import check_known, check_rows
 from harness.panel.agreement import krippendorff_alpha
-from harness.panel.human_level.precision import average_precision
 from harness.panel.human_level.standing import HumanLevel, rank
 
 ORDERS = ("expected", "best", "worst")
@@ -120,3 +129,75 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
         return krippendorff_alpha(votes).value
     except EstimateError:
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AveragePrecision:
+    """AP under three orders of ties, equal without ties.
+
+    `chance` is that of a random ranking: near the share of relevant ones, above it for few documents.
+    """
+
+    best: float
+    worst: float
+    expected: float
+    chance: float
+
+    @property
+    def delta(self) -> float:
+        """ΔAP = expected − chance: 0 for a ranking that knows nothing, however frequent the class."""
+        return self.expected - self.chance
+
+
+def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecision:
+    """AP of scores, higher first.
+
+    Parameters
+    ----------
+    relevant
+        Shape (N,), 0 or 1.
+    scores
+        Shape (N,), finite; an annotator's 0/1 as well as a system's confidence.
+
+    Raises
+    ------
+    EstimateError
+        If shapes differ, a value is not 0/1 or a score not finite; names the row.
+    NotIdentified
+        If nothing is relevant.
+    """
+    y, s = np.asarray(relevant, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    if y.shape != s.shape or y.ndim != 1 or len(y) == 0:
+        raise EstimateError(
+            f"relevant and scores must have one equal length of at least 1, have {y.shape}, {s.shape}"
+        )
+    check_rows("relevant", y, (y == 0) | (y == 1), "be 0 or 1")
+    check_rows("scores", s, np.isfinite(s), "be finite")
+    if not y.any():
+        raise NotIdentified("nothing is relevant: average precision is 0/0")
+    return AveragePrecision(
+        best=_ordered(y, s, y),
+        worst=_ordered(y, s, -y),
+        expected=_expected(y, s),
+        chance=_expected(y, np.zeros(len(y))),
+    )
+
+
+def _ordered(y: FloatArray, s: FloatArray, tie: FloatArray) -> float:
+    hits = y[np.lexsort((-tie, -s))]
+    ranks = np.arange(1, len(hits) + 1)
+    return float((hits * np.cumsum(hits) / ranks).sum() / hits.sum())
+
+
+def _expected(y: FloatArray, s: FloatArray) -> float:
+    _, group = np.unique(-s, return_inverse=True)
+    size = np.bincount(group)
+    hits = np.bincount(group, weights=y)
+    before, hits_before = np.cumsum(size) - size, np.cumsum(hits) - hits
+    total = 0.0
+    for g, r, n, R in zip(size, hits, before, hits_before, strict=True):
+        if r:
+            j = np.arange(1, g + 1)
+            step = (r - 1) / (g - 1) if g > 1 else 0.0
+            total += float(r / g * ((R + 1 + (j - 1) * step) / (n + j)).sum())
+    return total / float(y.sum())

@@ -211,12 +211,10 @@ def _different(all_pairs: float, m: int) -> float:
 
 def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
     """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
-    low, high = 0.0, 1.0
-    if p_L(high) <= p_U(high):  # p_U stays above: even u = 1 is not refuted better
-        u = high
-    else:
-        u = float(optimize.bisect(lambda t: _sign(p_L(t) - p_U(t)), low, high, xtol=1e-12))
-    p = min(max(p_L(v), p_U(v)) for v in (max(low, u - 1e-10), u, min(high, u + 1e-10)))
+    u = 1.0
+    if p_L(u) > p_U(u):  # else p_U stays above: even u = 1 is not refuted better
+        u = float(optimize.bisect(lambda t: _sign(p_L(t) - p_U(t)), 0.0, 1.0, xtol=1e-12))
+    p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))
     confidence = max(0.0, 1 - 2 * p)
     return confidence, u if confidence > 0 else None
 

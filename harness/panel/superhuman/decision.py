@@ -119,29 +119,29 @@ def assess_superhuman(
     m = votes.sum(axis=1)
     check_known("test", test, SUPERHUMAN_TESTS)
     check_level(level)
-    evidence = _evidence(hits, bounds, m, panel.K)
-    against = certify(evidence, level=level)
-    if test == "paired":
-        against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
-    flags = _flags(votes, aggregate)
-    fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
-    check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
-    rate = disagreement_rate(votes, predicted)
-    return _decide(evidence, against, level, rate, check, flags, fixed=fixed)
-
-
-def _evidence(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
-    return Evidence(
+    evidence = Evidence(
         L=float(hits.mean()),
         x=float(bounds.pairs.mean()),
         N=len(hits),
         m=int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0,
-        C=C,
+        C=panel.K,
         whole=bool((np.abs(hits - np.round(hits)) < WHOLE).all()),
         x_t=float(bounds.pairs_t.mean()),
         largest=bounds.U_panel,
         N_x=len(bounds.pairs),
     )
+    against = certify(evidence, level=level)
+    if test == "paired":
+        against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
+    flags = []
+    if (m < 2).any():
+        flags.append(f"single_label_items: {int((m < 2).sum())} say nothing of agreement")
+    if aggregate == "dawid-skene":
+        flags.append("learned_aggregate: items share error rates, the tail of L is approximate")
+    fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
+    check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
+    rate = disagreement_rate(votes, predicted)
+    return _decide(evidence, against, level, rate, check, tuple(flags), fixed=fixed)
 
 
 def _paired(
@@ -159,16 +159,6 @@ def _paired(
         confidence = betting_confidence(hits, x, tangent, seed=seed, level=level)
         found[name] = replace(against[name], confidence=confidence, split=None, tails=("betting", "betting"))
     return found
-
-
-def _flags(votes: IntArray, aggregate: str) -> tuple[str, ...]:
-    m = votes.sum(axis=1)
-    flags = []
-    if (m < 2).any():
-        flags.append(f"single_label_items: {int((m < 2).sum())} say nothing of agreement")
-    if aggregate == "dawid-skene":
-        flags.append("learned_aggregate: items share error rates, the tail of L is approximate")
-    return tuple(flags)
 
 
 def _decide(

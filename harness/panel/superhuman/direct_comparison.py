@@ -18,7 +18,7 @@ from math import ceil
 import numpy as np
 from scipy import stats
 
-from harness.arrays import NO_LABEL, FloatArray, IntArray
+from harness.arrays import NO_LABEL, IntArray
 from harness.errors import EstimateError
 from harness.estimate import adjusted_difference, binomial_at_least
 from harness.panel.ratings import Panel
@@ -82,14 +82,9 @@ class DirectResult:
 
 def disagreement_rate(votes: IntArray, predicted: IntArray) -> float:
     """P(model ≠ an annotator drawn at random), the mean over items of 1 − v_nŷ/m_n."""
-    return float((1 - votes_for(votes, predicted)).mean())
-
-
-def votes_for(votes: IntArray, predicted: IntArray) -> FloatArray:
-    """v_nŷ/m_n: share of an item's annotators who give the model's label; 0 for an unreadable one."""
+    # Nobody gives the label of an unreadable prediction.
     own = np.where(predicted >= 0, votes[np.arange(len(votes)), np.maximum(predicted, 0)], 0)
-    share: FloatArray = own / votes.sum(axis=1)
-    return share
+    return float((1 - own / votes.sum(axis=1)).mean())
 
 
 def draw_annotators(panel: Panel, seed: int) -> IntArray:
@@ -176,14 +171,13 @@ def direct_result(
             f"most {screened} screened"
         )
     decisive = wins + losses + unsettled
-    p = binomial_at_least(wins, decisive, 0.5) if decisive else 1.0
     low, _ = adjusted_difference(wins, losses + unsettled, screened, level)
     _, high = adjusted_difference(wins + unsettled, losses, screened, level)
     return DirectResult(
         difference=(wins - losses) / screened,
         low=low,
         high=high,
-        p_value=p,
+        p_value=binomial_at_least(wins, decisive, 0.5) if decisive else 1.0,
         level=level,
         wins=wins,
         losses=losses,
