@@ -119,17 +119,7 @@ def assess_superhuman(
     m = votes.sum(axis=1)
     check_known("test", test, SUPERHUMAN_TESTS)
     check_level(level)
-    evidence = Evidence(
-        L=float(hits.mean()),
-        x=float(bounds.pairs.mean()),
-        N=len(hits),
-        m=int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0,
-        C=panel.K,
-        whole=bool((np.abs(hits - np.round(hits)) < WHOLE).all()),
-        x_t=float(bounds.pairs_t.mean()),
-        largest=bounds.U_panel,
-        N_x=len(bounds.pairs),
-    )
+    evidence = _gather(hits, bounds, m, panel.K)
     against = certify(evidence, level=level)
     if test == "paired":
         against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
@@ -142,6 +132,21 @@ def assess_superhuman(
     check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
     rate = disagreement_rate(votes, predicted)
     return _decide(evidence, against, level, rate, check, tuple(flags), fixed=fixed)
+
+
+def _gather(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
+    """What the certificates rest on, from agreements and the numbers of labels `m` of every item."""
+    return Evidence(
+        L=float(hits.mean()),
+        x=float(bounds.pairs.mean()),
+        N=len(hits),
+        m=int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0,
+        C=C,
+        whole=bool((np.abs(hits - np.round(hits)) < WHOLE).all()),
+        x_t=float(bounds.pairs_t.mean()),
+        largest=bounds.U_panel,
+        N_x=len(bounds.pairs),
+    )
 
 
 def _paired(
