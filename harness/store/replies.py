@@ -109,4 +109,5 @@ class ReplyRepository(Repository):
             }
             for reply in replies
         ]
-        execute_many(connection, sa.insert(self._table), rows)
+        if rows:
+            connection.execute(sa.insert(self._table), rows)
