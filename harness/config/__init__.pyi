@@ -2,5 +2,5 @@ from .models import (
     LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection, RunSpec as RunSpec, Section as Section,
     api_key as api_key,
 )
-from .study import SearchSection as SearchSection, Study as Study
+from .study import EstimateSection as EstimateSection, SearchSection as SearchSection, Study as Study
 from .study_file import STUDY_FILE as STUDY_FILE, read_study as read_study

@@ -69,6 +69,11 @@ class Roster:
         """Make an error that names the roster's file."""
         return DataError(message, file=self.file, field=field)
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """All classes named by some expert, in order of first mention."""
+        return tuple(dict.fromkeys(name for expert in self.experts for name in expert.classes))
+
     def check(self, classes: Iterable[str]) -> None:
         """Require an expert for every class and a class for every expert.
 

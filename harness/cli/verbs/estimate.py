@@ -16,7 +16,7 @@ from rich.table import Table
 
 from harness.analysis import ESTIMATOR_NAMES, EstimateOptions, report_study, study_truth
 from harness.cli.conventions import add_study, emit, parse_numbers, study_of
-from harness.config import Study
+from harness.config import EstimateSection, Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, estimate_counts
 from harness.report import estimates_table, percent
@@ -59,7 +59,8 @@ def _from_study(args: argparse.Namespace) -> int:
         raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
     if args.strata or args.panel:
         file = None if args.panel is None else str(Path(args.panel).absolute())
-        section = study.estimate.model_copy(update={"strata": args.strata, "panel": file})
+        kept = study.estimate
+        section = EstimateSection(level=kept.level, interval=kept.interval, strata=args.strata, panel=file)
         study = study.model_copy(update={"estimate": section})
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
