@@ -24,7 +24,6 @@ from harness import FloatArray, IntArray
 from harness.estimate import (
     RoutedSample,
     accuracy_target,
-    adjusted_difference,
     clopper_pearson,
     complementary_design_variance,
     difference_target,
@@ -34,6 +33,7 @@ from harness.estimate import (
     expected_questions,
     flat_posterior,
     neyman_rates,
+    paired_proportions,
     pseudo_outcomes,
     questions_asked,
     shared_propensities,
@@ -186,7 +186,7 @@ def two_models(K: int, A: float, studies: int, rng: np.random.Generator) -> dict
         rows[name] = (base / variance[name], covered_mean(g.reshape(studies, pool)[:, :size], 0.05))
     z = (predicted == truth[:, None]).reshape(studies, pool, 2)
     ahead, behind = (z[..., 0] > z[..., 1]).sum(axis=1), (z[..., 0] < z[..., 1]).sum(axis=1)
-    ends = [adjusted_difference(int(a), int(b), pool, 0.95) for a, b in zip(ahead, behind, strict=True)]
+    ends = [paired_proportions(int(a), int(b), pool, 0.95) for a, b in zip(ahead, behind, strict=True)]
     name = "disagreements, sequential"
     rows[name] = (base / variance[name], float(np.mean([low <= 0.05 <= high for low, high in ends])))
     return rows

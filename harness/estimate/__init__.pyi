@@ -1,8 +1,9 @@
-from .checks import CHECKS as CHECKS, Check as Check, run_checks as run_checks
+from .anytime_accuracy import check_watchable as check_watchable
+from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
+from .collected import growing_parts as growing_parts
 from .comparison import (
-    Comparison as Comparison, Ranking as Ranking, adjusted_difference as adjusted_difference,
-    mcnemar as mcnemar, paired_difference as paired_difference, rank_models as rank_models,
-    sign_test as sign_test,
+    Comparison as Comparison, Ranking as Ranking, mcnemar as mcnemar, paired_difference as paired_difference,
+    paired_proportions as paired_proportions, rank_models as rank_models, sign_test as sign_test,
 )
 from .core import (
     BinomialSample as BinomialSample, binomial_at_least as binomial_at_least, check_known as check_known,
@@ -12,9 +13,10 @@ from .core import (
     z_value as z_value,
 )
 from .data import (
-    Estimates as Estimates, LabelledArrays as LabelledArrays, Tallies as Tallies, Tally as Tally,
-    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators, decode as decode,
-    estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, tally as tally,
+    CONFIDENCE as CONFIDENCE, Estimates as Estimates, LabelledArrays as LabelledArrays, Strata as Strata,
+    Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
+    all_estimators as all_estimators, decode as decode, estimate_counts as estimate_counts,
+    estimate_tallies as estimate_tallies, find_strata as find_strata, tally as tally,
     tally_arrays as tally_arrays,
 )
 from .estimators import (
@@ -26,10 +28,7 @@ from .estimators import (
     ordinary_accuracy as ordinary_accuracy, plugin_weight as plugin_weight, sample_split as sample_split,
     scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
 )
-from .evaluation import (
-    CONFIDENCE as CONFIDENCE, Strata as Strata, accuracies as accuracies, accuracy as accuracy,
-    find_strata as find_strata, keep_predicted as keep_predicted, model_accuracies as model_accuracies,
-)
+from .evaluation import accuracy as accuracy
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
     complementary_radius as complementary_radius, estimated_variance_radius as estimated_variance_radius,
@@ -37,6 +36,10 @@ from .intervals import (
     likelihood_sequence as likelihood_sequence, make_interval as make_interval,
     mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
     obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
+)
+from .many_estimates import (
+    accuracies as accuracies, joint_level as joint_level, keep_predicted as keep_predicted,
+    main_estimator as main_estimator, mark_joint as mark_joint, model_accuracies as model_accuracies,
 )
 from .model_comparison import (
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import design_of, is_uniform
 from harness.estimate.core import check_level
 from harness.estimate.data import Tally, tally
 from harness.estimate.intervals import likelihood_sequence
-from harness.types import Estimate, Interval, Label, Prediction, PredictionStatus
+from harness.types import Estimate, Interval, Label, Prediction, PredictionStatus, design_of, is_uniform
 
 ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
@@ -52,7 +51,9 @@ def estimate_anytime(
     NotIdentified
         If questions followed from predictions in a way that makes the likelihood wrong.
     """
-    _check_watchable(predictions, labels)
+    check_watchable(predictions, labels)
+    if design_of(labels).clusters:
+        raise EstimateError("an interval for looking on takes items as independent, and these have clusters")
     check_level(level)
     tallies = tally(predictions, labels)
     groups = {t.K: t for t in tallies.strata}
@@ -78,10 +79,15 @@ def estimate_anytime(
     )
 
 
-def _check_watchable(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
+def check_watchable(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
     """Refuse a confidence sequence where its likelihood is wrong.
 
     Options must have been drawn uniformly, or each must be the prediction itself.
+
+    Raises
+    ------
+    NotIdentified
+        Naming what would allow it.
     """
     if is_uniform(labels):
         return

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.errors import NotIdentified
+import numpy as np
+
+from harness.arrays import IntArray
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.intervals import scale_by_share
 from harness.estimate.routed import (
     GoldCounts,
     corrected_accuracy,
@@ -16,45 +19,21 @@ from harness.estimate.routed import (
     routed_pool,
 )
 from harness.types import (
-    Counts,
     Estimate,
     Label,
-    LabelDesign,
     LabelKind,
-    Labels,
     Prediction,
     PredictionStatus,
+    asked_items,
+    design_of,
+    is_resolved,
 )
-
-_PLAIN = LabelDesign(statements=(), asked=frozenset())
-
-
-def design_of(labels: Sequence[Label]) -> LabelDesign:
-    """How labels came about; a plain list states nothing."""
-    return labels.design if isinstance(labels, Labels) else _PLAIN
-
-
-def is_uniform(labels: Sequence[Label]) -> bool:
-    """Whether the labels' protocol drew options uniformly; a plain list is taken for such."""
-    design = design_of(labels)
-    return not design.statements or design.statement.estimator == "likelihood"
-
-
-def is_resolved(labels: Sequence[Label]) -> bool:
-    """Whether the labels' protocol asked about every item until it was resolved."""
-    design = design_of(labels)
-    return bool(design.statements) and design.statement.estimator == "resolved"
-
-
-def asked_items(labels: Sequence[Label]) -> frozenset[str]:
-    """Ids of the items that have a question."""
-    return frozenset(design_of(labels).asked or {x.item_id for x in labels})
 
 
 def estimate_by_design(
     predictions: Sequence[Prediction], labels: Sequence[Label], *, level: float, gold: GoldCounts | None
 ) -> Estimate:
-    """The one estimate that recorded propensities or resolved items allow.
+    """The one estimate that recorded propensities, resolved items or clusters allow.
 
     Raises
     ------
@@ -66,27 +45,71 @@ def estimate_by_design(
         raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
     asked = asked_items(labels)
     if is_resolved(labels):
-        estimate = resolved_accuracy(resolved_correctness(labels, [predictions], asked)[:, 0], level=level)
+        correct, items = resolved_correctness(labels, [predictions], asked)
+        estimate = resolved_accuracy(
+            correct[:, 0], level=level, cluster=number_clusters(items, design.clusters)
+        )
     else:
-        data, predicted = routed_pool(labels, [predictions], asked, error_free=gold is None)
-        if gold is not None:
-            estimate = corrected_accuracy(predicted[:, 0], data, gold, level=level)
+        data, predicted, items = routed_pool(labels, [predictions], asked, error_free=gold is None)
+        cluster = number_clusters(items, design.clusters)
+        if gold is None:
+            estimate = routed_accuracy(predicted[:, 0], data, level=level, cluster=cluster)
+        elif cluster is not None:
+            raise EstimateError("a correction for experts' errors takes items as independent; leave out gold")
         else:
-            estimate = routed_accuracy(predicted[:, 0], data, level=level)
-    return replace(estimate, n=_count(predictions, labels))
+            estimate = corrected_accuracy(predicted[:, 0], data, gold, level=level)
+    return estimate
 
 
-def _count(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Counts:
-    """Count answers as everywhere else: by what experts said on items with a prediction."""
+def number_clusters(items: Sequence[str], clusters: Mapping[str, str]) -> IntArray | None:
+    """Number of every item's cluster, shape (N,); None without clusters.
+
+    Raises
+    ------
+    EstimateError
+        If an item has none, or all share one.
+    """
+    if not clusters:
+        return None
+    for item in items:
+        if item not in clusters:
+            raise EstimateError(f"clusters: item {item!r} has none")
+    names, number = np.unique([clusters[item] for item in items], return_inverse=True)
+    if len(names) < 2:
+        raise EstimateError(f"clusters: there must be at least 2, all items are of {str(names[0])!r}")
+    return number.astype(np.int64)
+
+
+def bound_missing(
+    estimate: Estimate, predictions: Sequence[Prediction], labels: Sequence[Label]
+) -> Estimate | None:
+    """The estimate with an interval that holds whatever failed calls and abstentions hide; None without any.
+
+    With a share ρ of the items known, A lies between ρ·A_known and 1 − ρ·(1 − A_known), each end with the
+    uncertainty of both (`scale_by_share`).
+    """
     status = {p.item_id: p.status for p in predictions}
-    kinds = Counter(x.kind for x in labels if status.get(x.item_id) is not PredictionStatus.FAILED)
-    labelled = {x.item_id for x in labels}
-    by_status = Counter(s for item, s in status.items() if item in labelled)
-    return Counts(
-        ordinary=kinds[LabelKind.ORDINARY],
-        complementary=kinds[LabelKind.COMPLEMENTARY],
-        abstained=kinds[LabelKind.ABSTAINED],
-        unreadable=sum(n for s, n in by_status.items() if s.no_option),
-        failed=by_status[PredictionStatus.FAILED],
-        unlabelled=len(set(status) - labelled),
+    said = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED}
+    silent = {x.item_id for x in labels} - said
+    lost = {item for item, s in status.items() if s is PredictionStatus.FAILED and item in said}
+    failed = sum(s is PredictionStatus.FAILED for s in status.values())
+    known = len((said & set(status)) - lost)
+    missing = failed + len(silent & set(status) - {i for i in silent if status[i] is PredictionStatus.FAILED})
+    if is_resolved(labels):
+        missing = failed  # its interval is that of the worst case of abstentions already
+    if not missing or not known:
+        return None
+    n, share = known + missing, known / (known + missing)
+    inner = min(estimate.high, max(estimate.low, estimate.value))
+    _, low, _ = scale_by_share(share, n, inner, estimate.low, estimate.high, estimate.level)
+    _, wrong, _ = scale_by_share(share, n, 1 - inner, 1 - estimate.high, 1 - estimate.low, estimate.level)
+    return replace(
+        estimate,
+        value=inner,
+        low=max(0.0, low),
+        high=min(1.0, 1 - wrong),
+        se=None,
+        estimator="worst_case",
+        interval=f"{estimate.interval}+worst-case",
+        flags=(*estimate.flags, f"missing: {missing} of {n} items failed or had no answer"),
     )

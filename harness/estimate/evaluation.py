@@ -4,9 +4,9 @@ Labels carry the design that their protocol states (`Labels`), and the call take
 A plain list of labels says nothing of its protocol: it is taken for uniformly drawn options, and
 refused where its propensities say otherwise.
 
-Items of different K are estimated apart and weighted by their share of the labelled items: pooled
-naively, yes-answers over-represent few options and no-answers many. Var = Σ W_h² Var(Â_h) +
-Σ W_h(Â_h − Â)²/N, as the shares W_h are sampled themselves.
+Uniformly drawn options of one K have an exact interval. Items of different K, and strata whose items weigh
+differently, are tested together (`harness.estimate.intervals.tilting`): pooled naively, yes-answers
+over-represent few options and no-answers many, and estimated apart, small groups are biased upwards.
 """
 
 from __future__ import annotations
@@ -14,31 +14,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
-from harness.errors import EstimateError, NotIdentified
+from harness.errors import BadInput
 from harness.estimate.anytime_accuracy import estimate_anytime
-from harness.estimate.by_design import design_of, estimate_by_design, is_uniform
-from harness.estimate.data import (
-    Conditioning,
-    Estimates,
-    Tallies,
-    all_estimators,
-    estimate_tallies,
-    stratify_by_confidence,
-    tally,
-)
+from harness.estimate.by_design import estimate_by_design
+from harness.estimate.collected import collected_part
+from harness.estimate.data import Conditioning, Strata, estimate_tallies, tally_pool
 from harness.estimate.routed import GoldCounts
-from harness.types import Estimate, Label, Labels, Prediction, PredictionStatus
-
-CONFIDENCE: Literal["confidence"] = "confidence"
-"""In place of strata: by the model's own confidence."""
-
-Strata = Mapping[str, str] | Literal["confidence"] | None
-"""Stratum of every item, by id, or `CONFIDENCE`.
-
-Strata are weighted by their share of the predictions, so that they may be labelled at different rates.
-"""
+from harness.types import (
+    Counts,
+    Estimate,
+    Label,
+    LabelKind,
+    Prediction,
+    PredictionStatus,
+    design_of,
+    is_resolved,
+    is_uniform,
+)
 
 
 def accuracy(
@@ -61,19 +55,15 @@ def accuracy(
     predictions
         One per item. Unreadable ones count as wrong; failed ones are excluded and counted.
     labels
-        What experts said; any number per item, abstentions included.
+        What experts said; any number per item.
     estimator
         ``ml`` (default), ``ord``, ``comp``, ``ivw`` or ``ivw_half``, see `make_point`; where options
         were not drawn uniformly, the protocol has one estimator of its own.
-    interval
-        A name of `INTERVALS`; ``exact`` if None (``wald`` with `published`); or ``anytime``, see
-        `estimate_anytime`.
-    level
-        Confidence level, in (0, 1).
-    strata
-        See `Strata`.
-    published
-        The paper's conventions: n − 1 in `ord` and `comp`, raw q̂ in the s.e. of `ml`, raw Eq. 7.
+    interval, level
+        A name of `INTERVALS`, ``exact`` if None (``wald`` with `published`), or ``anytime``
+        (`estimate_anytime`); and its confidence level, in (0, 1).
+    strata, published
+        See `Strata`; the paper's conventions: n − 1 in `ord` and `comp`, raw q̂ in `ml`'s s.e., raw Eq. 7.
     split
         Which numbers are taken as given; see `tally`.
     gold
@@ -89,121 +79,112 @@ def accuracy(
         If the protocol says nothing of one model's accuracy, or a plain list of labels was drawn so
         that it does not.
     """
+    one = _check_options(labels, estimator, interval, strata, gold, published=published)
+    part, flags = collected_part(labels, {p.item_id for p in predictions})
     if interval == "anytime":
-        return estimate_anytime(predictions, labels, level=level, n_options=n_options)
-    if gold is not None or not is_uniform(labels):
-        estimate = estimate_by_design(predictions, labels, level=level, gold=gold)
+        estimate = estimate_anytime(predictions, part, level=level, n_options=n_options)
+    elif one:
+        estimate = estimate_by_design(predictions, part, level=level, gold=gold)
     else:
-        tallies = _tally_pool(predictions, labels, strata, split)
         estimate = estimate_tallies(
-            tallies, estimator=estimator, interval=interval, level=level, published=published
+            tally_pool(predictions, part, strata, split),
+            estimator=estimator,
+            interval=interval,
+            level=level,
+            published=published,
         )
-    return _with_assumptions(estimate, labels)
+    return complete(estimate, predictions, part, flags)
 
 
-def accuracies(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
-    *,
-    interval: str | None = None,
-    level: float = 0.95,
-    strata: Strata = None,
-    published: bool = False,
-    split: Conditioning | Literal["auto"] = "auto",
-    gold: GoldCounts | None = None,
-    anytime: float | None = None,
-) -> Estimates:
-    """All that the labels' protocol allows to estimate of one model; parameters as in `accuracy`.
-
-    Parameters
-    ----------
-    anytime
-        Level of an interval to add that may be looked at any time.
-
-    Returns
-    -------
-    Estimates
-        For uniformly drawn options ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``, with `anytime` and
-        `gold` also ``anytime`` and ``corrected``; else ``routed`` or ``resolved``. One that is
-        undefined is left out and `undefined` says why.
-
-    Raises
-    ------
-    EstimateError
-        If the data are contradictory, or no estimator is defined for uniformly drawn options.
-    NotIdentified
-        As in `accuracy`, for a plain list of labels.
-    """
-    if not is_uniform(labels):
-        rule = design_of(labels).statement
-        name = {"weighted": "routed"}.get(rule.estimator, rule.estimator)
-        return _try(
-            name if "accuracy" in rule.answers else "accuracy", predictions, labels, level=level, gold=gold
-        )
-    tallies = _tally_pool(predictions, labels, strata, split)
-    more = [all_estimators(tallies, interval=interval, level=level, published=published)]
-    if anytime is not None:
-        more.append(_try("anytime", predictions, labels, level=anytime, interval="anytime"))
-    if gold is not None:
-        more.append(_try("corrected", predictions, labels, level=level, gold=gold))
-    return Estimates(
-        {name: _with_assumptions(e, labels) for part in more for name, e in part.items()},
-        {name: why for part in more for name, why in part.undefined.items()},
+def count_labels(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Counts:
+    """Count answers by what experts said on items with a prediction, and items by what they lack."""
+    design = design_of(labels)
+    status = {p.item_id: p.status for p in predictions}
+    kinds = Counter(
+        x.kind
+        for x in labels
+        if status.get(x.item_id, PredictionStatus.FAILED) is not PredictionStatus.FAILED
+    )
+    labelled = {x.item_id for x in labels}
+    by_status = Counter(s for item, s in status.items() if item in labelled)
+    without = set(status) - labelled
+    unasked = len(without - design.asked) if design.asked else 0
+    return Counts(
+        ordinary=kinds[LabelKind.ORDINARY],
+        complementary=kinds[LabelKind.COMPLEMENTARY],
+        abstained=kinds[LabelKind.ABSTAINED],
+        unreadable=sum(n for s, n in by_status.items() if s.no_option),
+        failed=by_status[PredictionStatus.FAILED],
+        unlabelled=len(without) - unasked,
+        unasked=unasked,
+        unpredicted=len(design.asked - set(status)),
     )
 
 
-def model_accuracies(
-    models: Mapping[str, Sequence[Prediction]], labels: Sequence[Label], **options: Any
-) -> dict[str, Estimates]:
-    """`accuracies` of every model, by name; each from the labels of the items that it was asked about."""
-    return {
-        name: accuracies(predictions, keep_predicted(labels, predictions), **options)
-        for name, predictions in models.items()
-    }
-
-
-def keep_predicted(labels: Sequence[Label], predictions: Sequence[Prediction]) -> Sequence[Label]:
-    """The labels of items that have a prediction, with their design: a run under way has fewer items."""
-    predicted = {p.item_id for p in predictions}
-    kept = [x for x in labels if x.item_id in predicted]
-    return Labels(kept, labels.design) if isinstance(labels, Labels) else kept
-
-
-def find_strata(
-    predictions: Sequence[Prediction], labels: Sequence[Label], strata: Strata
-) -> Mapping[str, str] | None:
-    """The stratum of every item: as given, or by the model's confidence."""
-    if isinstance(strata, str):
-        return stratify_by_confidence(predictions, len(labels))
-    return strata
-
-
-def _tally_pool(
-    predictions: Sequence[Prediction],
+def _check_options(
     labels: Sequence[Label],
+    estimator: str,
+    interval: str | None,
     strata: Strata,
-    split: Conditioning | Literal["auto"],
-) -> Tallies:
-    """Tallies whose strata are weighted by their share of all predictions that did not fail."""
-    _check_drawn(predictions, labels)
-    strata = find_strata(predictions, labels, strata)
-    tallies = tally(predictions, labels, strata=strata, split=split)
-    if strata is None:
-        return tallies
-    pool: Counter[str] = Counter()
-    for row, p in enumerate(predictions):
-        if p.item_id not in strata:
-            raise EstimateError(f"strata: predictions[{row}], item {p.item_id!r}, has no stratum")
-        if p.status is not PredictionStatus.FAILED:
-            pool[strata[p.item_id]] += 1
-    return replace(tallies, pool=pool)
+    gold: GoldCounts | None,
+    *,
+    published: bool,
+) -> bool:
+    """Whether the labels or the other options allow one estimate only; options without effect are refused."""
+    anytime = interval == "anytime"
+    one = anytime or gold is not None or not is_uniform(labels) or bool(design_of(labels).clusters)
+    honoured = (None, "anytime", "exact") if is_resolved(labels) else (None, "anytime")
+    _refuse_ignored(
+        labels,
+        estimator=one and estimator != "ml",
+        interval=one and interval not in honoured,
+        strata=one and strata is not None,
+        published=one and published,
+        gold=gold is not None and (is_resolved(labels) or anytime or not _tells_accuracy(labels)),
+    )
+    return one
 
 
-def _try(name: str, predictions: Sequence[Prediction], labels: Sequence[Label], **options: Any) -> Estimates:
-    try:
-        return Estimates({name: accuracy(predictions, labels, **options)}, {})
-    except EstimateError as error:
-        return Estimates({}, {name: str(error)})
+def complete(
+    estimate: Estimate, predictions: Sequence[Prediction], labels: Sequence[Label], flags: tuple[str, ...]
+) -> Estimate:
+    """With the assumptions of the protocol, all counts, and what is known of a run that is not finished."""
+    counts = count_labels(predictions, labels)
+    unfinished = (
+        f"the model answered {len(predictions)} of {len(predictions) + counts.unpredicted} items; those it "
+        "answered first may be no random part of them"
+    )
+    return replace(
+        _with_assumptions(estimate, labels),
+        n=counts,
+        flags=flags + estimate.flags,
+        why=estimate.why or (unfinished if counts.unpredicted else ""),
+    )
+
+
+def _refuse_ignored(labels: Sequence[Label], **options: bool) -> None:
+    """Refuse options that the labels' protocol, or another option, leaves without effect.
+
+    Raises
+    ------
+    BadInput
+        Naming them.
+    """
+    ignored = [name for name, given in options.items() if given]
+    if ignored:
+        design = design_of(labels)
+        how = f"{design.statement.estimator} labels" if design.statements else "these labels"
+        how += " in clusters" if design.clusters else ""
+        raise BadInput(
+            f"{', '.join(ignored)}: has no effect on {how} with the other options given, which allow one "
+            "estimate; leave it out"
+        )
+
+
+def _tells_accuracy(labels: Sequence[Label]) -> bool:
+    """Whether the labels' protocol tells one model's accuracy."""
+    design = design_of(labels)
+    return not design.statements or "accuracy" in design.statement.answers
 
 
 def _with_assumptions(estimate: Estimate, labels: Sequence[Label]) -> Estimate:
@@ -213,23 +194,3 @@ def _with_assumptions(estimate: Estimate, labels: Sequence[Label]) -> Estimate:
     if not design.statements or special or "conditioned_on_questions" in estimate.flags:
         return estimate
     return replace(estimate, assumptions=design.statement.assumptions)
-
-
-def _check_drawn(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
-    """Refuse answers that followed predictions in a way that a likelihood of hits and misses misses."""
-    for row, label in enumerate(labels):
-        if label.propensities and label.propensity < 1:
-            raise NotIdentified(
-                f"labels[{row}]: options were drawn with propensities that differ ({label.propensity:.3g} "
-                "for the one asked about); weigh by them: routed_pool, then routed_accuracy"
-            )
-    predicted = {p.item_id: p.option for p in predictions}
-    if not all(x.propensity == 1 and x.option == predicted.get(x.item_id) for x in labels):
-        return
-    unreadable = [p.item_id for p in predictions if p.status.no_option]
-    if unreadable:
-        raise NotIdentified(
-            f"predictions: all labels are about predictions, so the {len(unreadable)} unreadable ones, such "
-            f"as item {unreadable[0]!r}, were never asked about and would be left out though they are "
-            "wrong; count them: routed_pool, then routed_accuracy"
-        )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import BadInput, EstimateError
-from harness.estimate.by_design import asked_items, is_resolved, is_uniform
+from harness.estimate.by_design import number_clusters
+from harness.estimate.collected import collected_part
 from harness.estimate.comparison import (
     Comparison,
     Ranking,
@@ -20,15 +22,17 @@ from harness.estimate.comparison import (
     rank_models,
     sign_test,
 )
+from harness.estimate.core import clopper_pearson
 from harness.estimate.routed import (
     RoutedSample,
     accuracy_target,
     informed,
     pseudo_outcomes,
     resolved_correctness,
+    routed_accuracy,
     routed_pool,
 )
-from harness.types import Label, Prediction
+from harness.types import Label, Prediction, PredictionStatus, asked_items, design_of, is_resolved, is_uniform
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
@@ -85,25 +89,103 @@ def compare(
     names = list(models)
     if len(names) < 2:
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
-    resolved = is_resolved(labels)
-    _check_test(test, resolved=resolved, uniform=is_uniform(labels))
-    asked, predictions = asked_items(labels), list(models.values())
-    evidence: _Resolved | _Drawn
-    if resolved:
-        evidence = _Resolved(
-            resolved_correctness(labels, predictions, asked, on_differences=True), len(labels)
-        )
-    else:
-        data, predicted = routed_pool(labels, predictions, asked)
-        evidence = _Drawn(data, predicted, sign=test == "sign")
+    everywhere = set.intersection(*({p.item_id for p in rows} for rows in models.values()))
+    labels, flags = collected_part(labels, everywhere)
+    why = _unfinished(asked_items(labels), everywhere)
+    _check_test(test, resolved=is_resolved(labels), uniform=is_uniform(labels))
+    if len(names) == 2 and not asked_items(labels):
+        return ModelComparison(pairs=(_unasked(models, level),))
+    evidence = _gather(labels, list(models.values()), sign=test == "sign")
     if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
-        ranking = rank_models(evidence.outcomes(), names, questions=len(labels), level=level)
-        return ModelComparison(pairs=ranking.comparisons, ranking=ranking)
+        ranking = rank_models(
+            evidence.outcomes(),
+            names,
+            questions=len(labels),
+            level=level,
+            pair=lambda i, j, each: evidence.pair(names, i, j, each),
+            values=evidence.accuracies(),
+        )
+        return _flagged(ModelComparison(pairs=ranking.comparisons, ranking=ranking), flags, why)
     pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
-    if len(pairs) == 1:
-        return ModelComparison(pairs=tuple(pairs))
-    return ModelComparison(
-        pairs=tuple(adjust_comparisons(pairs, "holm" if adjustment == "max-z" else adjustment))
+    if len(pairs) > 1:
+        pairs = list(adjust_comparisons(pairs, "holm" if adjustment == "max-z" else adjustment))
+    return _flagged(ModelComparison(pairs=tuple(pairs)), flags, why)
+
+
+def _gather(
+    labels: Sequence[Label], predictions: Sequence[Sequence[Prediction]], *, sign: bool
+) -> _Resolved | _Drawn:
+    """What the labels tell of all models' predictions."""
+    asked, clusters = asked_items(labels), design_of(labels).clusters
+    if is_resolved(labels):
+        correct, items = resolved_correctness(labels, predictions, asked, on_differences=True)
+        shares = _resolved_shares(labels, predictions, correct)
+        return _Resolved(correct, len(labels), number_clusters(items, clusters), shares)
+    data, predicted, items = routed_pool(labels, predictions, asked)
+    return _Drawn(data, predicted, number_clusters(items, clusters), sign=sign)
+
+
+def _unfinished(asked: frozenset[str], everywhere: set[str]) -> str:
+    """Why a comparison may not hold while a run is under way; empty where all items asked about are run."""
+    missing = len(asked - everywhere)
+    return (
+        f"{missing} of {len(asked)} items asked about are not run with every model; those run first may be "
+        "no random part of them"
+        if missing
+        else ""
+    )
+
+
+def _flagged(found: ModelComparison, flags: tuple[str, ...], why: str) -> ModelComparison:
+    """The same, every pair with further flags, and with `why` where it has no reason of its own."""
+    pairs = tuple(replace(c, flags=flags + c.flags, why=c.why or why) for c in found.pairs)
+    ranking = None if found.ranking is None else replace(found.ranking, comparisons=pairs)
+    return ModelComparison(pairs=pairs, ranking=ranking)
+
+
+def _resolved_shares(
+    labels: Sequence[Label], predictions: Sequence[Sequence[Prediction]], correct: IntArray
+) -> list[float]:
+    """Every model's share of right items among those resolved for it.
+
+    In `correct` an unresolved item that the models agree on counts as a wrong one of all, which is right for
+    differences alone.
+    """
+    # Where questions are open no accuracy is known, and a ranking shows what is resolved.
+    with contextlib.suppress(EstimateError):
+        correct, _ = resolved_correctness(labels, predictions, asked_items(labels))
+    shares: list[float] = [float(column[column >= 0].mean()) for column in correct.T]
+    return shares
+
+
+def _unasked(models: Mapping[str, Sequence[Prediction]], level: float) -> Comparison:
+    """Two models that nobody was asked about: something follows only if they never differ.
+
+    Raises
+    ------
+    EstimateError
+        If they differ somewhere, or have no item in common.
+    """
+    (first, a), (second, b) = (
+        (name, {p.item_id: p.option for p in rows if p.status is not PredictionStatus.FAILED})
+        for name, rows in models.items()
+    )
+    both = a.keys() & b.keys()
+    if not both or any(a[item] != b[item] for item in both):
+        raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
+    most = clopper_pearson(0, len(both), level)[1]
+    return Comparison(
+        first=first,
+        second=second,
+        difference=0.0,
+        low=-most,
+        high=most,
+        p_value=1.0,
+        level=level,
+        method="paired",
+        items=len(both),
+        questions=0,
+        flags=("never_differ",),
     )
 
 
@@ -124,6 +206,8 @@ class _Resolved:
 
     correct: IntArray
     questions: int
+    cluster: IntArray | None
+    shares: list[float]
 
     @property
     def rankable(self) -> bool:
@@ -132,10 +216,15 @@ class _Resolved:
 
     def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
         a, b = self.correct[:, i], self.correct[:, j]
-        return mcnemar(a, b, questions=self.questions, level=level, names=(names[i], names[j]))
+        return mcnemar(
+            a, b, questions=self.questions, level=level, names=(names[i], names[j]), cluster=self.cluster
+        )
 
     def outcomes(self) -> FloatArray:
         return self.correct.astype(np.float64)
+
+    def accuracies(self) -> list[float]:
+        return self.shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +233,14 @@ class _Drawn:
 
     data: RoutedSample
     predicted: IntArray
+    cluster: IntArray | None
     sign: bool
     rankable: bool = True
 
     def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
         a, b, pair = self.predicted[:, i], self.predicted[:, j], (names[i], names[j])
         if not self.sign:
-            return paired_difference(a, b, self.data, level=level, names=pair)
+            return paired_difference(a, b, self.data, level=level, names=pair, cluster=self.cluster)
         if (self.predicted < 0).any():
             raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
         no = self.data.answer == 0
@@ -163,3 +253,6 @@ class _Drawn:
         data = informed(self.predicted, self.data)
         width = data.propensities.shape[1]
         return np.stack([pseudo_outcomes(accuracy_target(p, width), data) for p in self.predicted.T], axis=1)
+
+    def accuracies(self) -> list[float]:
+        return [routed_accuracy(p, self.data).value for p in self.predicted.T]

@@ -1,8 +1,12 @@
 from .estimates import Counts as Counts, Estimate as Estimate
 from .finding import Finding as Finding
+from .flag_words import explain_flag as explain_flag
 from .foreign import ForeignAnswer as ForeignAnswer
 from .interval import Interval as Interval
-from .labels import LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement
+from .labels import (
+    LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
+    asked_items as asked_items, design_of as design_of, is_resolved as is_resolved, is_uniform as is_uniform,
+)
 from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .program import Candidate as Candidate, Program as Program, Standing as Standing
 from .records import (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.types.flag_words import explain_flag
 from harness.types.interval import Interval
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,11 @@ class Counts:
     failed
         Labelled items without a prediction because every try failed; excluded.
     unlabelled
-        Predicted items without any label.
+        Predicted items that were asked about and have no label.
+    unasked
+        Predicted items that no question was put about; where only labels are known they count as unlabelled.
+    unpredicted
+        Items asked about that the model has not been run on.
     """
 
     ordinary: int = 0
@@ -31,6 +38,8 @@ class Counts:
     unreadable: int = 0
     failed: int = 0
     unlabelled: int = 0
+    unasked: int = 0
+    unpredicted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,9 @@ class Estimate:
     assumptions
         What must hold for the number to mean what it says, in words.
     flags
-        What a reader must know: ``"out_of_range"``, ``"lattice_too_large"``, …
+        What a reader must know: ``"out_of_range"``, ``"stratified"``, …
+    why
+        Why the interval may hold the truth less often than `level` says; empty where it does not.
     """
 
     value: float
@@ -70,6 +81,7 @@ class Estimate:
     n: Counts = Counts()
     assumptions: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    why: str = ""
 
     @classmethod
     def from_interval(
@@ -95,7 +107,22 @@ class Estimate:
             n=n,
             assumptions=assumptions,
             flags=flags + interval.flags,
+            why=interval.why,
         )
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval covers the truth as often as its level says, if what it assumes is so."""
+        return not self.why
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know, in words: the flags, and where the interval misses its own estimate."""
+        words = tuple(map(explain_flag, self.flags))
+        said = {"out_of_range", "value_outside_interval"} & {*self.flags}
+        if said or self.low - _ROUNDING <= self.value <= self.high + _ROUNDING:
+            return words
+        return (*words, explain_flag("value_outside_interval"))
 
     @property
     def clipped(self) -> float:
@@ -118,4 +145,6 @@ class Estimate:
             )
             if count
         ]
+        if self.why:
+            parts.append(f"the interval may not hold: {self.why}")
         return " · ".join(parts)

@@ -19,6 +19,8 @@ class Interval:
         Name of the method that made it.
     flags
         Reasons for caution, each a name with or without a remark.
+    why
+        Why it may hold the truth less often than `level` says; empty where it does not.
     """
 
     low: float
@@ -26,3 +28,4 @@ class Interval:
     level: float
     method: str
     flags: tuple[str, ...] = ()
+    why: str = ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, overload
 
-from harness.types.records import Label
+from harness.types.records import Label, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +55,16 @@ class LabelDesign:
         Those of every protocol that drew one of the questions, by name.
     asked
         Ids of the items that have a question, answered or not.
+    drawn
+        The questions, answered or not, in the order of the draw; empty where only answers are known.
+    clusters
+        Cluster of every item by id, such as the patient that images are of; empty if items are independent.
     """
 
     statements: tuple[ProtocolStatement, ...]
     asked: frozenset[str]
+    drawn: tuple[Question, ...] = ()
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def statement(self) -> ProtocolStatement:
@@ -106,3 +112,32 @@ class Labels(Sequence[Label]):
     def on(self, items: Collection[str]) -> Labels:
         """The labels of these items."""
         return Labels((x for x in self if x.item_id in items), self.design)
+
+    def clustered(self, clusters: Mapping[str, str]) -> Labels:
+        """The same labels, on items that are not independent: cluster of every item by id."""
+        return Labels(self, replace(self.design, clusters=clusters))
+
+
+_PLAIN = LabelDesign(statements=(), asked=frozenset())
+
+
+def design_of(labels: Sequence[Label]) -> LabelDesign:
+    """How labels came about; a plain list states nothing."""
+    return labels.design if isinstance(labels, Labels) else _PLAIN
+
+
+def is_uniform(labels: Sequence[Label]) -> bool:
+    """Whether the labels' protocol drew options uniformly; a plain list is taken for such."""
+    design = design_of(labels)
+    return not design.statements or design.statement.estimator == "likelihood"
+
+
+def is_resolved(labels: Sequence[Label]) -> bool:
+    """Whether the labels' protocol asked about every item until it was resolved."""
+    design = design_of(labels)
+    return bool(design.statements) and design.statement.estimator == "resolved"
+
+
+def asked_items(labels: Sequence[Label]) -> frozenset[str]:
+    """Ids of the items that have a question."""
+    return frozenset(design_of(labels).asked or {x.item_id for x in labels})

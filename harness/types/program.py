@@ -82,7 +82,8 @@ class Standing:
         Labelled selection items answered, and the estimated accuracy on them: unclipped, as measured.
     mean, sd, low, high
         Posterior of its accuracy: `sd` beside the other candidates, all of whom share an uncertain level;
-        the interval, of about 95 %, with that. The mean is the number to rank by.
+        the interval, of about 95 %, with that, and with the chance that it is a breakthrough among them. The
+        mean is the number to rank by.
     p_best
         Posterior probability of being the best of the archive.
     p_better, verdict

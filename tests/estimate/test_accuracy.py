@@ -9,6 +9,8 @@ import pytest
 
 from harness import EstimateError
 from harness.estimate import POINTS, Estimates, accuracies, accuracy, clopper_pearson, estimate_counts
+from harness.estimate.core.blaker_interval import blaker
+from harness.estimate.intervals.shares import scale_by_share
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED
@@ -41,7 +43,7 @@ def test_what_is_printed() -> None:
     labels += [Label("u", 0, NO, 4, 0.25), Label("f", 0, NO, 4, 0.25), Label("x", 2, MUTE, 4, 0.25)]
     e = accuracy(predictions, labels)
     assert str(e).endswith("30 ordinary + 91 complementary · 1 abstained · 1 unreadable · 1 failed")
-    assert (e.estimator, e.interval, e.level, e.n.unlabelled) == ("ml", "exact+product", 0.95, 0)
+    assert (e.estimator, e.interval, e.level, e.n.unlabelled) == ("ml", "exact+share", 0.95, 0)
     assert any("uniformly" in a for a in e.assumptions)
 
 
@@ -58,9 +60,12 @@ def test_unreadable_predictions_scale_the_accuracy_of_the_readable() -> None:
         predictions.append(Prediction(f"u{n}", None, PredictionStatus.UNREADABLE))
         labels.append(Label(f"u{n}", 0, YES if n < 8 else NO, 4, 0.25))
     all_ = accuracy(predictions, labels)
-    low, high = clopper_pearson(120, 150)
-    assert all_.value == pytest.approx(0.8 * readable.value)
-    assert (all_.low, all_.high) == pytest.approx((low * readable.low, high * readable.high))
+    value, low, high = scale_by_share(0.8, 150, readable.value, readable.low, readable.high, 0.95)
+    assert all_.value == pytest.approx(value) == pytest.approx(0.8 * readable.value)
+    assert (all_.low, all_.high) == pytest.approx((low, high))
+    least, most = clopper_pearson(120, 150)
+    assert least * readable.low < low < 0.8 * readable.low
+    assert 0.8 * readable.high < high < most * readable.high
     assert all_.se is not None
     assert readable.se is not None
     expected = math.sqrt((0.8 * readable.se) ** 2 + readable.value**2 * 0.8 * 0.2 / 150)
@@ -73,7 +78,8 @@ def test_ordinary_with_unreadable_predictions_only_among_yes() -> None:
     labels = [Label(f"u{n}", 0, NO, 4, 0.25) for n in range(9)]
     e = accuracy(predictions, labels)
     assert (e.value, e.low, e.flags) == (0.0, 0.0, ("all_unreadable",))
-    assert e.high == pytest.approx(1 - 0.025 ** (1 / 9))
+    assert e.interval == "blaker"
+    assert e.high == blaker(0, 9)[1] <= 1 - 0.025 ** (1 / 9)
 
 
 def test_mixed_k_is_weighted_by_labelled_items() -> None:
@@ -81,6 +87,21 @@ def test_mixed_k_is_weighted_by_labelled_items() -> None:
     p9, l9 = study(9, 3, 5, 34, 35, prefix="j")
     e = accuracy(p4 + p9, l4 + l9)
     a, b = accuracy(p4, l4), accuracy(p9, l9)
+    assert e.value == pytest.approx(0.75 * a.value + 0.25 * b.value, abs=1e-3)
+    assert e.interval == "tilted-score"
+    assert e.holds
+    assert "stratified" in e.flags
+    assert a.se is not None
+    assert b.se is not None
+    assert e.se is not None
+    assert e.se >= math.hypot(0.75 * a.se, 0.25 * b.se)
+
+
+def test_other_intervals_of_mixed_k_add_those_of_the_parts_and_say_so() -> None:
+    p4, l4 = study(4, 20, 30, 80, 90)
+    p9, l9 = study(9, 3, 5, 34, 35, prefix="j")
+    e = accuracy(p4 + p9, l4 + l9, interval="score")
+    a, b = accuracy(p4, l4, interval="score"), accuracy(p9, l9, interval="score")
     assert e.value == pytest.approx(0.75 * a.value + 0.25 * b.value)
     between = (0.75 * (a.value - e.value) ** 2 + 0.25 * (b.value - e.value) ** 2) / 160
     assert a.se is not None
@@ -94,7 +115,23 @@ def test_mixed_k_is_weighted_by_labelled_items() -> None:
         abs=1e-6,
     )
     assert "stratified" in e.flags
-    assert e.interval == "exact+mover"
+    assert e.interval == "score+mover"
+    assert not e.holds
+
+
+def test_strata_of_one_k_and_equal_weight_are_pooled() -> None:
+    """However their accuracies differ, the pooled counts follow the law of one stratum."""
+    data = study(4, 20, 30, 80, 90)
+    strata = {p.item_id: f"s{n % 14}" for n, p in enumerate(data[0])}
+    # the exact interval is that without strata where every item has the weight of the others
+    plain, split = accuracy(*data), accuracy(*data, strata=strata)
+    assert (split.value, split.low, split.high, split.interval) == (
+        plain.value,
+        plain.low,
+        plain.high,
+        "exact",
+    )
+    assert "stratified" in split.flags
 
 
 def test_strata_are_weighted_by_predictions_not_by_labels() -> None:
@@ -105,7 +142,9 @@ def test_strata_are_weighted_by_predictions_not_by_labels() -> None:
     strata = {p.item_id: "easy" for p in pa} | {p.item_id: "hard" for p in pb}
     e = accuracy(pa + pb, la + lb, strata=strata)
     a, b = accuracy(pa, la), accuracy(pb, lb)
-    assert e.value == pytest.approx((a.value + b.value) / 2)
+    assert e.value == pytest.approx((a.value + b.value) / 2, abs=0.02)
+    assert abs(e.value - accuracy(pa + pb, la + lb).value) > 0.1
+    assert e.low < e.value < e.high
     assert e.n.unlabelled == 100
 
 
@@ -122,8 +161,8 @@ def test_targeted_labels_get_the_binomial_interval() -> None:
     labels = [Label(f"i{n}", 2, YES if n < 40 else NO, 4, 1.0) for n in range(50)]
     e = accuracy(predictions, labels)
     assert e.value == 0.8
-    assert (e.low, e.high) == clopper_pearson(40, 50)
-    assert e.interval == "clopper_pearson"
+    assert (e.low, e.high) == blaker(40, 50)
+    assert e.interval == "blaker"
     assert "conditioned_on_questions" in e.flags
     assert (e.n.ordinary, e.n.complementary) == (40, 10)
 
@@ -150,7 +189,7 @@ def test_asking_all_other_options_equals_ordinary(K: int) -> None:
         ]
     e = accuracy(predictions, labels)
     assert e.value == pytest.approx(right / 60)
-    assert (e.low, e.high) == pytest.approx(clopper_pearson(right, 60))
+    assert (e.low, e.high) == pytest.approx(blaker(right, 60))
 
 
 def test_undefined_estimators_are_left_out_with_the_reason() -> None:
@@ -163,12 +202,30 @@ def test_undefined_estimators_are_left_out_with_the_reason() -> None:
 
 
 def test_comp_is_not_clipped_but_flagged() -> None:
-    e = estimate_counts(4, 0, 0, 40, 88)["comp"]
-    assert e.value == pytest.approx(3 * 40 / 88 - 2)
+    e = estimate_counts(4, 0, 0, 56, 88)["comp"]
+    assert e.value == pytest.approx(3 * 56 / 88 - 2)
     assert e.value < 0
     assert "out_of_range" in e.flags
-    assert (e.clipped, e.low, e.high) == (0.0, 0.0, 0.0)
-    assert "contradicts_model" in e.flags
+    assert (e.clipped, e.low) == (0.0, 0.0)
+    assert e.high > 0
+
+
+def test_labels_that_contradict_every_accuracy_are_refused() -> None:
+    """Two thirds of the refusals miss even a model that is always wrong; 10 of 88 is no chance."""
+    with pytest.raises(
+        EstimateError, match=r"K = 4: the labels contradict every accuracy: .* see the checks"
+    ):
+        estimate_counts(4, 0, 0, 10, 88)
+    wald = estimate_counts(4, 0, 0, 40, 88, interval="wald").undefined["comp"]
+    assert "contradict every accuracy: at -64% the wald interval has no width" in wald
+    doubtful = estimate_counts(4, 0, 0, 40, 88)["comp"]
+    assert (doubtful.low, doubtful.clipped) == (0, 0)
+    assert doubtful.high > 0
+    assert "contradicts_model" in doubtful.flags
+    p4, l4 = study(4, 0, 0, 10, 88)
+    p9, l9 = study(9, 0, 0, 10, 88, prefix="j")
+    with pytest.raises(EstimateError, match="the labels contradict every accuracy"):
+        accuracy(p4 + p9, l4 + l9, estimator="comp")
 
 
 @pytest.mark.parametrize(("S_o", "S_c"), [(30, 90), (30, 60), (0, 90), (0, 60), (20, 90)])
@@ -181,7 +238,11 @@ def test_samples_without_variation_keep_an_uncertainty(S_o: int, S_c: int) -> No
 
 def test_ivw_does_not_trust_a_sample_without_variation() -> None:
     """S_o = n_o = 3 has plug-in variance 0 and would take all the weight from 300 other labels."""
-    assert estimate_counts(4, 3, 3, 240, 300, published=True)["ivw"].value == 1.0
+    published = estimate_counts(4, 3, 3, 240, 300, published=True)
+    assert "standard error is 0: at 100% the wald interval has no width" in published.undefined["ivw"]
+    wide = estimate_counts(4, 3, 3, 240, 300, published=True, interval="exact")
+    assert wide["ivw"].value == 1.0
+    assert "value_outside_interval" in wide["ivw"].flags
     assert estimate_counts(4, 3, 3, 240, 300)["ivw"].value < 0.5
 
 

@@ -7,8 +7,16 @@ import pytest
 from scipy import stats
 
 from harness import EstimateError, NotIdentified
-from harness.estimate import RoutedSample, adjusted_difference, mcnemar, paired_difference, sign_test
-from harness.estimate.comparison.paired import TIED, sign_p_value
+from harness.estimate import (
+    RoutedSample,
+    clopper_pearson,
+    mcnemar,
+    paired_difference,
+    paired_proportions,
+    sign_test,
+)
+from harness.estimate.comparison.paired import TIED
+from harness.estimate.core.p_values import sign_p_value
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:
@@ -66,7 +74,7 @@ def test_sign_test_formula() -> None:
     c = sign_test(first, second, refuted, 4)
     assert c.difference == pytest.approx(3 * (12 - 4) / 100)
     assert c.p_value == pytest.approx(stats.binomtest(4, 16).pvalue)
-    low, high = adjusted_difference(12, 4, 100, 0.95)
+    low, high = paired_proportions(12, 4, 100, 0.95)
     assert (c.low, c.high) == pytest.approx((3 * low, 3 * high))
     with pytest.raises(EstimateError, match=r"first\[0\] must lie in 0..3, is -1"):
         sign_test([-1], [0], [1], 4)
@@ -82,10 +90,10 @@ def test_sign_p_value_edges() -> None:
         sign_p_value(-1, 2)
 
 
-def test_adjusted_difference_is_antisymmetric_and_never_empty() -> None:
-    low, high = adjusted_difference(7, 2, 50, 0.95)
-    assert adjusted_difference(2, 7, 50, 0.95) == pytest.approx((-high, -low))
-    low, high = adjusted_difference(0, 0, 50, 0.95)
+def test_paired_proportions_is_antisymmetric_and_never_empty() -> None:
+    low, high = paired_proportions(7, 2, 50, 0.95)
+    assert paired_proportions(2, 7, 50, 0.95) == pytest.approx((-high, -low))
+    low, high = paired_proportions(0, 0, 50, 0.95)
     assert low < 0 < high
 
 
@@ -111,4 +119,5 @@ def test_paired_difference_refuses_what_was_never_asked() -> None:
     with pytest.raises(NotIdentified, match="propensity 0"):
         paired_difference([0, 0], [1, 1], data)
     same = paired_difference([0, 0], [0, 0], data)
-    assert (same.difference, same.verdict, same.flags) == (0, TIED, ("zero_variance",))
+    assert (same.difference, same.verdict, same.flags) == (0, TIED, ("never_differ",))
+    assert (same.low, same.high) == (-clopper_pearson(0, 2)[1], clopper_pearson(0, 2)[1])

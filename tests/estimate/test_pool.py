@@ -45,7 +45,7 @@ def predictions(options: Mapping[str, int | None]) -> list[Prediction]:
 
 
 def _pool(labels: Labels, answered: list[Prediction], asked: set[str]) -> tuple[IntArray, RoutedSample]:
-    data, predicted = routed_pool(labels, [answered], asked)
+    data, predicted, _ = routed_pool(labels, [answered], asked)
     return predicted[:, 0], data
 
 
@@ -69,7 +69,8 @@ def sequential(seed: int, abstention: float) -> tuple[np.ndarray[tuple[int, ...]
     ]:
         answers += experts.answer(new)
     rows = [predictions(options) for options in models.values()]
-    known = resolved_correctness(decode(answers), rows, {a.question.item_id for a in answers})
+    known, ids = resolved_correctness(decode(answers), rows, {a.question.item_id for a in answers})
+    assert list(ids) == [i.id for i in items]
     return known, float(np.mean([models["m0"][i.id] == truth[i.id] for i in items]))
 
 
@@ -86,7 +87,8 @@ def test_the_one_call_weighs_what_a_plain_list_of_labels_is_refused_for() -> Non
     for call in (accuracy, accuracies):
         with pytest.raises(NotIdentified, match="weigh by them: routed_pool"):
             call(answered, list(labels))
-    data, predicted = routed_pool(labels, [answered], {q.item_id for q in questions})
+    data, predicted, rows = routed_pool(labels, [answered], {q.item_id for q in questions})
+    assert [models["m0"][item] for item in rows] == predicted[:, 0].tolist()
     by_hand = routed_accuracy(predicted[:, 0], data)
     found = accuracy(answered, labels)
     assert (found.value, found.low, found.high) == (by_hand.value, by_hand.low, by_hand.high)
@@ -101,7 +103,7 @@ def test_a_plain_list_may_not_leave_unreadable_predictions_out_but_a_design_coun
     whole = Labels(labels, replace(labels.design, asked=frozenset(asked)))
     assert accuracy(answered, whole).value == routed_accuracy(*_pool(labels, answered, asked)).value
     readable = [p for p in answered if p.option is not None]
-    assert accuracy(readable, list(labels)).interval == "clopper_pearson"
+    assert accuracy(readable, list(labels)).interval == "blaker"
     # A set of known truths that happens to have no unreadable prediction in it is another matter.
     known = [
         Label(p.item_id, (p.option or 0) if j else 3, LabelKind.ORDINARY, 4, 1.0)

@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from harness import EstimateError
 from harness.arrays import UNKNOWN
-from harness.estimate import (
-    clopper_pearson,
-    correctness,
-    expected_questions,
-    next_option,
-    questions_asked,
-    resolved_accuracy,
-)
+from harness.estimate import correctness, expected_questions, next_option, questions_asked, resolved_accuracy
+from harness.estimate.core.blaker_interval import blaker
 from harness.estimate.routed.sequential_resolution import true_option
 
 
@@ -75,11 +69,11 @@ def test_contradictions_are_refused() -> None:
 def test_accuracy_is_binomial_and_bounds_what_is_unknown() -> None:
     estimate = resolved_accuracy([1, 1, 0, 1, UNKNOWN])
     assert estimate.value == 0.75
-    assert estimate.low == clopper_pearson(3, 5)[0]
-    assert estimate.high == clopper_pearson(4, 5)[1]
-    assert estimate.interval == "clopper-pearson+worst-case"
+    assert estimate.low == blaker(3, 5)[0]
+    assert estimate.high == blaker(4, 5)[1]
+    assert estimate.interval == "blaker+worst-case"
     known = resolved_accuracy([1, 1, 0, 1])
-    assert (known.low, known.high, known.interval) == (*clopper_pearson(3, 4), "clopper-pearson")
+    assert (known.low, known.high, known.interval) == (*blaker(3, 4), "blaker")
     assert estimate.n.abstained == 1
     assert estimate.flags == ("unresolved: 1, value within [0.6000, 0.8000]",)
     with pytest.raises(EstimateError, match="at least 1 resolved"):

@@ -14,7 +14,6 @@ from harness import EstimateError, NotIdentified
 from harness.estimate import (
     RoutedSample,
     accuracy_target,
-    clopper_pearson,
     crossfitted_posterior,
     difference_target,
     flat_posterior,
@@ -25,6 +24,7 @@ from harness.estimate import (
     sampled_mean,
     uniform_design_variance,
 )
+from harness.estimate.core.blaker_interval import blaker
 from harness.estimate.routed.doubly_robust import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
@@ -105,8 +105,8 @@ def test_targeted_is_the_plain_share_with_the_exact_interval() -> None:
     data = RoutedSample(np.arange(5), predicted[:5], np.array([1.0, 1, 0, 1, 1]), pi)
     estimate = routed_accuracy(predicted, data)
     assert estimate.value == pytest.approx(4 / 6)
-    assert estimate.interval == "clopper-pearson"
-    assert (estimate.low, estimate.high) == clopper_pearson(4, 6)
+    assert estimate.interval == "blaker"
+    assert (estimate.low, estimate.high) == blaker(4, 6)
     assert (estimate.n.ordinary, estimate.n.complementary, estimate.n.unreadable) == (4, 1, 1)
 
 
@@ -128,7 +128,7 @@ def test_labels_asked_for_another_model_are_refused() -> None:
     pi = accuracy_target([0, 0], 3)
     data = RoutedSample(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 0.0]), pi)
     assert routed_accuracy([0, 0], data).value == 0.5
-    with pytest.raises(NotIdentified, match=r"row 1 .*options 1, 2 have propensity 0"):
+    with pytest.raises(NotIdentified, match=r"1 of 2 items, .* options 1, 2: .*propensity 0"):
         routed_accuracy([0, 1], data)
 
 
@@ -160,19 +160,25 @@ def test_bounds_hold_every_possible_outcome() -> None:
     assert (low, high) == pytest.approx((min(outcomes), max(outcomes)))
 
 
-def test_raw_value_is_kept_and_flagged() -> None:
+def test_a_score_interval_stays_within_the_range_and_the_raw_mean_is_flagged() -> None:
     pi = np.full((3, 10), 0.1)
     data = RoutedSample(np.arange(3), np.zeros(3, dtype=np.int64), np.ones(3), pi)
     estimate = routed_accuracy([0, 0, 0], data)
-    assert estimate.value > 1
-    assert estimate.high == 1
-    assert "out_of_range" in estimate.flags
+    assert (estimate.value, estimate.high) == (1, 1)
+    assert estimate.low < 0.75
+    raw = routed_mean(accuracy_target([0, 0, 0], 10), data)
+    assert raw.value > 1
+    assert raw.high == 1
+    assert "out_of_range" in raw.flags
+    assert not raw.holds
 
 
-def test_a_sample_without_spread_says_so() -> None:
+def test_a_sample_without_spread_keeps_an_uncertainty() -> None:
     data = RoutedSample(np.arange(3), np.zeros(3, dtype=np.int64), np.zeros(3), np.full((3, 4), 0.25))
     estimate = routed_accuracy([1, 1, 1], data)
-    assert estimate.flags == ("zero_variance",)
+    assert estimate.interval == "tilted-score"
+    assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    assert estimate.high - estimate.low > 0.5
 
 
 def test_item_sampling_corrects_the_prior_mean() -> None:

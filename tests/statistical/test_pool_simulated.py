@@ -17,7 +17,7 @@ def test_unreadable_items_keep_their_share_while_answers_come_in(share: float) -
     estimates = []
     for seed in range(120):
         answered, labels, asked = targeted(seed, 300, share)
-        data, predicted = routed_pool(labels, [answered], asked)
+        data, predicted, _ = routed_pool(labels, [answered], asked)
         estimates.append(routed_accuracy(predicted[:, 0], data))
     assert np.mean([e.value for e in estimates]) == pytest.approx(0.6, abs=0.01)
     assert np.mean([e.low <= 0.6 <= e.high for e in estimates]) >= 0.92  # of 120: s.e. 2 points

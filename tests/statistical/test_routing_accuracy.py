@@ -111,7 +111,8 @@ def test_sequential_gives_the_binomial_coverage_of_full_labels() -> None:
     truth, predicted = synthesise_population(studies * n, 4, [A, 0.7], rng)
     right = (predicted[:, 0] == truth).reshape(studies, n).astype(int)
     covered = [e.low <= A <= e.high for e in (resolved_accuracy(row) for row in right)]
-    assert 0.95 <= float(np.mean(covered)) <= 0.98
+    # exact intervals, 1,500 studies: .95 less 2.6 standard errors
+    assert 0.935 <= float(np.mean(covered)) <= 0.98
 
 
 def test_neyman_sampled_items_stay_unbiased_and_cover() -> None:

@@ -1,2 +1,2 @@
 from .check import Check as Check
-from .suite import CHECKS as CHECKS, run_checks as run_checks
+from .suite import UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks

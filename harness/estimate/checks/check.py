@@ -14,20 +14,26 @@ class Check:
     name
         What was checked.
     passed
-        False if the data speak against an assumption of the estimates; a skipped check passes.
+        False if the data speak against an assumption of the estimates; None if there was nothing to
+        look at, so that the check was not made.
     statistic, p_value
         Those of the test; None where there is none.
     message
-        What was seen and what it means, in a line.
+        What was seen and what it means, or why nothing was looked at, in a line.
     """
 
     name: str
-    passed: bool
+    passed: bool | None
     statistic: float | None
     p_value: float | None
     message: str
 
+    @property
+    def state(self) -> str:
+        """``"passed"``, ``"failed"`` or ``"not made"``."""
+        return "not made" if self.passed is None else "passed" if self.passed else "failed"
+
     @classmethod
-    def skipped(cls, name: str, why: str) -> Check:
+    def not_made(cls, name: str, why: str) -> Check:
         """Report a check that has nothing to look at."""
-        return cls(name=name, passed=True, statistic=None, p_value=None, message=f"not checked: {why}")
+        return cls(name=name, passed=None, statistic=None, p_value=None, message=why)

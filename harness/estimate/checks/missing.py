@@ -79,7 +79,7 @@ def readability(predictions: Sequence[Prediction], labels: Sequence[Label], alph
             n[inside] += 1
             bad[inside] += p.status.no_option
     if not sum(bad) or not all(n):
-        return Check.skipped(name, "no unreadable predictions, or no items without labels")
+        return Check.not_made(name, "no unreadable predictions, or no items without labels")
     share = sum(bad) / sum(n)
     z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
     p_value = two_sided(z)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.arrays import BoolArray
 from harness.estimate.checks.check import Check
@@ -48,7 +47,7 @@ def _one_in_k(
     """z-test that usable single questions hit with probability 1/K; `odd` is added where it fails."""
     mine = uniform_single(a) & usable
     if not mine.any():
-        return Check.skipped(name, "no item with one uniformly drawn question")
+        return Check.not_made(name, "no item with one uniformly drawn question")
     share = 1 / a.n_options[a.item[mine]]
     hits, expected = int(np.count_nonzero(hit[mine])), float(share.sum())
     z = z_of_sum(hits, expected, float((share * (1 - share)).sum()))
@@ -72,7 +71,7 @@ def asked_options(a: LabelledArrays) -> Check:
             statistic += float(((counts - expected) ** 2).sum() / expected)
             df += K - 1
     if df == 0:
-        return Check.skipped(name, "fewer than 5 uniformly drawn questions per option")
+        return Check.not_made(name, "fewer than 5 uniformly drawn questions per option")
     p = chi2_tail(statistic, df)
     text = f"options asked about: χ² = {statistic:.1f} on {df} df"
     return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
@@ -95,7 +94,7 @@ def yes_rate_by_expert(a: LabelledArrays, experts: Sequence[str]) -> Check:
     known = np.flatnonzero(expected >= 5)
     yes, expected, squares = yes[known], expected[known], squares[known]
     if len(known) < 2 or yes.sum() == 0:
-        return Check.skipped(name, "fewer than two experts with 5 expected yes each")
+        return Check.not_made(name, "fewer than two experts with 5 expected yes each")
     rate = yes.sum() / expected.sum()
     excess = yes - rate * expected
     statistic = float((excess**2 / np.maximum(rate * expected - rate**2 * squares, _NEAR)).sum())
@@ -105,25 +104,3 @@ def yes_rate_by_expert(a: LabelledArrays, experts: Sequence[str]) -> Check:
     furthest = f"{names[known[far]]}, {yes[far]:.0f} yes"
     text = f"yes by expert: χ² = {statistic:.1f} on {df} df; furthest off: {furthest}"
     return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
-
-
-def propensities(a: LabelledArrays, alpha: float) -> Check:
-    """Recorded propensities against what was asked: E[1/(K π_k)] = 1 if every option can be asked.
-
-    For routing that is not uniform. Fails if the propensities are not those of the draw, or if
-    some options could never be asked (then their weight is missing from the mean).
-    """
-    name = "propensities"
-    alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
-    K = a.n_options[a.item]
-    mine = alone & (np.abs(a.asked_with * K - 1) >= _NEAR)
-    pi: NDArray[np.float64] = a.asked_with[mine]
-    if pi.size < 2 or (pi >= 1 - _NEAR).all():
-        return Check.skipped(name, "no item with one question drawn non-uniformly")
-    weight = 1 / (K[mine] * pi)
-    z = z_of_sum(float(weight.mean()), 1.0, float(weight.var(ddof=1)) / pi.size)
-    p = two_sided(z)
-    text = f"mean of 1/(K π) over what was asked is {weight.mean():.3f}, expected 1"
-    if p < alpha:
-        text += "; the recorded propensities are not those of the draw, or some options had none"
-    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
 
+from harness.errors import EstimateError
 from harness.estimate.checks.check import Check
+from harness.estimate.checks.drawn_options import DrawnOption, coin, find_drawn, propensities, routed_for
 from harness.estimate.checks.missing import abstention, readability
-from harness.estimate.checks.routing import (
-    asked_options,
-    asked_predicted,
-    propensities,
-    yes_rate,
-    yes_rate_by_expert,
-)
+from harness.estimate.checks.resolution import resolution, unanswered, unresolved
+from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate, yes_rate_by_expert
 from harness.estimate.core import chi2_tail
 from harness.estimate.data import LabelledArrays, Tallies, tally, to_arrays
 from harness.estimate.estimators import information, inside, make_point
@@ -27,6 +25,17 @@ from harness.types import Label, Labels, Prediction
 
 FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30
+UNIFORM_CHECKS = (
+    "asked_predicted",
+    "yes_rate",
+    "hausman",
+    "asked_options",
+    "yes_rate_by_expert",
+    "abstention",
+    "readability",
+    "small_strata",
+)
+"""Checks of options drawn uniformly."""
 
 
 def run_checks(
@@ -40,28 +49,53 @@ def run_checks(
     Returns
     -------
     tuple of Check
-        In the order of `CHECKS`; one that does not apply says so and passes. Those that the protocol
-        of the labels states, all of a plain list.
-
-    Raises
-    ------
-    EstimateError
-        If the data are contradictory; names row and value.
+        In the order of `CHECKS`: those that the protocol of the labels states, `UNIFORM_CHECKS` and
+        ``propensities`` of a plain list. One that has nothing to look at, or whose data are contradictory,
+        is not made and says why.
     """
-    names = labels.design.statement.checks if isinstance(labels, Labels) else tuple(CHECKS)
-    if not names:
-        return ()
-    data = _Data(
-        predictions, labels, tally(predictions, labels, strata=strata), to_arrays(predictions, labels, strata)
-    )
-    return tuple(check(data) for name, check in CHECKS.items() if name in names)
+    names: Sequence[str] = (*UNIFORM_CHECKS, "propensities")
+    if isinstance(labels, Labels) and labels.design.statements:
+        names = labels.design.statement.checks
+    data = _Data(predictions, labels, strata)
+    return tuple(_make(name, check, data) for name, check in CHECKS.items() if name in names)
 
 
-class _Data(NamedTuple):
+def _make(name: str, check: Callable[[_Data], Check], data: _Data) -> Check:
+    try:
+        return check(data)
+    except EstimateError as error:
+        return Check.not_made(name, str(error))
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What checks look at, made when one asks for it."""
+
     predictions: Sequence[Prediction]
     labels: Sequence[Label]
-    tallies: Tallies
-    arrays: LabelledArrays
+    strata: Mapping[str, str] | None
+
+    @cached_property
+    def tallies(self) -> Tallies:
+        return tally(self.predictions, self.labels, strata=self.strata)
+
+    @cached_property
+    def arrays(self) -> LabelledArrays:
+        return to_arrays(self.predictions, self.labels, self.strata)
+
+    @cached_property
+    def drawn(self) -> list[DrawnOption]:
+        return find_drawn(self.predictions, self.labels)
+
+    def check_abstention(self) -> Check:
+        """What abstentions may hide, by the estimator of the protocol."""
+        design = self.labels.design if isinstance(self.labels, Labels) else None
+        kind = design.statement.estimator if design is not None and design.statements else "likelihood"
+        if kind == "resolved":
+            return unresolved(self.predictions, self.labels)
+        if kind == "weighted":
+            return unanswered(self.predictions, self.labels)
+        return abstention(self.arrays)
 
 
 def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
@@ -84,7 +118,7 @@ def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
         df += 1
         text.append(f"{t}: ord {o.value:.3f}, comp {c.value:.3f}")
     if df == 0:
-        return Check.skipped("hausman", "no stratum with both kinds of labels")
+        return Check.not_made("hausman", "no stratum with both kinds of labels")
     p = chi2_tail(statistic, df)
     return Check(name="hausman", passed=p >= alpha, statistic=statistic, p_value=p, message="; ".join(text))
 
@@ -107,8 +141,11 @@ CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
         "hausman": lambda d: hausman(d.tallies, FAMILY_ALPHA),
         "asked_options": lambda d: asked_options(d.arrays),
         "yes_rate_by_expert": lambda d: yes_rate_by_expert(d.arrays, [x.expert for x in d.labels]),
-        "propensities": lambda d: propensities(d.arrays, FAMILY_ALPHA),
-        "abstention": lambda d: abstention(d.arrays),
+        "propensities": lambda d: propensities(d.drawn, FAMILY_ALPHA),
+        "routed_for": lambda d: routed_for(d.drawn),
+        "coin": lambda d: coin(d.drawn, FAMILY_ALPHA),
+        "resolution": lambda d: resolution(d.predictions, d.labels),
+        "abstention": _Data.check_abstention,
         "readability": lambda d: readability(d.predictions, d.labels, FAMILY_ALPHA),
         "small_strata": lambda d: small_strata(d.tallies),
     }

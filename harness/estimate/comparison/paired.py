@@ -11,21 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, stdtr
 
-from harness.arrays import UNKNOWN
+from harness.arrays import UNKNOWN, IntArray
 from harness.errors import EstimateError
-from harness.estimate.core import check_count, check_items, check_level, check_rows, z_value
+from harness.estimate.comparison.difference import (
+    clustered_difference,
+    difference_interval,
+    paired_proportions,
+)
+from harness.estimate.core import check_items, check_level, check_rows, sign_p_value
 from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
-from harness.estimate.routed import (
-    RoutedSample,
-    check_predicted,
-    difference_target,
-    informed,
-    pseudo_outcomes,
-    t_quantile,
-)
+from harness.estimate.routed import RoutedSample, check_predicted
+from harness.types import explain_flag
 
 TIED = "tie"
 
@@ -52,6 +50,8 @@ class Comparison:
         Items compared and questions used for it (answers).
     adjusted
         For how many comparisons at once p and interval were widened, and how: ``"none"``, ``"holm"``…
+    why
+        Why the interval may hold the difference less often than `level` says; empty where it does not.
     """
 
     first: str
@@ -67,6 +67,17 @@ class Comparison:
     adjusted: str = "none"
     assumptions: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval covers the difference as often as its level says, if what it assumes is so."""
+        return not self.why
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know, in words."""
+        return tuple(map(explain_flag, self.flags))
 
     @property
     def verdict(self) -> str:
@@ -81,7 +92,7 @@ class Comparison:
         return (
             f"{self.first} − {self.second}: {self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}], "
             f"p = {self.p_value:.2g} → {verdict} · {self.method} · {self.items} items, "
-            f"{self.questions} questions"
+            f"{self.questions} questions" + (f" · the interval may not hold: {self.why}" if self.why else "")
         )
 
 
@@ -92,12 +103,12 @@ def paired_difference(
     *,
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
+    cluster: IntArray | None = None,
 ) -> Comparison:
-    """Difference by equation (G) with c_k = 1{k = ŷ_a} − 1{k = ŷ_b}, one g per item, Student's t.
+    """Difference from one answer to a drawn question on every item where the models differ.
 
-    The pool holds *all* items both models answered. Agreeing items have c = 0 and g = 0, asked or
-    not, so disagreement-only routing (propensities 0 on agreeing items) is this same function, and
-    gets its efficiency from spending every answer where c ≠ 0. A flat posterior is cross-fitted.
+    The pool holds *all* items both models answered: agreeing items carry no difference, asked or
+    not, but their share is uncertain. Interval and p-value are those of `difference_interval`.
 
     Parameters
     ----------
@@ -105,11 +116,13 @@ def paired_difference(
         Shape (N,), −1 for unreadable.
     data
         Propensities and answers of the pool.
+    cluster
+        Shape (N,): number of the item's cluster, where items are not independent.
 
     Raises
     ------
     EstimateError
-        If there are fewer than 2 items.
+        If there are fewer than 2 items, or a differing one has no answer.
     NotIdentified
         If a disagreeing item could not be asked about one of the two options while c differs there.
     """
@@ -118,26 +131,21 @@ def paired_difference(
     for predicted in (a, b):
         check_predicted(predicted, data)
     check_items(len(a))
-    data = informed(np.stack([a, b], axis=1), data)
-    g = pseudo_outcomes(difference_target(a, b, data.propensities.shape[1]), data)
-    value, se = float(g.mean()), float(g.std(ddof=1) / np.sqrt(len(g)))
-    df = max(1, int((a != b)[np.unique(data.item)].sum()) - 1)
-    half = t_quantile(level, df) * se
-    p_value = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else 1.0
-    low, high = max(-1.0, value - half), min(1.0, value + half)
+    value, interval, p_value = difference_interval(a, b, data, level, cluster)
     return Comparison(
         first=names[0],
         second=names[1],
         difference=value,
-        low=low,
-        high=high,
+        low=interval.low,
+        high=interval.high,
         p_value=p_value,
         level=level,
         method="paired",
-        items=len(g),
+        items=len(a),
         questions=len(data.answer),
         assumptions=ROUTED,
-        flags=() if se > 0 else ("zero_variance",),
+        flags=interval.flags,
+        why=interval.why,
     )
 
 
@@ -154,7 +162,7 @@ def sign_test(
 
     n_10 counts labels "not k" that refute only the second model (ŷ_b = k ≠ ŷ_a), n_01 only the
     first. Var = (K−1)²[p_10 + p_01 − (p_10 − p_01)²]/n_c; p-value by the exact sign test on
-    n_10 + n_01; interval by `adjusted_difference` times K − 1. Derivation: A_comp = 1 − (K−1)(1−q̂)
+    n_10 + n_01; interval by `paired_proportions` times K − 1. Derivation: A_comp = 1 − (K−1)(1−q̂)
     of either model on the same labels, subtracted.
 
     Parameters
@@ -171,7 +179,7 @@ def sign_test(
     for name, values in (("first", a), ("second", b), ("refuted", k)):
         check_rows(name, values, (values >= 0) & (values < K), f"lie in 0..{K - 1}")
     only_b, only_a = int(((b == k) & (a != k)).sum()), int(((a == k) & (b != k)).sum())
-    low, high = adjusted_difference(only_b, only_a, len(k), level)
+    low, high = paired_proportions(only_b, only_a, len(k), level)
     low, high = max(-1.0, (K - 1) * low), min(1.0, (K - 1) * high)
     value = (K - 1) * (only_b - only_a) / len(k)
     return Comparison(
@@ -197,6 +205,7 @@ def mcnemar(
     questions: int,
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
+    cluster: IntArray | None = None,
 ) -> Comparison:
     """McNemar's exact test on items whose correctness is known for both models.
 
@@ -223,8 +232,10 @@ def mcnemar(
     # An unknown item can count for the first model unless that is wrong or the second right.
     for_first = int((~known & (a != 0) & (b != 1)).sum())
     for_second = int((~known & (b != 0) & (a != 1)).sum())
-    low, _ = adjusted_difference(n_10, n_01 + for_second, len(a), level)
-    _, high = adjusted_difference(n_10 + for_first, n_01, len(a), level)
+    if cluster is not None:
+        return _clustered(a, b, cluster, questions, level, names)
+    low, _ = paired_proportions(n_10, n_01 + for_second, len(a), level)
+    _, high = paired_proportions(n_10 + for_first, n_01, len(a), level)
     lead = n_10 - n_01
     against = for_second if lead > 0 else for_first
     more, less = max(n_10, n_01), min(n_10, n_01) + against
@@ -244,20 +255,24 @@ def mcnemar(
     )
 
 
-def sign_p_value(n_10: int, n_01: int) -> float:
-    """Two-sided exact P(|X − m/2| ≥ |n_10 − m/2|), X ~ Binomial(m, ½), m = n_10 + n_01; 1 at m = 0."""
-    check_count("n_10", n_10)
-    check_count("n_01", n_01)
-    m = n_10 + n_01
-    return 1.0 if m == 0 else min(1.0, 2 * float(bdtr(min(n_10, n_01), m, 0.5)))
-
-
-def adjusted_difference(n_10: int, n_01: int, n: int, level: float) -> tuple[float, float]:
-    """Interval for p_10 − p_01 of paired proportions: one pseudo-pair of each discordant kind added.
-
-    With p̃ = (n_ij + 1)/(n + 2): p̃_10 − p̃_01 ± z √[(p̃_10 + p̃_01 − (p̃_10 − p̃_01)²)/(n + 2)]
-    (Bonett & Price 2012, J. Educ. Behav. Stat. 37). Never of width 0.
-    """
-    p, q = (n_10 + 1) / (n + 2), (n_01 + 1) / (n + 2)
-    half = z_value(level) * float(np.sqrt((p + q - (p - q) ** 2) / (n + 2)))
-    return max(-1.0, p - q - half), min(1.0, p - q + half)
+def _clustered(
+    a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
+) -> Comparison:
+    """Difference of exact correctness on items that are not independent; unknown ones are refused."""
+    if ((a == UNKNOWN) | (b == UNKNOWN)).any():
+        raise EstimateError("with clusters every item must be resolved; an expert abstained on some")
+    value, interval, p_value = clustered_difference(np.sign(a - b).astype(np.float64), cluster, level)
+    return Comparison(
+        first=names[0],
+        second=names[1],
+        difference=value,
+        low=interval.low,
+        high=interval.high,
+        p_value=p_value,
+        level=level,
+        method="mcnemar",
+        items=len(a),
+        questions=questions,
+        assumptions=RESOLVED,
+        flags=interval.flags,
+    )

@@ -1,25 +1,31 @@
 """Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties.
 
-Per pair D̂_ab = mean(g_a − g_b) and z = D̂/se. With Gaussian multipliers ξ_i the bootstrap statistics
-Σ ξ_i (d_i − D̂)/(√N sd) are, given the data, jointly normal with the correlations of the d's, so they are
-drawn from that normal. The interval is D̂ ± c·se with c the ``level`` quantile of max |z*|; the adjusted p
-is P(max |z*| ≥ |z|) (Chernozhukov, Chetverikov & Kato 2013, Ann. Stat. 41). Unlike Bonferroni it uses that
-the pairs share items and models.
+Every pair has an interval of its own at one higher level 2Φ(c) − 1, so that each keeps what makes it
+valid. The bound c on the largest |z| of all pairs is Bonferroni's, or, where every pair differs on
+`_MANY` items or more, that of the multiplier bootstrap: with Gaussian multipliers ξ_i the statistics
+Σ ξ_i (d_i − D̂)/(√N sd) are, given the data, jointly normal with the correlations of the d's, so they
+are drawn from that normal, and c is the ``level`` quantile of max |z*| (Chernozhukov, Chetverikov & Kato
+2013, Ann. Stat. 41). Unlike Bonferroni it uses that the pairs share items and models.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from scipy.special import ndtri, stdtr
 
-from harness.arrays import FloatArray, divide
+from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.estimate.comparison.paired import TIED, Comparison
-from harness.estimate.core import bonferroni, check_known, check_level, holm
+from harness.estimate.comparison.paired import TIED, Comparison, mcnemar
+from harness.estimate.core import bonferroni, check_known, check_level, holm, two_sided, z_value
+from harness.estimate.routed import t_quantile
+
+_MANY = 30
+"""Items on which every pair must differ before the bootstrap of the largest |z| is trusted."""
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 
@@ -76,8 +82,10 @@ def rank_models(
     level: float = 0.95,
     draws: int = 20_000,
     seed: int = 0,
+    pair: Callable[[int, int, float], Comparison] | None = None,
+    values: Sequence[float] | None = None,
 ) -> Ranking:
-    """All pairs at joint level by the multiplier bootstrap of max |z|, see the module.
+    """All pairs at one joint level, see the module.
 
     Parameters
     ----------
@@ -85,48 +93,87 @@ def rank_models(
         Shape (N, M): one column a model, one row an item: g of equation (G), or exact correctness.
     draws, seed
         Size and seed of the bootstrap.
+    pair
+        Compares two columns at a level; by default `compare_outcomes`.
+    values
+        Accuracies to order and show; by default the means of the columns.
 
     Errors as `_check_outcomes`.
     """
     check_level(level)
     _check_outcomes(outcomes, names)
-    n = len(outcomes)
-    mean = outcomes.mean(axis=0)
-    order = np.argsort(-mean, kind="stable")
+    shown = outcomes.mean(axis=0) if values is None else np.asarray(values, dtype=np.float64)
+    order = np.argsort(-shown, kind="stable")
     pairs = list(combinations(order.tolist(), 2))
-    first, second = (np.array(side) for side in zip(*pairs, strict=True))
-    difference = mean[first] - mean[second]
-    se = np.array([(outcomes[:, a] - outcomes[:, b]).std(ddof=1) for a, b in pairs]) / np.sqrt(n)
-    largest = _max_z(outcomes - mean, pairs, se, draws, seed)
-    critical = float(np.quantile(largest, level))
-    z = divide(np.abs(difference), se, where=se > 0, empty=0.0)
-    p = (1 + (largest >= z[:, None]).sum(axis=1)) / (draws + 1)
-    found = zip(pairs, difference.tolist(), (critical * se).tolist(), p.tolist(), strict=True)
-    comparisons = tuple(
-        Comparison(
-            first=names[a],
-            second=names[b],
-            difference=value,
-            low=max(-1.0, value - half),
-            high=min(1.0, value + half),
-            p_value=p_value,
-            level=level,
-            method="max-z",
-            items=n,
-            questions=questions,
-            adjusted="max-z",
-            assumptions=RANKING_ASSUMPTIONS,
-        )
-        for (a, b), value, half, p_value in found
-    )
+    largest = _max_z(outcomes, pairs, draws, seed)
+    if largest is None:
+        critical = z_value(1 - (1 - level) / len(pairs))
+    else:
+        critical = float(np.quantile(largest, level))
+    each = 1 - two_sided(critical)
+
+    def judge(a: int, b: int) -> Comparison:
+        if pair is not None:
+            return pair(a, b, each)
+        named = names[a], names[b]
+        return compare_outcomes(outcomes[:, a], outcomes[:, b], questions=questions, level=each, names=named)
+
+    comparisons = tuple(_adjust(judge(a, b), largest, len(pairs), level) for a, b in pairs)
     ordered = tuple(names[j] for j in order)
     return Ranking(
         names=ordered,
-        values=tuple(mean[order].tolist()),
+        values=tuple(shown[order].tolist()),
         ranks=rank_ranges(ordered, comparisons),
         comparisons=comparisons,
         critical=critical,
         level=level,
+    )
+
+
+def _adjust(found: Comparison, largest: FloatArray | None, pairs: int, level: float) -> Comparison:
+    """A pair with its p-value among all pairs, and the joint level in place of its own."""
+    if largest is None:
+        p_value = min(1.0, found.p_value * pairs)
+    else:
+        p_value = float(1 + (largest >= z_of(found.p_value)).sum()) / (len(largest) + 1)
+    return replace(
+        found,
+        level=level,
+        p_value=p_value,
+        method="max-z",
+        adjusted="max-z",
+        assumptions=RANKING_ASSUMPTIONS,
+    )
+
+
+def compare_outcomes(
+    first: FloatArray, second: FloatArray, *, questions: int, level: float, names: tuple[str, str]
+) -> Comparison:
+    """Difference of two columns of outcomes: McNemar's test of 0 and 1, else Student's t.
+
+    The t interval counts one item at either end of the differences seen (of the outcomes, where
+    none differs), so that it has a width.
+    """
+    if np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all():
+        found: Comparison = mcnemar(first, second, questions=questions, level=level, names=names)
+        return found
+    d = first - second
+    n, reach = len(d), float(np.abs(d).max() or np.ptp([first, second]))
+    value = float(d.mean())
+    se = float(np.sqrt((((d - value) ** 2).sum() + 2 * reach**2 / (n + 2)) / (n - 1) / n))
+    half = t_quantile(level, n - 1) * se
+    return Comparison(
+        first=names[0],
+        second=names[1],
+        difference=value,
+        low=value - half,
+        high=value + half,
+        p_value=float(2 * stdtr(n - 1, -abs(value) / se)) if se > 0 else 1.0,
+        level=level,
+        method="t",
+        items=n,
+        questions=questions,
+        why="Student's t of arbitrary outcomes covers less than its level where large ones are rare",
     )
 
 
@@ -149,15 +196,25 @@ def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tupl
 
 
 def _max_z(
-    centred: FloatArray, pairs: Sequence[tuple[int, int]], se: FloatArray, draws: int, seed: int
-) -> FloatArray:
-    n = len(centred)
-    covariance = centred.T @ centred / (n * (n - 1))
-    values, vectors = np.linalg.eigh(covariance)
+    outcomes: FloatArray, pairs: Sequence[tuple[int, int]], draws: int, seed: int
+) -> FloatArray | None:
+    """Draws of the largest |z*|, shape (draws,); None where a pair differs on too few items for it."""
+    n = len(outcomes)
+    if min(np.count_nonzero(outcomes[:, a] != outcomes[:, b]) for a, b in pairs) < _MANY:
+        return None
+    centred = outcomes - outcomes.mean(axis=0)
+    se = np.array([(outcomes[:, a] - outcomes[:, b]).std(ddof=1) for a, b in pairs]) / np.sqrt(n)
+    if not (se > 0).all():
+        return None
+    values, vectors = np.linalg.eigh(centred.T @ centred / (n * (n - 1)))
     root = vectors * np.sqrt(np.maximum(values, 0))
     drawn = np.random.default_rng(seed).standard_normal((draws, len(values))) @ root.T
-    safe = np.where(se > 0, se, np.inf)
     largest = np.zeros(draws)
-    for (a, b), scale in zip(pairs, safe, strict=True):
+    for (a, b), scale in zip(pairs, se, strict=True):
         np.maximum(largest, np.abs(drawn[:, a] - drawn[:, b]) / scale, out=largest)
     return largest
+
+
+def z_of(p_value: float) -> float:
+    """|z| of a two-sided p-value."""
+    return float(-ndtri(max(p_value, 1e-300) / 2))

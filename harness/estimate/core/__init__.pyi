@@ -3,10 +3,11 @@ from .binomial import (
     effective_options as effective_options, jeffreys as jeffreys, success_probability as success_probability,
     wilson as wilson, z_value as z_value,
 )
+from .blaker_interval import blaker as blaker
 from .p_values import (
     binomial_at_least as binomial_at_least, bonferroni as bonferroni, chernoff_high as chernoff_high,
-    chernoff_low as chernoff_low, chi2_tail as chi2_tail, holm as holm, two_sided as two_sided,
-    z_of_sum as z_of_sum,
+    chernoff_low as chernoff_low, chi2_tail as chi2_tail, holm as holm, sign_p_value as sign_p_value,
+    two_sided as two_sided, z_of_sum as z_of_sum,
 )
 from .validation import (
     check_count as check_count, check_counts as check_counts, check_items as check_items,

@@ -11,11 +11,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
-from scipy.special import chdtrc, ndtr
+from scipy.special import bdtr, chdtrc, ndtr
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.estimate.core.validation import check_rows
+from harness.estimate.core.validation import check_count, check_rows
 
 
 def two_sided(z: float) -> float:
@@ -87,3 +87,11 @@ def _p_values(p_values: ArrayLike) -> FloatArray:
     p = np.asarray(p_values, dtype=np.float64)
     check_rows("p_values", p, (p >= 0) & (p <= 1), "lie in [0, 1]")
     return p
+
+
+def sign_p_value(n_10: int, n_01: int) -> float:
+    """Two-sided exact P(|X − m/2| ≥ |n_10 − m/2|), X ~ Binomial(m, ½), m = n_10 + n_01; 1 at m = 0."""
+    check_count("n_10", n_10)
+    check_count("n_01", n_01)
+    m = n_10 + n_01
+    return 1.0 if m == 0 else min(1.0, 2 * float(bdtr(min(n_10, n_01), m, 0.5)))

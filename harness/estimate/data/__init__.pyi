@@ -1,4 +1,4 @@
-from .confidence_strata import stratify_by_confidence as stratify_by_confidence
+from .confidence_strata import CONFIDENCE as CONFIDENCE, Strata as Strata, find_strata as find_strata
 from .decoding import decode as decode
 from .every_estimator import (
     Estimates as Estimates, all_estimators as all_estimators, estimate_counts as estimate_counts,
@@ -10,4 +10,4 @@ from .stratified import (
     Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
     UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, estimate_tallies as estimate_tallies,
 )
-from .tallies import tally as tally, tally_arrays as tally_arrays
+from .tallies import tally as tally, tally_arrays as tally_arrays, tally_pool as tally_pool

@@ -8,12 +8,23 @@ costs a little width, nothing else. (Post-stratification, Holt & Smith, 1979, JR
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
 from harness.errors import EstimateError
-from harness.types import Prediction
+from harness.types import Label, Prediction
+
+CONFIDENCE: Literal["confidence"] = "confidence"
+"""In place of strata: by the model's own confidence."""
+
+Strata = Mapping[str, str] | Literal["confidence"] | None
+"""Stratum of every item, by id, or `CONFIDENCE`.
+
+Strata are weighted by their share of the predictions, so that they may be labelled at different rates.
+"""
+
 
 MOST_STRATA = 5
 LABELS_EACH = 40
@@ -50,3 +61,12 @@ def stratify_by_confidence(predictions: Sequence[Prediction], n_labels: int) -> 
     ends = np.quantile(sure, np.arange(1, k) / k, method="inverted_cdf")
     stratum = np.searchsorted(np.unique(ends), sure, side="left")
     return {p.item_id: f"confidence {s + 1}" for p, s in zip(predictions, stratum, strict=True)}
+
+
+def find_strata(
+    predictions: Sequence[Prediction], labels: Sequence[Label], strata: Strata
+) -> Mapping[str, str] | None:
+    """The stratum of every item: as given, or by the model's confidence."""
+    if isinstance(strata, str):
+        return stratify_by_confidence(predictions, len(labels))
+    return strata

@@ -66,4 +66,5 @@ def make_design(questions: Iterable[Question]) -> LabelDesign:
     return LabelDesign(
         statements=tuple(state_protocol(name) for name in names),
         asked=frozenset(q.item_id for q in drawn),
+        drawn=tuple(drawn),
     )

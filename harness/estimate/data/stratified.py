@@ -1,4 +1,4 @@
-"""The tallies of one or several strata, and the `Estimate` they give by any estimator.
+"""The `Estimate` that the tallies of one or several strata give by any estimator.
 
 An unreadable prediction is wrong, but it must not enter the likelihood as a known wrong one: it is
 resolved with certainty, while a readable wrong prediction is resolved only if the right question
@@ -11,14 +11,16 @@ labelled items times the accuracy on the readable ones.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
 from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_level, clopper_pearson
-from harness.estimate.data.combine import StratumEstimate, combine_strata, mover_product
+from harness.estimate.core import BinomialSample, blaker, check_level
+from harness.estimate.data.combine import StratumEstimate, combine_strata, none_readable, with_unreadable
+from harness.estimate.data.mixed_groups import estimate_groups, merge_tallies
 from harness.estimate.estimators import check_estimator, make_point
 from harness.estimate.intervals import check_method, make_interval
 from harness.types import Counts, Estimate, Interval
@@ -38,7 +40,7 @@ _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _ALWAYS = UNIFORM_ASSUMPTIONS[1:]
-
+_COUNTED = ("n_yes", "n_no", "n_unreadable", "n_failed", "n_abstained")
 
 Conditioning = Literal["answers", "questions"]
 """Which numbers are taken as given; see `harness.estimate.data.tallies`."""
@@ -80,6 +82,29 @@ class Tally:
     n_unreadable: int = 0
     n_failed: int = 0
     n_abstained: int = 0
+
+    @property
+    def outcomes(self) -> tuple[int, int, int, int]:
+        """Readable items with one question: the prediction asked about, yes and no; another, no and yes."""
+        wrong, refused = self.hits.n - self.hits.S, sum(m.n - m.S for m in self.misses)
+        if self.split == "answers":
+            return self.hits.S, refused, self.S_c, wrong
+        return self.hits.S, wrong, self.S_c, refused
+
+    def add(self, other: Tally) -> Tally:
+        """Both together, of the same K and split, in a stratum without a name."""
+        misses: Counter[float] = Counter()
+        right: Counter[float] = Counter()
+        for m in (*self.misses, *other.misses):
+            misses[m.K] += m.n
+            right[m.K] += m.S
+        return replace(
+            self,
+            stratum="",
+            hits=BinomialSample(2, self.hits.n + other.hits.n, self.hits.S + other.hits.S),
+            misses=tuple(BinomialSample(K, n, right[K]) for K, n in misses.items()),
+            **{name: getattr(self, name) + getattr(other, name) for name in _COUNTED},
+        )
 
     @property
     def n_o(self) -> int:
@@ -175,14 +200,20 @@ def estimate_tallies(
     used = [t for t in tallies.strata if t.n_labelled]
     if not used:
         raise EstimateError("labels must hold a yes or no on a prediction that did not fail; there is none")
-    parts = [estimate_stratum(t, estimator, method, level, published=published) for t in used]
     for name in tallies.pool or ():
         if all(t.stratum != name for t in used):
             raise EstimateError(
                 f"strata: {name!r} has predictions but no usable label; nothing follows for it"
             )
-    whole = parts[0] if len(parts) == 1 else combine_strata(parts, level, tallies.pool)
-    flags = [flag for part in parts for flag in part.interval.flags]
+    groups = merge_tallies(used, tallies.pool) if len(used) > 1 else [(1.0, used[0])]
+    if len(groups) == 1:
+        whole = estimate_stratum(groups[0][1], estimator, method, level, published=published)
+    elif method == "exact":
+        whole = estimate_groups(groups, estimator, level)
+    else:
+        parts = [estimate_stratum(t, estimator, method, level, published=published) for t in used]
+        whole = combine_strata(parts, level, tallies.pool)
+    flags = [*whole.interval.flags]
     flags += ["stratified"] * (len(used) > 1)
     flags += ["conditioned_on_questions"] * any(t.split == "questions" for t in used)
     return Estimate.from_interval(
@@ -200,8 +231,8 @@ def estimate_stratum(
 ) -> StratumEstimate:
     """Estimate A = ρ A_r in one stratum.
 
-    The interval is that of A_r if every labelled prediction is readable, else the product (see
-    `mover_product`) with the Clopper–Pearson interval of ρ.
+    The interval is that of A_r if every labelled prediction is readable, else that of `scale_by_share`; where
+    every item is settled (K = 2, or each prediction asked about) it is one binomial's.
 
     Raises
     ------
@@ -213,25 +244,23 @@ def estimate_stratum(
     if n == 0:
         raise EstimateError(f"{tally}: no labelled item has a prediction, needed is at least 1")
     if tally.n_readable == 0:
-        _, high = clopper_pearson(0, n, level)
-        flags = ("all_unreadable",)
-        none = Interval(low=0.0, high=high, level=level, method="clopper_pearson", flags=flags)
-        return StratumEstimate(stratum=tally.stratum, n=n, value=0.0, se=None, interval=none)
+        return none_readable(tally.stratum, n, level)
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
+        if method == "exact" and len(p.parts) == 1 and p.parts[0].K == 2 and p.parts[0].n == tally.n_readable:
+            # every labelled item is settled, unreadable ones too: they are failures of one binomial
+            low, high = blaker(p.parts[0].S, n, level)
+            made = Interval(low=low, high=high, level=level, method="blaker", flags=p.flags)
+            rho = tally.n_readable / n
+            return StratumEstimate(
+                stratum=tally.stratum,
+                n=n,
+                value=p.value * rho,
+                se=None if p.se is None else math.sqrt((rho * p.se) ** 2 + p.value**2 * rho * (1 - rho) / n),
+                interval=made,
+            )
         made = make_interval(p, method, level)
     except EstimateError as error:
         raise type(error)(f"{tally}: {error}") from error
-    value, se = p.value, p.se
-    if tally.n_unreadable:
-        rho = tally.n_readable / n
-        inner = min(made.high, max(made.low, value))
-        of_rho = clopper_pearson(tally.n_readable, n, level)
-        low, high = mover_product((inner, made.low, made.high), (rho, *of_rho))
-        if se is not None:
-            se = math.sqrt((rho * se) ** 2 + value**2 * rho * (1 - rho) / n)
-        value *= rho
-        name = f"{made.method}+product"
-        made = replace(made, low=low, high=high, method=name)
     made = replace(made, flags=p.flags + made.flags)
-    return StratumEstimate(stratum=tally.stratum, n=n, value=value, se=se, interval=made)
+    return with_unreadable(p.value, p.se, made, tally.n_readable / n, n, n, tally.stratum)

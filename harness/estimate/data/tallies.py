@@ -18,7 +18,9 @@ Several questions about one item are one trial: counts are of items, variances b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -26,10 +28,11 @@ import numpy as np
 from harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import BinomialSample, effective_options
+from harness.estimate.data.confidence_strata import Strata, find_strata
 from harness.estimate.data.design import Design
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
 from harness.estimate.data.stratified import Conditioning, Tallies, Tally
-from harness.types import Label, Prediction
+from harness.types import Label, Prediction, PredictionStatus
 
 
 def tally(
@@ -203,3 +206,44 @@ def _by_group(design: Design, items: AnyIntArray) -> list[int]:
 def _sample(K: float, counts: IntArray) -> BinomialSample:
     failures, successes = counts.tolist()
     return BinomialSample(K, failures + successes, successes)
+
+
+def tally_pool(
+    predictions: Sequence[Prediction],
+    labels: Sequence[Label],
+    strata: Strata,
+    split: Conditioning | Literal["auto"],
+) -> Tallies:
+    """Tallies whose strata are weighted by their share of all predictions that did not fail."""
+    _check_drawn(predictions, labels)
+    if strata is None:
+        return tally(predictions, labels, split=split)
+    found = find_strata(predictions, labels, strata) or {}
+    tallies = tally(predictions, labels, strata=found, split=split)
+    pool: Counter[str] = Counter()
+    for row, p in enumerate(predictions):
+        if p.item_id not in found:
+            raise EstimateError(f"strata: predictions[{row}], item {p.item_id!r}, has no stratum")
+        if p.status is not PredictionStatus.FAILED:
+            pool[found[p.item_id]] += 1
+    return replace(tallies, pool=pool)
+
+
+def _check_drawn(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
+    """Refuse answers that followed predictions in a way that a likelihood of hits and misses misses."""
+    for row, label in enumerate(labels):
+        if label.propensities and label.propensity < 1:
+            raise NotIdentified(
+                f"labels[{row}]: options were drawn with propensities that differ ({label.propensity:.3g} "
+                "for the one asked about); weigh by them: routed_pool, then routed_accuracy"
+            )
+    predicted = {p.item_id: p.option for p in predictions}
+    if not all(x.propensity == 1 and x.option == predicted.get(x.item_id) for x in labels):
+        return
+    unreadable = [p.item_id for p in predictions if p.status.no_option]
+    if unreadable:
+        raise NotIdentified(
+            f"predictions: all labels are about predictions, so the {len(unreadable)} unreadable ones, such "
+            f"as item {unreadable[0]!r}, were never asked about and would be left out though they are "
+            "wrong; count them: routed_pool, then routed_accuracy"
+        )

@@ -8,12 +8,15 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from harness.errors import EstimateError
-from harness.estimate.core import check_level, clopper_pearson, jeffreys, wilson, z_value
+from harness.estimate.core import blaker, check_level, clopper_pearson, jeffreys, wilson, z_value
 from harness.estimate.estimators import Point
 from harness.estimate.intervals.deviation import union_radius
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
 from harness.types import Interval
+
+_STEPS = 8
+"""Levels tried, each ten times nearer to 1, before labels count as contradictory."""
 
 LATTICE_LIMIT = 10_000_000
 """Outcomes up to which ``exact`` is exact: below 0.1 s for two samples, 0.7 s for three."""
@@ -27,8 +30,19 @@ _INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
     }
 )
 _BINOMIAL: Mapping[str, Callable[[int, int, float], tuple[float, float]]] = MappingProxyType(
-    {"wilson": wilson, "jeffreys": jeffreys, "clopper_pearson": clopper_pearson}
+    {"blaker": blaker, "wilson": wilson, "jeffreys": jeffreys, "clopper_pearson": clopper_pearson}
 )
+_ON_AVERAGE = (
+    "an approximate interval was asked for: it covers its level on average, less for some accuracies"
+)
+APPROXIMATE: Mapping[str, str] = MappingProxyType(
+    {
+        "wald": "a Wald interval was asked for: near 0 % and 100 % it covers far less than its level",
+        **dict.fromkeys(("score", "likelihood_ratio", "wilson", "jeffreys"), _ON_AVERAGE),
+    }
+)
+"""Why an interval of a name may not hold its level; the others do."""
+
 INTERVALS = (*_INVERTED, "wald", *_BINOMIAL, "hoeffding", "bernstein")
 
 
@@ -54,11 +68,11 @@ def make_interval(
     point
         The estimate.
     method
-        ``exact``: test inversion over all outcomes (coverage ≥ `level`), Clopper–Pearson where
+        ``exact``: test inversion over all outcomes (coverage ≥ `level`), Blaker's where
         every label settles its prediction, the score interval beyond `lattice_limit` outcomes.
         ``score``, ``likelihood_ratio``: inversion of (★), approximate.
         ``wald``: value ± z·se, as published; too short near 0 and 1.
-        ``wilson``, ``jeffreys``, ``clopper_pearson``: for a single sample (`ord`, `comp`, or `ml`
+        ``blaker``, ``wilson``, ``jeffreys``, ``clopper_pearson``: for a single sample (`ord`, `comp`, or `ml`
         with labels of one kind).
         ``hoeffding``, ``bernstein``: distribution-free bounds around the value.
     level
@@ -82,16 +96,31 @@ def make_interval(
     flags: tuple[str, ...] = ()
     made = method
     if method == "exact" and len(parts) == 1 and parts[0].K == 2:
-        made = "clopper_pearson"
+        made = "blaker"
     elif method == "exact" and lattice_size(parts) > lattice_limit:
         made, flags = "score", ("lattice_too_large",)
-    low, high = (min(1.0, max(0.0, end)) for end in _ends(point, made, level))
-    # an interval that misses [0, 1] is cut to its nearer end: the data contradict every A
-    if low == high and method != "wald":
+    low, high, improbable = _widen_until_some(point, made, level)
+    if improbable:
         flags += ("contradicts_model",)
     if not low <= min(1.0, max(0.0, point.value)) <= high:
         flags += ("value_outside_interval",)
-    return Interval(low=low, high=high, level=level, method=made, flags=flags)
+    return Interval(
+        low=low, high=high, level=level, method=made, flags=flags, why=APPROXIMATE.get(method, "")
+    )
+
+
+def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, bool]:
+    """Ends in [0, 1] at the level, or where nothing is left there, at the first higher level that does.
+
+    Chance alone leaves nothing in fewer than 1 − level of all samples; more often the model is wrong.
+    """
+    for step in range(_STEPS if method != "wald" else 1):
+        at = 1 - (1 - level) / 10**step
+        low, high = (min(1.0, max(0.0, end)) for end in _ends(point, method, at))
+        if low < high:
+            return low, high, step > 0
+    reason = "the standard error is 0" if point.se == 0 else "the labels contradict every accuracy"
+    raise EstimateError(f"{reason}: at {point.value:.0%} the {method} interval has no width; see the checks")
 
 
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:

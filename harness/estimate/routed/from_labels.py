@@ -20,8 +20,8 @@ def routed_pool(
     asked: Collection[str],
     *,
     error_free: bool = True,
-) -> tuple[RoutedSample, IntArray]:
-    """Make the pool of items for equation (G), and every model's predictions on it.
+) -> tuple[RoutedSample, IntArray, tuple[str, ...]]:
+    """Make the pool of items for equation (G), and all predictions on it.
 
     Parameters
     ----------
@@ -31,16 +31,15 @@ def routed_pool(
         One sequence per model; items where one of them failed are left out.
     asked
         Ids of the items that have a question, answered or not. The others stay with propensities 0:
-        passed over on purpose, they count only where that is allowed (an unreadable prediction, two
-        models that agree). While answers are missing, as large a share of them is left out (by a hash
-        of their ids), so that the pool is a random sample of the items all the same.
+        passed over on purpose, they count only where that is allowed (an unreadable prediction, two models
+        that agree). While answers are missing, as large a share of them is left out, by a hash of their ids.
     error_free
         As in `RoutedSample`.
 
     Returns
     -------
-    Routed, array
-        The pool of N items and the predicted options, shape (N, models), −1 for unreadable.
+    RoutedSample, array, tuple
+        The pool of N items, predictions of shape (N, models), −1 for unreadable, and the items' ids.
 
     Raises
     ------
@@ -58,7 +57,8 @@ def routed_pool(
     put = sum(i in asked for i in everywhere)
     passed_over = passed_over[: round(len(passed_over) * len(answered) / put)]
     rows = {item: row for row, item in enumerate((*answered, *passed_over))}
-    width = max(label.n_options for label in said)
+    # an unasked item says its K by its predictions alone
+    width = max(*(x.n_options for x in said), *(m[i] + 1 for m in by_model for i in passed_over), 2)
     propensities = np.zeros((len(rows), width))
     n_options = np.full(len(rows), width)
     for label in said:
@@ -73,7 +73,7 @@ def routed_pool(
         n_options=n_options,
         error_free=error_free,
     )
-    return data, np.array([[m[item] for m in by_model] for item in rows], dtype=np.int64)
+    return data, np.array([[m[item] for m in by_model] for item in rows], dtype=np.int64), tuple(rows)
 
 
 def resolved_correctness(
@@ -82,8 +82,8 @@ def resolved_correctness(
     asked: Collection[str],
     *,
     on_differences: bool = False,
-) -> IntArray:
-    """Exact correctness of every model on every item of a sequential study, shape (N, models).
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Exact correctness of every model on every item of a sequential study, shape (N, models), and the ids.
 
     1 right, 0 wrong, −1 not known because an expert abstained.
 
@@ -109,7 +109,7 @@ def resolved_correctness(
     for label in labels:
         if label.kind is not LabelKind.ABSTAINED:
             answers.setdefault(label.item_id, {})[label.option] = label.kind is LabelKind.ORDINARY
-    table, waiting = [], []
+    table, waiting, kept = [], [], []
     for item in by_model[0]:
         if not all(item in m for m in by_model):
             continue
@@ -122,13 +122,14 @@ def resolved_correctness(
         if UNKNOWN in row and item not in silent:
             waiting.append(item)
         table.append(row)
+        kept.append(item)
     if waiting or not table:
         example = f", such as {waiting[0]!r}," if waiting else ""
         raise EstimateError(
             f"{len(waiting)} of {len(table)} items{example} are not resolved yet: ask their next question "
             "(oversight label route) before estimating"
         )
-    return np.array(table, dtype=np.int64)
+    return np.array(table, dtype=np.int64), tuple(kept)
 
 
 def _options(predictions: Sequence[Prediction]) -> Mapping[str, int]:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from harness.arrays import UNREADABLE, FloatArray
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import check_items, check_level, clopper_pearson
+from harness.estimate.core import blaker, check_items, check_level
+from harness.estimate.intervals import effective_size, scale_by_share, tilt_items, tilted_score
 from harness.estimate.routed.doubly_robust import informed, pseudo_outcomes
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
 from harness.types import Counts, Estimate, Interval
@@ -26,15 +27,19 @@ ROUTED_ASSUMPTIONS = (
 )
 
 
-def routed_mean(c: FloatArray, data: RoutedSample, *, level: float = 0.95) -> Estimate:
-    """Mean of g with Student's t around it, items being the independent units.
+_STUDENT = "Student's t around a mean of rare large outcomes covers less than its level in small samples"
+
+
+def routed_mean(
+    c: FloatArray, data: RoutedSample, *, level: float = 0.95, cluster: IntArray | None = None
+) -> Estimate:
+    """Mean of g with Student's t around it, items being the independent units; for any target c.
 
     θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is unclipped; the interval is moved
     into the range of c. Several answers on one item enter one g_i, so they are not counted twice.
-    With rare large g (uniform routing, K·A large, N of a few hundred) t-intervals cover .82–.94 at a
-    nominal .95: the exact interval of the likelihood is the better one there.
-    If every g is 0 or 1 (each predicted option was asked about with certainty), the interval is
-    Clopper & Pearson's (1934, Biometrika 26) and exact.
+    With rare large g the interval covers less than its level and says so; an accuracy or a difference
+    from one question an item has a better one (`routed_accuracy`, `harness.estimate.comparison`).
+    With `cluster`, shape (N,), the number of the item's cluster, clusters are the independent units.
 
     Raises
     ------
@@ -46,40 +51,83 @@ def routed_mean(c: FloatArray, data: RoutedSample, *, level: float = 0.95) -> Es
     check_level(level)
     g = pseudo_outcomes(c, data)
     check_items(len(g))
-    value, se = float(g.mean()), float(g.std(ddof=1) / np.sqrt(len(g)))
+    value = float(g.mean())
+    sums = g - value if cluster is None else np.bincount(cluster, g - value)
+    groups = len(g) if cluster is None else len(np.unique(cluster))
+    se = float(np.sqrt((sums**2).sum() * groups / (groups - 1))) / len(g)
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
+    half = t_quantile(level, groups - 1) * se
+    low, high = (min(ceiling, max(floor, end)) for end in (value - half, value + half))
     flags: tuple[str, ...] = () if floor <= value <= ceiling else ("out_of_range",)
-    right = np.abs(g - 1) < 1e-9
-    if np.all(right | (np.abs(g) < 1e-9)) and floor == 0 and ceiling <= 1:
-        low, high = clopper_pearson(int(right.sum()), len(g), level)
-        method = "clopper-pearson"
-    else:
-        half = t_quantile(level, len(g) - 1) * se
-        low, high = (min(ceiling, max(floor, end)) for end in (value - half, value + half))
-        method = "wald"
-        flags += ("zero_variance",) if se == 0 else ()
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method=method, flags=flags),
+        interval=Interval(low=low, high=high, level=level, method="wald", flags=flags, why=_STUDENT),
         estimator="routed",
         n=data.counts,
         assumptions=ROUTED_ASSUMPTIONS,
     )
 
 
-def routed_accuracy(predicted: ArrayLike, data: RoutedSample, *, level: float = 0.95) -> Estimate:
+def routed_accuracy(
+    predicted: ArrayLike, data: RoutedSample, *, level: float = 0.95, cluster: IntArray | None = None
+) -> Estimate:
     """Accuracy of one model from answers asked for it, for several models, or for others.
 
-    ``predicted`` has shape (N,), −1 for unreadable (wrong, and counted). Where ``data`` has no
-    posterior, one is cross-fitted (`harness.estimate.routed.doubly_robust`). Errors as `routed_mean`; labels
-    asked for other models serve this one exactly where `NotIdentified` is not raised.
+    A = ρ A_r, the readable share times the accuracy there. If each readable prediction was asked about for
+    certain, A is one binomial's (`blaker`); else A_r has the interval of `tilted_score`, and A that of
+    `scale_by_share`. Items with several questions fall back to `routed_mean`.
+
+    Parameters
+    ----------
+    predicted, cluster
+        Shape (N,): −1 for unreadable, wrong and counted; number of the item's cluster, if it has one.
+    data
+        Answers.
+
+    Raises
+    ------
+    EstimateError
+        If there is no item, or a prediction is not one of its options.
+    NotIdentified
+        If these answers cannot tell the accuracy of these predictions.
     """
+    check_level(level)
     predicted = np.asarray(predicted, dtype=np.int64)
     check_predicted(predicted, data)
-    target = accuracy_target(predicted, data.propensities.shape[1])
-    found = routed_mean(target, informed(predicted[:, None], data), level=level)
-    return replace(found, n=replace(found.n, unreadable=int((predicted == UNREADABLE).sum())))
+    n, width = data.propensities.shape
+    readable = predicted >= 0
+    m, target = int(readable.sum()), accuracy_target(predicted, width)
+    if (np.bincount(data.item, minlength=n)[readable] != 1).any():
+        found = routed_mean(target, informed(predicted[:, None], data), level=level, cluster=cluster)
+        return replace(found, n=replace(found.n, unreadable=n - m))
+    own = (data.propensities * target).sum(axis=1)[readable]
+    yes, asked = np.zeros(n), np.zeros(n, np.int64)
+    yes[data.item], asked[data.item] = data.answer, data.asked
+    if (own > 1 - 1e-9).all() and cluster is None:
+        right = int(yes[readable].sum())
+        low, high = blaker(right, n, level)
+        value, se, method = right / n, float(np.sqrt(right * (n - right) / n**3)), "blaker"
+    else:
+        keep = np.flatnonzero(readable)
+        of = None if cluster is None else cluster[keep]
+        pi, K = data.propensities[keep], data.n_options[keep]
+        rows = tilt_items(target[keep], pi, K, asked[keep], yes[keep], cluster=of)
+        inner = tilted_score(rows, level)
+        value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
+    if method != "blaker" and m < n:
+        se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
+        size = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
+        value, low, high = scale_by_share(m / n, size, value, low, high, level)
+        method += "+share"
+    return Estimate.from_interval(
+        value=value,
+        se=se,
+        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
+        estimator="routed",
+        n=replace(data.counts, unreadable=n - m),
+        assumptions=ROUTED_ASSUMPTIONS,
+    )
 
 
 def t_quantile(level: float, df: int) -> float:
@@ -118,7 +166,7 @@ def sampled_mean(
     return Estimate.from_interval(
         value=mean,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="wald", flags=flags),
+        interval=Interval(low=low, high=high, level=level, method="wald", flags=flags, why=_STUDENT),
         estimator="aipw",
         n=counts,
         assumptions=ROUTED_ASSUMPTIONS,

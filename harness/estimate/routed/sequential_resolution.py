@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate.core import check_level, clopper_pearson
+from harness.estimate.core import blaker, check_level
+from harness.estimate.intervals import TiltedMean, tilt_items, tilted_score
 from harness.estimate.routed.propensities import predicted_counts
 from harness.types import Counts, Estimate, Interval
 
@@ -97,8 +98,7 @@ def asking_order(
     """Options by turn, shape (N, K), and where a turn has a question: the K-th is known by elimination."""
     width = posterior.shape[1]
     counts = predicted_counts(predicted, width)
-    key = np.where(counts > 0, posterior + 1e-9 * counts, -1.0)
-    order = np.argsort(-key, axis=1, kind="stable")
+    order = np.lexsort((-counts, -np.where(counts > 0, posterior, -1.0)), axis=1)
     k = np.broadcast_to(np.asarray(width if n_options is None else n_options), len(order))
     asked = (np.take_along_axis(counts, order, axis=1) > 0) & (np.arange(width) < k[:, None] - 1)
     return order, asked
@@ -127,8 +127,10 @@ def questions_asked(
     return number
 
 
-def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Accuracy of one model from its exact correctness, with Clopper & Pearson's exact interval.
+def resolved_accuracy(
+    correct: ArrayLike, *, level: float = 0.95, cluster: IntArray | None = None
+) -> Estimate:
+    """Accuracy of one model from its exact correctness, with Blaker's exact interval.
 
     Unknown items (an expert abstained) cannot just be left out, however blindly experts abstain: an
     item whose other predicted option is confirmed gets known all the same, and known wrong. So the
@@ -139,6 +141,9 @@ def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95) -> Estimate:
     ----------
     correct
         Shape (N,) of 1, 0 and `UNKNOWN`.
+    cluster
+        Shape (N,): number of the item's cluster, where items are not independent; the interval is then
+        that of `tilted_score`.
 
     Raises
     ------
@@ -155,17 +160,31 @@ def resolved_accuracy(correct: ArrayLike, *, level: float = 0.95) -> Estimate:
         raise EstimateError("an accuracy needs at least 1 resolved item, there are 0")
     value = right / n
     least, most = right / len(z), (right + unknown) / len(z)
+    if cluster is None:
+        low, high = blaker(right, len(z), level)[0], blaker(right + unknown, len(z), level)[1]
+        method = "blaker"
+    else:
+        low, high = _clustered(z == 1, cluster, level).low, _clustered(z != 0, cluster, level).high
+        method = "tilted-score"
     return Estimate.from_interval(
         value=value,
         se=float(np.sqrt(value * (1 - value) / n)),
         interval=Interval(
-            low=clopper_pearson(right, len(z), level)[0],
-            high=clopper_pearson(right + unknown, len(z), level)[1],
+            low=low,
+            high=high,
             level=level,
-            method="clopper-pearson" + ("+worst-case" if unknown else ""),
+            method=method + ("+worst-case" if unknown else ""),
             flags=(f"unresolved: {unknown}, value within [{least:.4f}, {most:.4f}]",) if unknown else (),
         ),
         estimator="resolved",
         n=Counts(ordinary=right, complementary=n - right, abstained=unknown),
         assumptions=RESOLUTION_ASSUMPTIONS,
     )
+
+
+def _clustered(right: BoolArray, cluster: IntArray, level: float) -> TiltedMean:
+    """Score interval of a share, items of one cluster being right together."""
+    n = len(right)
+    c = np.tile([1.0, 0.0], (n, 1))
+    rows = tilt_items(c, c, np.full(n, 2), np.zeros(n, np.int64), right.astype(np.float64), cluster=cluster)
+    return tilted_score(rows, level)

@@ -20,7 +20,7 @@ from scipy import stats
 
 from harness.arrays import NO_LABEL, IntArray
 from harness.errors import EstimateError
-from harness.estimate import adjusted_difference, binomial_at_least
+from harness.estimate import binomial_at_least, paired_proportions
 from harness.panel.ratings import Panel
 
 MOST = 20_000
@@ -171,8 +171,8 @@ def direct_result(
             f"most {screened} screened"
         )
     decisive = wins + losses + unsettled
-    low, _ = adjusted_difference(wins, losses + unsettled, screened, level)
-    _, high = adjusted_difference(wins + unsettled, losses, screened, level)
+    low, _ = paired_proportions(wins, losses + unsettled, screened, level)
+    _, high = paired_proportions(wins + unsettled, losses, screened, level)
     return DirectResult(
         difference=(wins - losses) / screened,
         low=low,

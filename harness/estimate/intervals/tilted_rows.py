@@ -1,0 +1,204 @@
+"""Items with one answer each as the rows that `tilted_score` works on: what each weighs, and its working q.
+
+Where options were drawn with propensities π, q ∝ π^0.7 says what the draw thought likely; where they were
+drawn uniformly, the options named by c weigh as much as all the others together (p_λ is then one accuracy
+for all items, whatever their K).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.errors import EstimateError, NotIdentified
+
+_POWER = 0.7
+"""Of q ∝ π^power; between .5 and .7 coverage and width hardly change, nearer 0 and 1 both get worse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiltedRows:
+    """Items with one answer each, equal ones in one row; all fields have shape (R,).
+
+    Attributes
+    ----------
+    up, down, rest
+        q of the option with c = +1, of that with c = −1 (0 without one), and of all others.
+    inverse_up, inverse_down
+        1/π of these options, 0 where they are never asked about.
+    linear, square
+        Σ q/π and Σ q²/π over the others that can be asked about.
+    constant
+        C where an option that is never asked about fixes it, else NaN.
+    asked_c, asked_q, asked_inverse, yes
+        c, q and 1/π of the option asked about, and whether the answer was yes (1) or no (0).
+    weight, count
+        w of each item, Σ count·weight = 1, and the number of items in the row.
+    cluster
+        Number of the item's cluster, where items of one cluster may be right together; else empty.
+    """
+
+    up: FloatArray
+    down: FloatArray
+    rest: FloatArray
+    inverse_up: FloatArray
+    inverse_down: FloatArray
+    linear: FloatArray
+    square: FloatArray
+    constant: FloatArray
+    asked_c: FloatArray
+    asked_q: FloatArray
+    asked_inverse: FloatArray
+    yes: FloatArray
+    weight: FloatArray
+    count: FloatArray
+    cluster: IntArray
+
+
+def collapse_rows(rows: TiltedRows) -> TiltedRows:
+    """The same items with equal ones in one row; clusters keep every item in a row of its own."""
+    if rows.cluster.size:
+        return rows
+    names = [f.name for f in fields(rows) if f.name not in ("count", "cluster")]
+    # NaN, "not fixed", differs from itself; no constant is infinite
+    table = np.nan_to_num(np.stack([getattr(rows, name) for name in names], axis=1), nan=np.inf)
+    kept, inverse = np.unique(table, axis=0, return_inverse=True)
+    count: FloatArray = np.zeros(len(kept))
+    np.add.at(count, inverse.ravel(), rows.count)
+    kept[np.isinf(kept)] = np.nan
+    return TiltedRows(**{name: kept[:, j] for j, name in enumerate(names)}, count=count, cluster=rows.cluster)
+
+
+def tilt_items(
+    c: FloatArray,
+    propensities: FloatArray,
+    n_options: IntArray,
+    asked: IntArray,
+    yes: FloatArray,
+    *,
+    cluster: IntArray | None = None,
+) -> TiltedRows:
+    """Rows of N items of equal weight, from what was asked of each.
+
+    Parameters
+    ----------
+    c
+        Shape (N, K), at most one +1 and one −1 in a row, else 0.
+    propensities
+        Shape (N, K): π of every option, 0 beyond the item's own.
+    n_options, asked, yes
+        Shape (N,): K, option asked about, and 1 for yes, 0 for no.
+    cluster
+        Shape (N,), if items are not independent.
+
+    Raises
+    ------
+    EstimateError
+        If there is no item.
+    NotIdentified
+        If options that are never asked about differ in c.
+    """
+    n, width = c.shape
+    if n == 0:
+        raise EstimateError("a score interval needs at least 1 item, there are 0")
+    own = np.arange(width) < n_options[:, None]
+    can = own & (propensities > 0)
+    inverse = np.divide(1.0, propensities, out=np.zeros_like(propensities), where=can)
+    q = _working(c, propensities, own)
+    plus, minus, zero = c > 0, c < 0, own & (c == 0)
+    at = np.arange(n), asked
+    if not can[at].all():
+        row = int(np.flatnonzero(~can[at])[0])
+        raise EstimateError(f"item {row} was asked about option {asked[row]} of propensity 0")
+    none = np.zeros(0, np.int64)
+    return TiltedRows(
+        up=(q * plus).sum(axis=1),
+        down=(q * minus).sum(axis=1),
+        rest=(q * zero).sum(axis=1),
+        inverse_up=(inverse * plus).sum(axis=1),
+        inverse_down=(inverse * minus).sum(axis=1),
+        linear=(q * inverse * zero).sum(axis=1),
+        square=(q * q * inverse * zero).sum(axis=1),
+        constant=_fix_constant(plus & ~can, minus & ~can, zero & ~can),
+        asked_c=c[at],
+        asked_q=q[at],
+        asked_inverse=inverse[at],
+        yes=np.asarray(yes, dtype=np.float64),
+        weight=np.full(n, 1 / n),
+        count=np.ones(n),
+        cluster=none if cluster is None else cluster,
+    )
+
+
+def _working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> FloatArray:
+    """The working distribution q of every item, shape (N, K), rows sum to 1."""
+    high = np.where(own, propensities, 0.0).max(axis=1, keepdims=True)
+    low = np.where(own, propensities, np.inf).min(axis=1, keepdims=True)
+    others = np.maximum((own & (c == 0)).sum(axis=1, keepdims=True), 1)
+    flat = np.where(c != 0, others, 1.0)
+    drawn = np.maximum(propensities, 1e-12) ** _POWER
+    q = np.where(own, np.where(high - low < 1e-9, flat, drawn), 0.0)
+    working: FloatArray = q / q.sum(axis=1, keepdims=True)
+    return working
+
+
+def _fix_constant(plus: BoolArray, minus: BoolArray, zero: BoolArray) -> FloatArray:
+    """C of items some options of which are never asked about: their common c; NaN where all can be.
+
+    Raises
+    ------
+    NotIdentified
+        If they differ in c.
+    """
+    kinds = np.stack([side.any(axis=1) for side in (plus, minus, zero)])
+    bad = np.flatnonzero(kinds.sum(axis=0) > 1)
+    if bad.size:
+        options = ", ".join(str(k) for k in np.flatnonzero((plus | minus | zero)[bad[0]]))
+        raise NotIdentified(
+            f"{bad.size} of {len(plus)} items, the first with the options {options}: they have propensity 0, "
+            "but the target tells them apart; these answers were asked for other predictions and cannot "
+            "score these"
+        )
+    return np.select([kinds[0], kinds[1], kinds[2]], [1.0, -1.0, 0.0], np.nan)
+
+
+def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> TiltedRows:
+    """Rows of items of K options one of which was drawn uniformly, from their counts.
+
+    Parameters
+    ----------
+    counts
+        Predicted option asked about: yes, no; another: no, yes.
+    weight
+        w of each item.
+    """
+    other = 1 / (2 * (K - 1))
+    hit = np.array([1.0, 1.0, 0.0, 0.0])
+    one = np.ones(4)
+    return TiltedRows(
+        up=one / 2,
+        down=0 * one,
+        rest=one / 2,
+        inverse_up=K * one,
+        inverse_down=0 * one,
+        linear=K / 2 * one,
+        square=K * other / 2 * one,
+        constant=np.full(4, np.nan),
+        asked_c=hit,
+        asked_q=np.where(hit > 0, 0.5, other),
+        asked_inverse=K * one,
+        yes=np.array([1.0, 0.0, 0.0, 1.0]),
+        weight=weight * one,
+        count=np.array(counts, dtype=np.float64),
+        cluster=np.zeros(0, np.int64),
+    )
+
+
+def join_rows(parts: list[TiltedRows]) -> TiltedRows:
+    """One set of rows of several."""
+    return replace(
+        parts[0],
+        **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(parts[0])},
+    )

@@ -1,0 +1,127 @@
+"""Score interval of a mean of +1, 0 and −1 by truth, from one yes/no question per item.
+
+The target is θ = Σ_i w_i Σ_k c_ik P(y_i = k): an accuracy (c = 1 at the prediction) or, on items where two
+models differ, the difference of their accuracies (c = +1 and −1). The interval inverts a test. Every
+item has a working distribution q over its options that is fixed before the answers; the null
+hypotheses are its exponential tilts p_λ(k) ∝ q(k) e^{λ c_k}, of mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k).
+With g of equation (G) at p = p_λ (`harness.estimate.routed.doubly_robust`),
+
+    U(λ) = Σ_i w_i g_i − θ(λ)
+    W(λ) = max{ Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],  Σ_i w_i² (g_i − θ − U)² }
+
+and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
+distribution costs width, not validity; the larger of the model's and the observed variance keeps
+samples without an error, or without a miss, from looking certain. The estimate is where U = 0.
+
+`harness.estimate.intervals.tilted_rows` says which q. Simulated in `benchmarks/coverage_matrix.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from harness.estimate.intervals.tilted_rows import TiltedRows, collapse_rows
+
+_FARTHEST = 22.0
+"""Tilts beyond ±22 put less than 1e-9 on what they tilt away from."""
+_HALVINGS = 48
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiltedMean:
+    """Estimate and interval of θ, and its standard error at the estimate."""
+
+    value: float
+    low: float
+    high: float
+    se: float
+
+
+def tilted_score(rows: TiltedRows, level: float, *, df: float | None = None) -> TiltedMean:
+    """Estimate θ and invert its score test at `level`.
+
+    Student's t has `df` degrees of freedom; by default N, or the clusters less one.
+
+    An end that no tilt refutes is that of the target's range.
+    """
+    rows = collapse_rows(rows)
+    groups = float(len(np.unique(rows.cluster)) - 1) if rows.cluster.size else float(rows.count.sum())
+    t = float(stdtrit(max(1.0, groups if df is None else df), 0.5 + level / 2))
+
+    def excess(side: int) -> Callable[[float], float]:
+        def at(tilt: float) -> float:
+            _, gap, variance = _score(rows, tilt)
+            return gap - side * t * float(np.sqrt(variance))
+
+        return at
+
+    low, best, high = (_root(excess(side), side) for side in (1, 0, -1))
+    _, _, variance = _score(rows, best)
+    least, value, most = (round(_score(rows, tilt)[0], 9) for tilt in (low, best, high))
+    return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
+
+
+def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
+    """|U|/√W at the tilt of this mean: how far the answers are from it; 0 where nothing varies."""
+    rows = collapse_rows(rows)
+    _, gap, variance = _score(rows, _root(lambda tilt: mean - _score(rows, tilt)[0], 0))
+    return abs(gap) / float(np.sqrt(variance)) if variance > 0 else 0.0
+
+
+def _score(rows: TiltedRows, tilt: float) -> tuple[float, float, float]:
+    """θ(λ), U(λ) and W(λ)."""
+    up, down = rows.up * np.exp(tilt), rows.down * np.exp(-tilt)
+    total = up + down + rows.rest
+    # what is left beside an option is summed, not subtracted: where p is nearly 1, 1 − p would be 0
+    not_up, not_down = (down + rows.rest) / total, (up + rows.rest) / total
+    not_other = (up + down + (rows.rest - rows.asked_q)) / total
+    up, down = up / total, down / total
+    v_up, v_down = up * not_up * rows.inverse_up, down * not_down * rows.inverse_down
+    v_rest = np.maximum(rows.linear / total - rows.square / total**2, 0.0)
+    whole = v_up + v_down + v_rest
+    constant = np.divide(v_up - v_down, whole, out=np.zeros_like(whole), where=whole > 0)
+    constant = np.where(np.isnan(rows.constant), constant, rows.constant)
+    variance = (1 - constant) ** 2 * v_up + (1 + constant) ** 2 * v_down + constant**2 * v_rest
+    sides = [rows.asked_c > 0, rows.asked_c < 0]
+    asked, others = (
+        np.select(sides, [up, down], rows.asked_q / total),
+        np.select(sides, [not_up, not_down], not_other),
+    )
+    mean = up - down
+    surprise = rows.yes * others - (1 - rows.yes) * asked
+    g = mean + (rows.asked_c - constant) * surprise * rows.asked_inverse
+    each = rows.count * rows.weight
+    theta = float(each @ mean)
+    gap = float(each @ g) - theta
+    model = float((each * rows.weight) @ (variance + (mean - theta) ** 2))
+    residual = g - theta - gap
+    if rows.cluster.size:
+        sums = np.bincount(rows.cluster, weights=rows.weight * residual)
+        groups = np.count_nonzero(np.bincount(rows.cluster))
+        seen = float((sums**2).sum()) * groups / max(1, groups - 1)
+    else:
+        seen = float((each * rows.weight) @ residual**2)
+    return theta, gap, max(model, seen)
+
+
+def _root(falling: Callable[[float], float], side: int) -> float:
+    """Where a function falls through 0; an end of the range where it does not.
+
+    The gap of an estimate (side 0) may rise instead where answers say next to nothing: it is 0 there.
+    """
+    left, right = -_FARTHEST, _FARTHEST
+    at_left, at_right = falling(left), falling(right)
+    if side == 0 and at_left < 0 < at_right:
+        return _root(lambda tilt: -falling(tilt), side)
+    if at_left < 0 or (at_left == 0 and side >= 0):
+        return left
+    if at_right > 0 or (at_right == 0 and side <= 0):
+        return right
+    for _ in range(_HALVINGS):
+        middle = (left + right) / 2
+        left, right = (middle, right) if falling(middle) > 0 else (left, middle)
+    return (left + right) / 2

@@ -1,0 +1,146 @@
+"""All estimates of a model, and of several models, by name; with the reason where one is withheld."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.by_design import bound_missing
+from harness.estimate.collected import collected_part
+from harness.estimate.data import Conditioning, Estimates, Strata, all_estimators, tally_pool
+from harness.estimate.evaluation import accuracy, complete
+from harness.estimate.routed import GoldCounts
+from harness.types import Label, Labels, Prediction, design_of, is_uniform
+
+
+def accuracies(
+    predictions: Sequence[Prediction],
+    labels: Sequence[Label],
+    *,
+    interval: str | None = None,
+    level: float = 0.95,
+    strata: Strata = None,
+    published: bool = False,
+    split: Conditioning | Literal["auto"] = "auto",
+    gold: GoldCounts | None = None,
+    anytime: float | None = None,
+) -> Estimates:
+    """All that the labels' protocol allows to estimate of one model; parameters as in `accuracy`.
+
+    Parameters
+    ----------
+    anytime
+        Level of an interval to add that may be looked at any time.
+
+    Returns
+    -------
+    Estimates
+        For uniformly drawn options ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``, with `anytime` and
+        `gold` also ``anytime`` and ``corrected``; else ``routed`` or ``resolved``. Where calls failed or
+        experts abstained also ``worst_case``, which holds whatever is missing. One that is undefined or
+        withheld is left out and `undefined` says why.
+
+    Raises
+    ------
+    EstimateError
+        If the data are contradictory, or no estimator is defined for uniformly drawn options.
+    NotIdentified
+        As in `accuracy`, for a plain list of labels.
+    """
+    main = main_estimator(labels)
+    try:
+        part, flags = collected_part(labels, {p.item_id for p in predictions})
+    except NotIdentified as error:
+        return Estimates({}, {main: str(error)})
+    if main == "ml" and not design_of(labels).clusters:
+        tallies = tally_pool(predictions, part, strata, split)
+        made = all_estimators(tallies, interval=interval, level=level, published=published)
+        more = [
+            Estimates(
+                {name: complete(e, predictions, part, flags) for name, e in made.items()}, made.undefined
+            )
+        ]
+    else:
+        options: dict[str, Any] = {"interval": interval, "strata": strata, "published": published}
+        more = [_try(main, predictions, labels, level=level, **options)]
+    if anytime is not None:
+        more.append(_try("anytime", predictions, labels, level=anytime, interval="anytime"))
+    if gold is not None:
+        more.append(_try("corrected", predictions, labels, level=level, gold=gold))
+    found = {name: e for part_ in more for name, e in part_.items()}
+    bounded = bound_missing(found[main], predictions, part) if main in found else None
+    if bounded is not None:
+        found["worst_case"] = bounded
+    return Estimates(found, {name: why for part_ in more for name, why in part_.undefined.items()})
+
+
+def main_estimator(labels: Sequence[Label]) -> str:
+    """Name of the estimate that the protocol gives of one model; ``"accuracy"`` where it gives none."""
+    if is_uniform(labels):
+        return "ml"
+    rule = design_of(labels).statement
+    return (
+        {"weighted": "routed"}.get(rule.estimator, rule.estimator)
+        if "accuracy" in rule.answers
+        else "accuracy"
+    )
+
+
+def model_accuracies(
+    models: Mapping[str, Sequence[Prediction]],
+    labels: Sequence[Label],
+    *,
+    level: float = 0.95,
+    joint: bool = False,
+    **options: Any,
+) -> dict[str, Estimates]:
+    """`accuracies` of every model, by name; each from the labels of the items that it was asked about.
+
+    Parameters
+    ----------
+    joint
+        Whether the intervals of all models are to hold together with probability `level`: each is then
+        made at `level`^(1/M) (Šidák 1967, JASA 62).
+    """
+    number = len(models) if joint else 0
+    found = {
+        name: accuracies(
+            predictions, keep_predicted(labels, predictions), level=joint_level(level, number), **options
+        )
+        for name, predictions in models.items()
+    }
+    return {name: mark_joint(made, level, number) for name, made in found.items()} if joint else found
+
+
+def joint_level(level: float, models: int) -> float:
+    """Level of each of so many intervals that hold together at `level`, see `model_accuracies`; 0: alone."""
+    return level ** (1 / models) if models else level
+
+
+def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
+    """Estimates of `joint_level` as those of the joint level; one for looking on has a level of its own."""
+    flag = f"joint: {models} models"
+    return Estimates(
+        {
+            name: replace(e, level=level, flags=(*e.flags, flag))
+            for name, e in made.items()
+            if name != "anytime"
+        },
+        made.undefined,
+    )
+
+
+def keep_predicted(labels: Sequence[Label], predictions: Sequence[Prediction]) -> Sequence[Label]:
+    """The labels of items that have a prediction, with their design: a run under way has fewer items."""
+    predicted = {p.item_id for p in predictions}
+    kept = [x for x in labels if x.item_id in predicted]
+    return Labels(kept, labels.design) if isinstance(labels, Labels) else kept
+
+
+def _try(name: str, predictions: Sequence[Prediction], labels: Sequence[Label], **options: Any) -> Estimates:
+    try:
+        return Estimates({name: accuracy(predictions, labels, **options)}, {})
+    except EstimateError as error:
+        return Estimates({}, {name: str(error)})

@@ -1,0 +1,74 @@
+"""Flags in words: what a reader must know of a number, as a sentence.
+
+A flag is a name, with a remark after a colon where it has one: ``"out_of_range"``,
+``"open_questions: 3 of 200"``.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNRESOLVED = re.compile(r"(\d+), value within \[([\d.]+), ([\d.]+)\]")
+
+FLAG_WORDS = {
+    # of estimates and their intervals
+    "out_of_range": "the estimate as computed lies outside the possible range; it is cut off for display",
+    "value_outside_interval": (
+        "the estimate lies outside its own interval: estimator and interval weigh the answers differently"
+    ),
+    "lattice_too_large": "too many answers for the exact interval; the score interval stands in",
+    "contradicts_model": (
+        "the answers fit no accuracy at this level, so that the interval is of a higher one; see the checks"
+    ),
+    "degenerate_variance": (
+        "answers of a kind are all alike; the standard error is that of half an answer less"
+    ),
+    "all_unreadable": "no labelled item has a readable answer; an unreadable one counts as wrong",
+    "stratified": "made of strata that were estimated apart and weighted by their size",
+    "conditioned_on_questions": (
+        "several questions were asked about an item; the estimate takes the options asked about as given"
+    ),
+    "never_differ": "the models agree on every item; the interval says how rarely they may differ",
+    "nothing_known_where_they_differ": (
+        "no answer tells which of the models is right where they differ; only how often they differ is known"
+    ),
+    "missing": "{}; the interval holds whatever is hidden there",
+    "open_questions": "{} questions are open and are left out like unanswered ones",
+    "partial": "the collection is not finished: {}",
+    "joint": "the intervals of all models hold together: {}",
+    "unresolved": "{} items are not resolved: an expert abstained",
+    "sensitivity": "experts' P(yes | it is), as estimated beside: {}",
+    "specificity": "experts' P(no | it is not), as estimated beside: {}",
+    "split": "answers in the half that weights were taken from: {}",
+    # of panels
+    "degenerate_resamples": "resamples that held one class only and were left out: {}",
+    "single_label_items": "items with a single rating: {}",
+    "learned_aggregate": "the aggregate was learned from the ratings: {}",
+    "fixed_panel": "the annotators are a fixed panel: {}",
+    "assumption_1_fails": "assumption 1 fails: {}",
+    "assumption_2_fails": "assumption 2 fails: {}",
+    "few_items": "fewer items than the figures need to be steady",
+    "few_people": "people whose ratings the figures rest on: {}",
+}
+"""Name of a flag → its sentence, with a place for the remark."""
+
+
+def explain_flag(flag: str) -> str:
+    """A flag as a sentence; one that is not known stays as it is.
+
+    Examples
+    --------
+    >>> explain_flag("open_questions: 3 of 200")
+    '3 of 200 questions are open and are left out like unanswered ones'
+    >>> explain_flag("unresolved: 4, value within [0.5, 0.54]")
+    '4 items are not resolved: an expert abstained; they could move the estimate to 50.0 % – 54.0 %'
+    """
+    name, _, remark = flag.partition(": ")
+    if name not in FLAG_WORDS:
+        return flag
+    bounds = _UNRESOLVED.fullmatch(remark) if name == "unresolved" else None
+    if bounds:
+        number, least, most = bounds.groups()
+        could = f"they could move the estimate to {100 * float(least):.1f} % – {100 * float(most):.1f} %"
+        return f"{explain_flag(f'unresolved: {number}')}; {could}"
+    return FLAG_WORDS[name].format(remark)

@@ -1,0 +1,161 @@
+"""Items that are not independent: accuracies and comparisons by cluster, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harness as h
+from harness import BadInput, EstimateError
+from harness.estimate import GoldCounts, mcnemar, rank_models, resolved_accuracy
+from harness.types import Answer, Item, Prediction, PredictionStatus
+from protocols.collect import SimulatedExperts
+from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+
+CLASSES = ("red", "green", "blue", "black")
+ROSTER = one_expert_per_class(CLASSES)
+SIZE, GROUPS = 6, 50
+ITEMS = [Item(f"i{j}", "t", CLASSES, (0, 1, 2, 3)) for j in range(SIZE * GROUPS)]
+CLUSTERS = {item.id: f"patient {j // SIZE}" for j, item in enumerate(ITEMS)}
+ALONE = {item.id: item.id for item in ITEMS}
+RNG = np.random.default_rng(8)
+TRUTH = {item.id: int(RNG.integers(4)) for item in ITEMS}
+
+
+def a_model(rate: float) -> dict[str, int]:
+    """Right on all items of a patient or wrong on all."""
+    right = RNG.random(GROUPS) < rate
+    return {
+        i: t if right[j // SIZE] else (t + 1 + int(RNG.integers(3))) % 4
+        for j, (i, t) in enumerate(TRUTH.items())
+    }
+
+
+MODELS = {"good": a_model(0.8), "poor": a_model(0.55)}
+PREDICTIONS = {name: [Prediction(i, k) for i, k in rows.items()] for name, rows in MODELS.items()}
+
+
+def collect(name: str) -> h.Labels:
+    """All questions of a protocol answered."""
+    plans: dict[str, Any] = {
+        "partitioned": Partitioned(ROSTER, seed=2),
+        "several": Partitioned(ROSTER, seed=2, options_per_item=2),
+        "targeted": Targeted(ROSTER, MODELS, seed=2),
+        "alone": Targeted(ROSTER, {"good": MODELS["good"]}, seed=2),
+        "sequential": Sequential(ROSTER, MODELS, seed=2),
+        "disagreement": Disagreement(ROSTER, MODELS, seed=2),
+    }
+    plan = plans[name]
+    answers: list[Answer] = []
+    questions = plan.route(ITEMS)
+    while questions:
+        answers += SimulatedExperts(TRUTH).answer(questions)
+        asked = {a.question.id for a in answers}
+        more = plan.next_questions(ITEMS, answers) if plan.statement.asks_on else []
+        questions = [q for q in more if q.id not in asked]
+    labels: h.Labels = plan.decode(answers)
+    return labels
+
+
+@pytest.mark.parametrize("name", ["partitioned", "several", "targeted", "alone", "sequential"])
+def test_accuracy_is_less_certain_on_clusters(name: str) -> None:
+    labels = collect(name)
+    plain = h.accuracy(PREDICTIONS["good"], labels)
+    apart, together = (h.accuracy(PREDICTIONS["good"], labels.clustered(c)) for c in (ALONE, CLUSTERS))
+    assert together.value == pytest.approx(apart.value)
+    assert together.low < apart.low < apart.value < apart.high < together.high
+    assert together.high - together.low > 1.3 * (plain.high - plain.low)
+    assert together.low <= np.mean([MODELS["good"][i] == t for i, t in TRUTH.items()]) <= together.high
+    assert h.accuracies(PREDICTIONS["good"], labels.clustered(CLUSTERS)).popitem()[1] == together
+
+
+@pytest.mark.parametrize("name", ["partitioned", "several", "targeted", "sequential", "disagreement"])
+def test_a_difference_is_less_certain_on_clusters(name: str) -> None:
+    labels = collect(name)
+    (plain,) = h.compare(PREDICTIONS, labels).pairs
+    (together,) = h.compare(PREDICTIONS, labels.clustered(CLUSTERS)).pairs
+    assert together.difference == pytest.approx(plain.difference, abs=0.02)
+    assert together.low <= together.difference <= together.high
+    assert together.high - together.low > 1.2 * (plain.high - plain.low)
+    assert together.p_value > plain.p_value
+    (swapped,) = h.compare(dict(reversed(PREDICTIONS.items())), labels.clustered(CLUSTERS)).pairs
+    expected = (-together.difference, -together.high, -together.low, together.p_value)
+    found = (swapped.difference, swapped.low, swapped.high, swapped.p_value)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_unreadable_predictions_of_whole_clusters_widen_the_share() -> None:
+    labels = collect("partitioned")
+    some = [
+        p if j // SIZE % 4 else Prediction(p.item_id, None, PredictionStatus.UNREADABLE)
+        for j, p in enumerate(PREDICTIONS["good"])
+    ]
+    apart, together = (h.accuracy(some, labels.clustered(c)) for c in (ALONE, CLUSTERS))
+    assert together.interval == "tilted-score+share"
+    assert together.low < apart.low < together.value < apart.high < together.high
+
+
+def test_always_right_and_always_wrong_are_no_tie() -> None:
+    cluster = np.repeat(np.arange(20), 2)
+    found = mcnemar(np.ones(40), np.zeros(40), questions=0, cluster=cluster)
+    assert (found.difference, found.verdict) == (1.0, "a")
+    assert 0 < found.low < found.high == 1
+    same = mcnemar(np.ones(40), np.ones(40), questions=0, cluster=cluster)
+    assert (same.difference, same.p_value) == (0.0, 1.0)
+    assert same.low < 0 < same.high
+    ranking = rank_models(
+        np.stack([np.ones(40), np.zeros(40)], axis=1),
+        ["all", "none"],
+        questions=0,
+        pair=lambda i, j, level: mcnemar(
+            np.ones(40), np.zeros(40), questions=0, level=level, names=("all", "none"), cluster=cluster
+        ),
+    )
+    assert ranking.ranks == ((1, 1), (2, 2))
+
+
+def test_a_sample_without_an_error_is_not_certain_on_clusters() -> None:
+    cluster = np.repeat(np.arange(10), 5)
+    alone, together = resolved_accuracy(np.ones(50)), resolved_accuracy(np.ones(50), cluster=cluster)
+    assert together.value == together.high == 1
+    assert together.low < alone.low
+
+
+@pytest.mark.parametrize(
+    ("clusters", "message"),
+    [
+        ({i: c for i, c in CLUSTERS.items() if i != "i7"}, "clusters: item 'i7' has none"),
+        (dict.fromkeys(CLUSTERS, "all"), "must be at least 2, all items are of 'all'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["partitioned", "targeted", "sequential"])
+def test_bad_clusters_are_named(name: str, clusters: dict[str, str], message: str) -> None:
+    labels = collect(name).clustered(clusters)
+    with pytest.raises(EstimateError, match=message):
+        h.accuracy(PREDICTIONS["good"], labels)
+    with pytest.raises(EstimateError, match=message):
+        h.compare(PREDICTIONS, labels)
+
+
+def test_options_that_take_items_as_independent_are_refused() -> None:
+    labels, rows = collect("partitioned").clustered(CLUSTERS), PREDICTIONS["good"]
+    for options in ({"estimator": "ord"}, {"interval": "score"}):
+        with pytest.raises(BadInput, match="leave it out"):
+            h.accuracy(rows, labels, **options)  # type: ignore[arg-type]  # one of several types
+    with pytest.raises(EstimateError, match="takes items as independent"):
+        h.accuracy(rows, labels, interval="anytime")
+    with pytest.raises(EstimateError, match="takes items as independent; leave out gold"):
+        h.accuracy(rows, labels, gold=GoldCounts(yes_on_true=48, n_true=50, no_on_false=47, n_false=50))
+    found = h.accuracies(rows, labels, anytime=0.95)
+    assert "takes items as independent" in found.undefined["anytime"]
+    assert "ml" in found
+
+
+def test_strata_of_clustered_items_are_refused() -> None:
+    labels = collect("partitioned").clustered(CLUSTERS)
+    with pytest.raises(BadInput, match="strata"):
+        h.accuracy(PREDICTIONS["good"], labels, strata=CLUSTERS)
+    with pytest.raises(BadInput, match="published"):
+        h.accuracy(PREDICTIONS["good"], labels, published=True)
