@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from agents.search.context import SearchContext, gather_all
-from agents.search.fitness import least_variance, rounded, score_items
+from agents.search.fitness import Board, interval_ends, least_variance, rounded, score_items
 from harness import FloatArray
 
 
@@ -27,8 +28,9 @@ class Winner:
         Its estimate on the selection items: what a search without correction would report.
     reported
         Posterior mean of its accuracy, selection and confirmation together.
-    sd
-        Standard deviation of that posterior, the archive's common level included.
+    sd, low, high
+        Standard deviation of that posterior, the archive's common level included, and its interval of about
+        95 %, whose upper end allows for a breakthrough (`agents.search.fitness.breakthroughs`).
     confirmed
         Its estimate on the confirmation items alone, still the best of the finalists'; None without.
     finalists
@@ -39,6 +41,8 @@ class Winner:
     naive: float
     reported: float
     sd: float
+    low: float
+    high: float
     confirmed: float | None
     finalists: dict[str, float]
 
@@ -88,14 +92,40 @@ def decide(context: SearchContext, finalists: list[str], tested: str | None = No
         range(len(chosen)), key=lambda j: (rounded(-float(mean[j])), chosen[j].tokens, finalists[j])
     )
     best = ranking[0] if tested is None else finalists.index(tested)
+    sd = float(np.sqrt(variance[best] + level))
+    far = _far(board, finalists[best], None if fresh is None else fresh[best])
+    low, high = interval_ends(float(mean[best]), sd, *far)
     return Winner(
         id=finalists[best],
         naive=chosen[best].value,
         reported=float(mean[best]),
-        sd=float(np.sqrt(variance[best] + level)),
+        sd=sd,
+        low=low,
+        high=high,
         confirmed=None if fresh is None else float(np.nanmean(fresh[best])),
         finalists={finalists[j]: float(mean[j]) for j in ranking},
     )
+
+
+def _far(board: Board, winner: str, fresh: FloatArray | None) -> tuple[float, float, float]:
+    """The winner as a breakthrough: its chance, mean and standard deviation, fresh items seen."""
+    shrunk, j = board.shrunk, board.ids.index(winner)
+    found = shrunk.breakthroughs
+    chance, mean = float(found.chance[j]), float(found.mean[j])
+    variance = float(found.sd[j] ** 2 + shrunk.level_se**2)
+    seen = np.empty(0) if fresh is None else fresh[~np.isnan(fresh)]
+    if len(seen) < 2 or not chance:
+        return chance, mean, float(np.sqrt(variance))
+    value = float(seen.mean())
+    noise = max(least_variance(len(seen)), float(seen.var(ddof=1))) / len(seen)
+    crowd = float(shrunk.sd[j] ** 2 + shrunk.level_se**2 + noise)
+    gap, far_gap = value - float(shrunk.mean[j]), value - mean
+    odds = np.log(chance / (1 - chance)) if chance < 1 else np.inf
+    odds += 0.5 * (
+        gap**2 / crowd + np.log(crowd) - far_gap**2 / (variance + noise) - np.log(variance + noise)
+    )
+    keep = noise / (noise + variance)
+    return float(expit(odds)), keep * mean + (1 - keep) * value, float(np.sqrt(keep * variance))
 
 
 def _update(

@@ -132,6 +132,8 @@ def _winner(
         naive=found.naive,
         reported=found.reported,
         sd=found.sd,
+        low=found.low,
+        high=found.high,
         confirmed=found.confirmed,
         test=estimates[0],
         start_test=estimates[-1],

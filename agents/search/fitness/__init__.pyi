@@ -1,5 +1,6 @@
 from .archive import Archive as Archive, load_archive as load_archive
 from .board import Board as Board, rounded as rounded, score_candidates as score_candidates
+from .breakthroughs import interval_ends as interval_ends
 from .empirical_bayes import (
     compare_paired as compare_paired, least_variance as least_variance, shrink_scores as shrink_scores,
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.search.fitness.archive import Archive
+from agents.search.fitness.breakthroughs import interval_ends
 from agents.search.fitness.empirical_bayes import Paired, ShrunkScores, compare_paired, shrink_scores
 from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.fitness.scores import score_items
@@ -124,7 +125,14 @@ def _standings(
         against = row.get(parents[0]) if parents else None
         compared = None if against is None else compare_paired(scores[j], scores[against], shrunk.spread)
         mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
-        half = 1.96 * float(np.hypot(sd, shrunk.level_se))
+        far = shrunk.breakthroughs
+        low, high = interval_ends(
+            mean,
+            float(np.hypot(sd, shrunk.level_se)),
+            float(far.chance[j]),
+            float(far.mean[j]),
+            float(np.hypot(far.sd[j], shrunk.level_se)),
+        )
         answers = archive.predictions(name, items)
         n = max(1, len(answers))
         standings[name] = Standing(
@@ -132,8 +140,8 @@ def _standings(
             value=float(np.nanmean(scores[j])),
             mean=mean,
             sd=sd,
-            low=mean - half,
-            high=mean + half,
+            low=low,
+            high=high,
             p_best=float(best[j] / _DRAWS),
             p_better=compared.p_better if compared else None,
             verdict=compared.verdict if compared else None,

@@ -10,7 +10,8 @@ averaged over its posterior under a half-normal prior (Gelman 2006, Bayesian Ana
 All values are paired on the same items, so what all find hard does not count. v is pooled over the
 candidates: few refutations make a candidate's own variance small exactly where it was lucky.
 Candidates in families break the one assumption, exchangeability: two far clusters bias the winner by
-a few points.
+a few points. A single one far above all others is shrunken by up to twenty; the upper ends of intervals allow
+for it (`agents.search.fitness.breakthroughs`).
 
 Is a child better than its parent? Three answers. The difference is taken item by item on the items both
 answered. Its standard error counts two imaginary items on which they disagree, one each way, as
@@ -30,6 +31,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from agents.search.fitness.breakthroughs import Breakthroughs, find_breakthroughs
 from harness import EstimateError, FloatArray
 
 PRIOR_SPREAD = 0.1
@@ -58,6 +60,8 @@ class ShrunkScores:
         Standard error of that level, which all values share.
     spread
         Posterior mean of τ, the standard deviation of the candidates' true accuracies.
+    breakthroughs
+        How far each may be none of this population.
     """
 
     value: FloatArray
@@ -66,6 +70,7 @@ class ShrunkScores:
     sd: FloatArray
     level_se: float
     spread: float
+    breakthroughs: Breakthroughs
 
 
 def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
@@ -110,8 +115,17 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
     se = np.sqrt(v / each)
     mean, sd = np.full((2, len(scores)), np.nan)
     mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
+    own = (centred**2).sum(axis=1) / np.maximum(1, counts - 1) / each
     level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
-    return ShrunkScores(value=value, se_relative=se, mean=mean, sd=sd, level_se=level_se, spread=spread)
+    return ShrunkScores(
+        value=value,
+        se_relative=se,
+        mean=mean,
+        sd=sd,
+        level_se=level_se,
+        spread=spread,
+        breakthroughs=find_breakthroughs(value, np.fmax(se**2, own), unit),
+    )
 
 
 def least_variance(n: int) -> float:

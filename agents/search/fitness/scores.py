@@ -6,7 +6,9 @@ item whose mean over the items *is* the estimate.
 
 ==============  ======================================================================================
 ``ml``          Â_ML plus the item's influence on it, u_i(Â)·n/I(Â), u_i the item's part of the
-                likelihood's slope: the mean is Â_ML, the spread its standard error
+                likelihood's slope: the mean is Â_ML, the spread its standard error. Where Â_ML is 0 the
+                mean is one step of scoring, which may be negative: many estimates cut off at 0 would be
+                too high on average, and so would all of a bad archive
 ``transformed`` yes: 1{ŷ = y}; m refused options: 1 − (K − 1)/m · 1{ŷ refused}. The published transform
                 (K − 1)q − (K − 2), item by item
 ``ivw``         the same, weighted by the plug-in weight of Eq. 7 of the two samples
@@ -106,7 +108,8 @@ def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) 
     n = np.stack([(readable & (effective == g)).sum(axis=1) for g in groups], axis=1)
     S = np.stack([(avoided & (effective == g)).sum(axis=1) for g in groups], axis=1)
     total = np.maximum(n.sum(axis=1), 1)
-    A, at = np.zeros(len(readable)), np.full((len(readable), 1), 0.5)
+    A: FloatArray = np.zeros(len(readable))
+    at: FloatArray = np.full((len(readable), 1), 0.5)
     for j in np.flatnonzero(n.sum(axis=1)):
         counts = zip(groups.tolist(), n[j].tolist(), S[j].tolist(), strict=True)
         parts = tuple(BinomialSample(g, m, hits) for g, m, hits in counts)
@@ -115,6 +118,9 @@ def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) 
     slope = np.where(avoided, 1 / (at + effective - 2), -1 / (1 - at))
     slope = np.where(readable, slope, 0.0)
     information = (n / ((at + groups - 2) * (1 - at))).sum(axis=1, keepdims=True)
+    score = slope.sum(axis=1)
+    step = np.divide(score, information[:, 0], out=np.zeros_like(score), where=information[:, 0] > 0)
+    A = np.where((A <= 0) & (total > 0), np.minimum(0.0, at[:, 0] + step), A)
     centred = slope - slope.sum(axis=1, keepdims=True) / total[:, None]
     scale = np.divide(total[:, None], information, out=np.zeros_like(at), where=information > 0)
     scores: FloatArray = A[:, None] + centred * scale
