@@ -300,7 +300,7 @@ def test_assumptions_that_fail_on_the_oracle_take_the_certificate_away() -> None
     # A model that repeats the aggregate agrees with it everywhere, and errs where it errs.
     blind, seen = assess_superhuman(panel, copycat), assess_superhuman(panel, copycat, oracle=truth)
     assert blind.certified == ("U_panel", "U_t")
-    assert seen.certified == seen.holds == ()
+    assert seen.certified == seen.valid == ()
     assert "L is no lower bound" in seen.verdict
     # Items chosen for a split vote: who is right makes another right one less likely.
     split = np.flatnonzero((grid.sum(axis=1) == 2) | (grid.sum(axis=1) == 3))
@@ -308,4 +308,4 @@ def test_assumptions_that_fail_on_the_oracle_take_the_certificate_away() -> None
     found = assess_superhuman(chosen, truth[split], pool=True, oracle=truth[split])
     assert found.check is not None
     assert found.check.first_holds is False
-    assert found.holds == ("U_panel", "U_t")
+    assert found.valid == ("U_panel", "U_t")

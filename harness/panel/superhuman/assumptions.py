@@ -11,6 +11,10 @@ import numpy as np
 
 from harness.arrays import BoolArray, IntArray
 from harness.errors import EstimateError
+from harness.estimate import paired_proportions
+
+LEAST = 1e-6
+"""Two-sided level of a bound that need not hold more often than not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,16 @@ class AssumptionCheck:
         if self.model_right is None or self.model_repeats is None:
             return None
         return self.model_right >= self.model_repeats
+
+    def overstated(self, level: float) -> float:
+        """How far agreement with the aggregate may exceed the model's accuracy: a one-sided bound at `level`.
+
+        P(the model repeats an error of the aggregate) − P(it is right where the aggregate is wrong), which
+        Theorem 3 assumes to be at most 0, over all items with an oracle label.
+        """
+        repeats = self.wrong_items * (self.model_repeats or 0.0)
+        right = self.wrong_items * (self.model_right or 0.0)
+        return paired_proportions(repeats, right, self.oracle_items, max(0.0, 2 * level - 1) or LEAST)[1]
 
 
 def check_assumptions(

@@ -28,6 +28,7 @@ from harness.panel.superhuman.certificate import (
     certify,
     lower_bound,
 )
+from harness.panel.superhuman.condition import list_conditions
 from harness.panel.superhuman.direct_comparison import DirectPlan, direct_plan, disagreement_rate
 from harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
 from harness.panel.superhuman.verdict import Superhuman, list_valid_ceilings
@@ -176,18 +177,21 @@ def _decide(
     *,
     fixed: bool,
 ) -> Superhuman:
-    holds, why_not = list_valid_ceilings(check, fixed=fixed)
+    valid, why_not = list_valid_ceilings(check, fixed=fixed)
     flags = (*why_not, *flags)
     # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
-    certified = tuple(takewhile(lambda name: against[name].confidence >= level, holds))
+    certified = tuple(takewhile(lambda name: against[name].confidence >= level, valid))
     bounds = {name: against[name].bound for name in CEILINGS}
     published = (e.L, bounds["U_e"], e.N)
+    L_low = lower_bound(e, level)
+    margin = L_low - min((against[name].high for name in certified), default=1.0)
+    conditions = list_conditions(certified, check, level, margin)
     plans: tuple[DirectPlan, ...] = ()
-    if not certified and disagreement:
+    if disagreement and (conditions or not certified):
         plans = tuple(direct_plan(disagreement, w, level=level) for w in WIN_SHARES)
     return Superhuman(
         L=e.L,
-        L_low=lower_bound(e, level),
+        L_low=L_low,
         **bounds,
         N=e.N,
         annotators=e.m,
@@ -200,12 +204,13 @@ def _decide(
         against=against,
         fixed=fixed,
         certified=certified,
-        holds=holds,
-        items_needed=e.N if certified else items_needed(e, level, holds[0]) if holds else None,
+        valid=valid,
+        items_needed=e.N if certified else items_needed(e, level, valid[0]) if valid else None,
         disagreement=disagreement,
         direct=plans,
         check=check,
         assumptions=CEILING_ASSUMPTIONS,
+        conditions=conditions,
         flags=flags,
     )
 

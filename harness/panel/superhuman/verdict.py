@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.panel.superhuman.assumptions import AssumptionCheck
 from harness.panel.superhuman.certificate import Certainty
+from harness.panel.superhuman.condition import Condition
 from harness.panel.superhuman.direct_comparison import DirectPlan
 
 
@@ -29,16 +30,20 @@ class Superhuman:
         The same for every ceiling.
     fixed
         Whether these very annotators are meant, and no pool.
-    holds
+    valid
         Ceilings that may certify (`list_valid_ceilings`), in the order in which they are asked.
     certified
-        Those that hold and are beaten with confidence ≥ `level`, up to the first that is not: a
+        Those that are valid and are beaten with confidence ≥ `level`, up to the first that is not: a
         fixed order lets all of them be looked at while the level holds for all together.
     items_needed
         Items at which the first would be beaten by the split test, if L and agreement stayed; None if
         none would.
     direct
-        Where nothing is certified: what the direct route would cost, by the model's share of wins.
+        What the direct route would cost, by the model's share of wins, where nothing is certified or only on
+        a condition.
+    conditions
+        What the certificate rests on and no oracle label has shown, the one that decides it first; empty
+        where nothing is certified.
     """
 
     L: float
@@ -57,25 +62,43 @@ class Superhuman:
     confidence: float
     against: Mapping[str, Certainty]
     fixed: bool
-    holds: tuple[str, ...]
+    valid: tuple[str, ...]
     certified: tuple[str, ...]
     items_needed: int | None
     disagreement: float | None
     direct: tuple[DirectPlan, ...]
     check: AssumptionCheck | None
     assumptions: tuple[str, ...]
+    conditions: tuple[Condition, ...] = ()
     flags: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the verdict stands without an assumption that nobody looked at."""
+        return not self.conditions
+
+    @property
+    def why(self) -> str:
+        """Why the certificate may be wrong; empty where it holds."""
+        if not self.conditions:
+            return ""
+        named = "; and that ".join(f"{c.assumed} ({c.unseen})" for c in self.conditions)
+        return f"it is conditional: it assumes that {named}"
 
     @property
     def verdict(self) -> str:
         """One sentence."""
         if self.certified:
-            return f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
+            found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
+            if self.conditions:
+                found = f"CONDITIONAL: {found}, only if {' and if '.join(c.assumed for c in self.conditions)}"
+            return found
         if self.items_needed is not None:
-            return f"not certified; the same margin on {self.items_needed:,} items would be"
-        if not self.holds:
+            shared = "if the model does not share the annotators' errors"
+            return f"not certified; the same margin on {self.items_needed:,} items would be, {shared}"
+        if not self.valid:
             return "not certified: an assumption fails on the oracle labels, and L is no lower bound"
-        return f"not certified, and on no number of items would it be: L does not exceed {self.holds[0]}"
+        return f"not certified, and on no number of items would it be: L does not exceed {self.valid[0]}"
 
 
 def list_valid_ceilings(
@@ -86,15 +109,15 @@ def list_valid_ceilings(
     Fixed annotators are no draw from a pool, and where an oracle shows that assumption 1 fails, items are
     none: U_e and U_star fall away. Where it shows that assumption 2 fails, L is no lower bound.
     """
-    holds: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
+    valid: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
     flags = []
     if fixed:
         flags.append("fixed_panel: these very annotators are meant, no pool: U_e and U_star do not certify")
     if check is not None and check.first_holds is False:
         flags.append("assumption_1_fails: on the oracle labels; U_e and U_star do not certify")
     if flags:
-        holds = ("U_panel", "U_t")
+        valid = ("U_panel", "U_t")
     if check is not None and check.second_holds is False:
-        holds = ()
+        valid = ()
         flags.append("assumption_2_fails: on the oracle labels; L is no lower bound, nothing certifies")
-    return holds, tuple(flags)
+    return valid, tuple(flags)
