@@ -161,11 +161,11 @@ def play_help(verb: str) -> str:
 
 
 def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
-    """Where two JSON values differ; numbers with a fraction may by rounding."""
+    """Where two JSON values differ; numbers with a fraction may by rounding, printed objects by new keys."""
     if isinstance(found, float) and isinstance(wanted, float):
         if not math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-12):
             yield f"{at}: {found!r}, was {wanted!r}"
-    elif isinstance(found, dict) and isinstance(wanted, dict) and list(found) == list(wanted):
+    elif isinstance(found, dict) and isinstance(wanted, dict) and _old(found, wanted, at) == list(wanted):
         for key in wanted:
             yield from differences(found[key], wanted[key], f"{at}.{key}")
     elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
@@ -173,6 +173,16 @@ def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
             yield from differences(one, other, f"{at}[{j}]")
     elif type(found) is not type(wanted) or found != wanted:
         yield f"{at}: {found!r}, was {wanted!r}"
+
+
+_NAMED = (".estimates", ".undefined", ".models")
+"""Objects whose keys are names of what was estimated: a new one is another result."""
+
+
+def _old(found: dict[str, Any], wanted: dict[str, Any], at: str) -> list[str]:
+    """The keys of an object, but for new ones in what a verb prints."""
+    printed = re.match(r"\.steps\[\d+\]\.out", at) and not at.endswith(_NAMED)
+    return [key for key in found if key in wanted] if printed else list(found)
 
 
 Dump = dict[str, list[dict[str, Any]]]
@@ -191,6 +201,16 @@ def dump(path: Path, *, but: frozenset[str] = frozenset()) -> Dump:
     return tables
 
 
+def kept(now: Dump, before: Dump) -> bool:
+    """Whether a database holds what it held: all that a newer version adds to it are tables without rows."""
+    made = {row["name"]: row for row in now["sqlite_master"]}
+    old = {row["name"]: row for row in before["sqlite_master"]}
+    content = now.keys() - {"sqlite_master", "alembic_version"}
+    return all(made.get(name) == row for name, row in old.items()) and all(
+        now[name] == before.get(name, []) for name in content
+    )
+
+
 @pytest.mark.filterwarnings("ignore:No artists with labels found")  # where no model has an estimate to draw
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.study}-{case.name}")
 def test_a_verb_says_what_it_said(case: Case, tmp_path: Path) -> None:
@@ -198,7 +218,7 @@ def test_a_verb_says_what_it_said(case: Case, tmp_path: Path) -> None:
     found = json.loads(json.dumps(play(case, tmp_path)))
     assert list(differences(found, wanted)) == []
     if case.kind == "reads":
-        assert dump(tmp_path / case.study / "study.db") == dump(ROOT / case.study / "study.db")
+        assert kept(dump(tmp_path / case.study / "study.db"), dump(ROOT / case.study / "study.db"))
 
 
 @pytest.mark.parametrize("verb", HELP)
@@ -214,7 +234,7 @@ def test_the_same_verbs_write_the_same_database(study: str, tmp_path: Path) -> N
         for line in STUDIES[study]["written"]:
             assert call(words_of(line, folder))[0] == 0, line
     measured = frozenset({"created", "seconds"})
-    assert dump(folder / "study.db", but=measured) == dump(ROOT / study / "study.db", but=measured)
+    assert kept(dump(folder / "study.db", but=measured), dump(ROOT / study / "study.db", but=measured))
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -224,8 +244,9 @@ def test_a_database_is_opened_as_it_is(study: str, tmp_path: Path) -> None:
         assert call(["label", "status"])[0] == 0
     assert [path.name for path in folder.glob("study.db*")] == ["study.db"]
     now, before = dump(folder / "study.db"), dump(ROOT / study / "study.db")
-    assert now["alembic_version"] == [{"version_num": "0006"}]
-    assert now == before
+    assert before["alembic_version"] == [{"version_num": "0006"}]
+    assert now["alembic_version"] == [{"version_num": "0007"}]
+    assert kept(now, before)
 
 
 def test_the_console_script_is_the_root_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,13 +6,16 @@ from .foreign_runs import (
     write_log_items as write_log_items,
 )
 from .inputs import check_items as check_items, study_items as study_items, study_truth as study_truth
-from .model_report import ModelReport as ModelReport, true_accuracy as true_accuracy
+from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (
     batch_study as batch_study, forecast_study as forecast_study, give_up_batches as give_up_batches,
     run_study as run_study, summarise_run as summarise_run,
 )
 from .new_study import begin_study as begin_study
-from .options import ESTIMATOR_NAMES as ESTIMATOR_NAMES, EstimateOptions as EstimateOptions
+from .options import (
+    ESTIMATOR_NAMES as ESTIMATOR_NAMES, EstimateOptions as EstimateOptions,
+    requested_interval as requested_interval,
+)
 from .panel_study import (
     PanelStudy as PanelStudy, class_values as class_values, compare_with_reference as compare_with_reference,
 )

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from harness.analysis.inputs import study_clusters
 from harness.analysis.study_report import find_newest_runs
 from harness.config import Study
-from harness.errors import BadInput
-from harness.estimate import ModelComparison, compare, decode
+from harness.errors import BadInput, EstimateError
+from harness.estimate import ModelComparison, Ranking, accuracy, compare, decode, keep_predicted
 from harness.store import Store
+from harness.types import Labels, Prediction, PredictionStatus
+
+_AGREE = 5e-4
+"""Accuracies that differ by less are shown alike."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyComparison:
+    """The models of a study compared, and what the comparison rests on.
+
+    Attributes
+    ----------
+    found
+        Every pair, and the ranking of several models.
+    items
+        ``of`` the study, ``predicted``: answered by all models compared.
+    questions
+        ``drawn`` and ``answered``.
+    remark
+        Why a ranking's accuracies differ from those of `report_study`, or that they agree; empty without one.
+    """
+
+    found: ModelComparison
+    items: Mapping[str, int]
+    questions: Mapping[str, int]
+    remark: str
 
 
 def compare_study(
@@ -18,7 +46,7 @@ def compare_study(
     test: str = "auto",
     adjustment: str = "max-z",
     level: float | None = None,
-) -> ModelComparison:
+) -> StudyComparison:
     """`harness.compare` of the newest runs of a study, or of those named; at the study's level.
 
     Raises
@@ -30,7 +58,40 @@ def compare_study(
         runs = find_newest_runs(store, names)
         models = {run["name"]: store.runs.read_predictions(run["id"]) for run in runs}
         questions, answers = store.content.read_questions(), store.content.read_answers()
+        of = len(store.content.read_items())
     if len(models) > 1 and not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
-    labels = decode(answers, questions)
-    return compare(models, labels, test=test, adjustment=adjustment, level=level or study.estimate.level)
+    labels = decode(answers, questions).clustered(study_clusters(study))
+    found = compare(models, labels, test=test, adjustment=adjustment, level=level or study.estimate.level)
+    answered = [
+        {p.item_id for p in rows if p.status is not PredictionStatus.FAILED} for rows in models.values()
+    ]
+    return StudyComparison(
+        found=found,
+        items={"of": of, "predicted": len(set.intersection(*answered))},
+        questions={"drawn": len(questions), "answered": len(answers)},
+        remark="" if found.ranking is None else _explain(found.ranking, models, labels),
+    )
+
+
+def _explain(ranking: Ranking, models: Mapping[str, Sequence[Prediction]], labels: Labels) -> str:
+    """Whether the accuracies of a ranking are those that `harness.accuracy` gives, and else why not."""
+    differ = []
+    for name, value in zip(ranking.names, ranking.values, strict=True):
+        try:
+            own = accuracy(models[name], keep_predicted(labels, models[name]))
+        except EstimateError:
+            differ.append(f"{name}: none there")
+            continue
+        if abs(own.value - value) > _AGREE:
+            differ.append(f"{name}: {100 * own.value:.1f} % there")
+    if not differ:
+        return "these accuracies agree with those of: oversight estimate"
+    uniform = labels.design.statements and labels.design.statement.estimator == "likelihood"
+    how = (
+        ", and every answer weighs by the chance of its question, the same for all models" if uniform else ""
+    )
+    return (
+        f"oversight estimate gives other accuracies ({'; '.join(differ)}): here only items count that all "
+        f"models answered{how}; there each model has all its items and its own best estimator"
+    )

@@ -13,6 +13,28 @@ from harness.llm import DEFAULT_TEMPLATE, check_template
 from harness.types import Item
 
 
+def study_clusters(study: Study) -> dict[str, str]:
+    """Cluster of every item by id, from the column that study.toml names; empty without one.
+
+    It is read from the items' own source, so that a study may name the column after it was begun.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field where an item has none.
+    """
+    column = study.items.cluster
+    if column is None:
+        return {}
+    section = study.items.model_copy(update={"meta": [*study.items.meta, column]})
+    items = study_items(study.model_copy(update={"items": section}))
+    for item in items:
+        if not item.meta.get(column, "").strip():
+            where = study.items.file or study.items.preset or study.items.hub
+            raise DataError(f"the item {item.id!r} has no cluster", file=where, field=column)
+    return {item.id: item.meta[column] for item in items}
+
+
 def study_items(study: Study) -> list[Item]:
     """Read the items that study.toml describes."""
     return list(stream_items(study))

@@ -4,15 +4,38 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import ESTIMATOR_NAMES, EstimateOptions
 from harness.errors import EstimateError
-from harness.estimate import Check, Strata, accuracies, accuracy, find_strata, keep_predicted, run_checks
-from harness.types import Answer, Estimate, Item, Label, Prediction, PredictionStatus, Verdict
+from harness.estimate import (
+    Check,
+    Estimates,
+    Strata,
+    accuracies,
+    accuracy,
+    find_strata,
+    growing_parts,
+    joint_level,
+    keep_predicted,
+    main_estimator,
+    mark_joint,
+    run_checks,
+)
+from harness.types import (
+    Answer,
+    Estimate,
+    Item,
+    Label,
+    LabelKind,
+    Labels,
+    Prediction,
+    PredictionStatus,
+    Verdict,
+)
 
 _CURVE_POINTS = 24
 _EXAMPLES = 12
@@ -30,6 +53,43 @@ class RefutedPrediction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ItemCounts:
+    """What became of the study's items with one model.
+
+    Attributes
+    ----------
+    of
+        Items of the study: predicted, failed and unpredicted ones together.
+    predicted
+        Items that the model answered, readable or not.
+    unreadable
+        Those among them whose answer named no option.
+    failed
+        Items on which every try failed.
+    unpredicted
+        Items that the model was not asked yet.
+    labelled
+        Predicted items that an expert answered with yes or no.
+    abstained
+        Predicted items of which experts said only that they cannot tell.
+    unlabelled
+        Predicted items whose questions are all open.
+    unasked
+        Predicted items without a question.
+    """
+
+    of: int
+    predicted: int
+    unreadable: int
+    failed: int
+    unpredicted: int
+    labelled: int
+    abstained: int
+    unlabelled: int
+    unasked: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReport:
     """One run of one model.
 
@@ -37,8 +97,10 @@ class ModelReport:
     ----------
     estimates
         Estimator name → estimate; those undefined for the data are in `undefined` with the reason.
+    unusable
+        Why nothing can be estimated from the model's data; empty where something can.
     curve
-        (number of answers so far, estimate from them), in order of arrival.
+        (number of answers, estimate from them), the answers taken in the order of the draw.
     unreadable, failed
         Kind of reason → number of predictions.
     usd
@@ -54,8 +116,10 @@ class ModelReport:
     spec: Mapping[str, Any]
     created: str
     predictions: int
+    items: ItemCounts
     estimates: Mapping[str, Estimate]
     undefined: Mapping[str, str]
+    unusable: str
     curve: tuple[tuple[int, Estimate], ...]
     checks: tuple[Check, ...]
     unreadable: Mapping[str, int]
@@ -78,16 +142,25 @@ class Collected:
     truth
         The opened key, to show the true accuracy beside each estimate; None if it stays sealed.
     curve
-        Whether to estimate also at earlier numbers of answers.
+        Whether to estimate also at smaller numbers of answers.
+    asked
+        Ids of the items that have a question.
+    level
+        Confidence level at this look.
+    joint
+        Number of models whose intervals are to hold together; 0 if each is to hold by itself.
     """
 
     items: Sequence[Item]
     answers: Sequence[Answer]
-    labels: Sequence[Label]
+    labels: Labels
     strata: Strata
     options: EstimateOptions
+    level: float
     truth: Mapping[str, int] | None
     curve: bool
+    asked: Collection[str]
+    joint: int = 0
 
 
 def report_model(
@@ -96,16 +169,23 @@ def report_model(
     """Estimate one run, whose cost is known or None."""
     labels, options = keep_predicted(data.labels, predictions), data.options
     strata = find_strata(predictions, labels, data.strata)
-    estimates = accuracies(
-        predictions,
-        labels,
-        interval=options.interval,
-        level=options.level_now,
-        strata=strata,
-        published=options.published,
-        gold=options.gold,
-        anytime=options.level if options.anytime else None,
-    )
+    unusable = ""
+    try:
+        estimates = accuracies(
+            predictions,
+            labels,
+            interval=options.interval,
+            level=joint_level(data.level, data.joint),
+            strata=strata,
+            published=options.published,
+            gold=options.gold,
+            anytime=options.level if options.anytime else None,
+        )
+    except EstimateError as error:
+        unusable = str(error)
+        estimates = Estimates({}, {main_estimator(labels): unusable})
+    if data.joint:
+        estimates = mark_joint(estimates, data.level, data.joint)
     refuted = _refuted(predictions, data.items, data.answers)
     return ModelReport(
         name=run["name"],
@@ -113,9 +193,11 @@ def report_model(
         spec=run["spec"],
         created=run["created"],
         predictions=len(predictions),
+        items=_count_items(data.items, predictions, labels, data.asked),
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
         undefined=dict(estimates.undefined),
-        curve=_curve(predictions, labels, strata, options) if data.curve else (),
+        unusable=unusable,
+        curve=_curve(predictions, labels, strata, options.interval, data.level) if data.curve else (),
         checks=run_checks(predictions, labels, strata=strata),
         unreadable=_reasons(p for p in predictions if p.status.no_option),
         failed=_reasons(p for p in predictions if p.status is PredictionStatus.FAILED),
@@ -133,17 +215,37 @@ def _curve(
     predictions: Sequence[Prediction],
     labels: Sequence[Label],
     strata: Mapping[str, str] | None,
-    options: EstimateOptions,
+    interval: str | None,
+    level: float,
 ) -> tuple[tuple[int, Estimate], ...]:
-    """Estimates from the first so many labels; the earliest may be undefined and are left out."""
+    """Estimates from the first so many labels drawn; the earliest may be undefined and are left out."""
     points = []
-    kind, level = options.interval, options.level_now
-    for j in range(1, _CURVE_POINTS + 1):
-        n = round(len(labels) * j / _CURVE_POINTS)
+    for part in growing_parts(labels, _CURVE_POINTS):
         with contextlib.suppress(EstimateError):
-            estimate = accuracy(predictions, labels[:n], interval=kind, level=level, strata=strata)
-            points.append((n, estimate))
+            estimate = accuracy(predictions, part, interval=interval, level=level, strata=strata)
+            points.append((len(part), estimate))
     return tuple(points)
+
+
+def _count_items(
+    items: Sequence[Item], predictions: Sequence[Prediction], labels: Sequence[Label], asked: Collection[str]
+) -> ItemCounts:
+    failed = {p.item_id for p in predictions if p.status is PredictionStatus.FAILED}
+    predicted = {p.item_id for p in predictions} - failed
+    said = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED} & predicted
+    silent = ({x.item_id for x in labels} & predicted) - said
+    put = predicted & set(asked)
+    return ItemCounts(
+        of=len(items),
+        predicted=len(predicted),
+        unreadable=sum(p.status.no_option for p in predictions),
+        failed=len(failed),
+        unpredicted=len(items) - len(predicted) - len(failed),
+        labelled=len(said),
+        abstained=len(silent),
+        unlabelled=len(put - said - silent),
+        unasked=len(predicted - put - said - silent),
+    )
 
 
 def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:

@@ -22,6 +22,7 @@ store = "study.db"             # SQLite file, or any SQLAlchemy URL
 # id = "id"                    # column with a unique id (a hash of text and options if there is none)
 # text = "text"                # column with what is asked
 # meta = ["subject"]           # columns to keep, for estimates by stratum
+# cluster = "patient"          # column whose equal values make items depend on each other
 # limit = 500                  # read only the first so many
 
 [experts]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.config import Study
+from harness.errors import BadInput
 from harness.estimate import GoldCounts, obrien_fleming_level
+from harness.types import LabelDesign
 
 ESTIMATOR_NAMES = {
     "resolved": "Resolved items",
@@ -16,8 +19,14 @@ ESTIMATOR_NAMES = {
     "comp": "Comp (no only)",
     "anytime": "ML, any time",
     "corrected": "Corrected (gold)",
+    "worst_case": "Worst case (failed, unanswered)",
 }
 """As tables and plots name the estimators, in the order they are shown."""
+
+
+def requested_interval(study: Study) -> str | None:
+    """The interval that study.toml asks for; None for the default."""
+    return None if study.estimate.interval == "exact" else study.estimate.interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +43,8 @@ class EstimateOptions:
         Whether to add the interval that may be watched at all times.
     gold
         Experts' answers to items of known truth, to correct for their errors.
+    joint
+        Whether the intervals of all models are to hold together.
     """
 
     interval: str | None = None
@@ -43,8 +54,46 @@ class EstimateOptions:
     looks: int = 0
     anytime: bool = False
     gold: GoldCounts | None = None
+    joint: bool = False
+
+    @classmethod
+    def of_study(cls, study: Study) -> EstimateOptions:
+        """The study's own settings; the default interval is no request for it where there is another."""
+        return cls(interval=requested_interval(study), level=study.estimate.level)
 
     @property
     def level_now(self) -> float:
         """Level of the interval at this look."""
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
+
+    def check_effect(self, design: LabelDesign, *, strata: bool) -> None:
+        """Refuse what the study's protocol leaves without effect; more is refused where it is estimated.
+
+        Raises
+        ------
+        BadInput
+            Naming the options.
+        """
+        if self.joint and self.anytime:
+            raise BadInput(
+                "joint, anytime: an interval for looking on is of one model; leave one of them out"
+            )
+        if not design.statements:
+            return
+        rule = design.statement
+        ignored = {
+            "anytime": self.anytime and (rule.estimator == "resolved" or "accuracy" not in rule.answers)
+        }
+        if "accuracy" not in rule.answers:
+            ignored |= {
+                "interval": self.interval is not None,
+                "strata": strata,
+                "published": self.published,
+                "gold": self.gold is not None,
+                "look": self.looks > 0,
+                "joint": self.joint,
+            }
+        names = [name for name, given in ignored.items() if given]
+        if names:
+            what = "one model's accuracy" if "accuracy" not in rule.answers else "an interval for looking on"
+            raise BadInput(f"{', '.join(names)}: this study's protocol does not allow {what}; leave it out")

@@ -10,15 +10,17 @@ from importlib.metadata import version
 from typing import Any
 
 from harness.analysis.costs import run_cost
+from harness.analysis.inputs import study_clusters
+from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
 from harness.config import Study
 from harness.datasets import read_ratings
-from harness.errors import BadInput
-from harness.estimate import CONFIDENCE, Strata, decode
+from harness.errors import BadInput, EstimateError, NotIdentified
+from harness.estimate import CONFIDENCE, Strata, check_watchable, decode, keep_predicted
 from harness.panel import make_panel, stratify_by_certainty
-from harness.store import Store
-from harness.types import Answer, Item, Question, Verdict
+from harness.store import PlannedLook, Store
+from harness.types import Answer, Item, Labels, Prediction, Question, Verdict
 
 _PACKAGES = ("oversight", "numpy", "scipy", "openai", "sqlmodel")
 
@@ -86,7 +88,10 @@ def report_study(
     Raises
     ------
     BadInput
-        If there are no answers or no predictions yet.
+        If there are no answers or no predictions yet, an option has no effect here, or a look is not the
+        next one of its plan.
+    EstimateError
+        If the data of no model can be used.
     """
     if study.experts.is_panel:
         raise BadInput("this study is a panel; see: oversight agree, certify and parity --help")
@@ -95,19 +100,39 @@ def report_study(
     if not answers:
         raise BadInput("there are no answers yet; see: oversight label --help")
     chosen = find_newest_runs(store, runs)
+    labels = decode(answers, questions).clustered(study_clusters(study))
+    options, strata = options or EstimateOptions.of_study(study), _strata(items, study)
+    options.check_effect(labels.design, strata=strata is not None)
+    level = options.level_now  # which refuses a look beyond its plan
+    look = PlannedLook(look=options.look, looks=options.looks, answered=len(answers), drawn=len(questions))
+    if options.looks:
+        check_look(store, look)
     data = Collected(
         items=items,
         answers=answers,
-        labels=decode(answers, questions),
-        strata=_strata(items, study),
-        options=options or EstimateOptions(interval=study.estimate.interval, level=study.estimate.level),
+        labels=labels,
+        strata=strata,
+        options=options,
+        level=level,
         truth=truth,
         curve=curve,
+        asked=labels.design.asked,
+        joint=len(chosen) if options.joint else 0,
     )
-    models = tuple(
-        report_model(run, store.runs.read_predictions(run["id"]), run_cost(study, store, run), data)
-        for run in chosen
-    )
+    models = _report_models(store, study, chosen, data)
+    if options.looks:
+        store.looks.add_look(look)
+    return _summarise(study, items, questions, answers, models)
+
+
+def _summarise(
+    study: Study,
+    items: Sequence[Item],
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    models: tuple[ModelReport, ...],
+) -> StudyReport:
+    """All models' reports with what they share."""
     assumed = (a for m in models for e in m.estimates.values() for a in e.assumptions)
     return StudyReport(
         name=study.study.name,
@@ -123,6 +148,46 @@ def report_study(
         versions={name: version(name) for name in _PACKAGES},
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
+
+
+def _report_models(
+    store: Store, study: Study, runs: Sequence[dict[str, Any]], data: Collected
+) -> tuple[ModelReport, ...]:
+    """The report of every run.
+
+    Raises
+    ------
+    EstimateError
+        If none of them can be estimated.
+    """
+    predicted = [store.runs.read_predictions(run["id"]) for run in runs]
+    if data.options.anytime:
+        _check_watchable(predicted, data.labels)
+    models = tuple(
+        report_model(run, predictions, run_cost(study, store, run), data)
+        for run, predictions in zip(runs, predicted, strict=True)
+    )
+    if all(model.unusable for model in models):
+        raise EstimateError(models[0].unusable)
+    return models
+
+
+def _check_watchable(models: Sequence[Sequence[Prediction]], labels: Labels) -> None:
+    """Refuse an interval for looking on that this draw allows for none of the models.
+
+    Raises
+    ------
+    BadInput
+        Saying why.
+    """
+    reasons = []
+    for predictions in models:
+        try:
+            check_watchable(predictions, keep_predicted(labels, predictions))
+        except NotIdentified as error:
+            reasons.append(str(error))
+    if len(reasons) == len(models):
+        raise BadInput(f"anytime: {reasons[0]}")
 
 
 def find_newest_runs(store: Store, names: Sequence[str] | None) -> list[dict[str, Any]]:

@@ -22,7 +22,11 @@ class StudySection(Section):
 
 
 class ItemsSection(Section):
-    """Where the items come from; see `harness.datasets.ItemMapping` for the columns."""
+    """Where the items come from; see `harness.datasets.ItemMapping` for the columns.
+
+    `cluster` names a column whose equal values make items depend on each other, such as the patient that
+    images are of; estimates then take clusters as the independent units.
+    """
 
     file: str | None = None
     preset: str | None = None
@@ -35,6 +39,7 @@ class ItemsSection(Section):
     classes: list[str] = Field(default=[])
     options: str | list[str] = "options"
     meta: list[str] = Field(default=[])
+    cluster: str | None = None
     shuffle: bool = True
 
     @model_validator(mode="after")

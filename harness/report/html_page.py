@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.analysis import ESTIMATOR_NAMES, StudyReport
+from harness.analysis import StudyReport
 from harness.machine import write_whole
+from harness.report import estimate_words
 from harness.report.pages import page_template
-from harness.report.terminal_table import cost, method
 
 
 def write_html(study: StudyReport, path: str | Path) -> Path:
@@ -23,9 +23,7 @@ def write_html(study: StudyReport, path: str | Path) -> Path:
 
     text = template.render(
         study=study,
-        estimators=ESTIMATOR_NAMES,
-        cost=cost,
-        method=method,
+        words=estimate_words,
         intervals_svg=intervals_svg(study),
         curve_svg=curve_svg(study),
     )

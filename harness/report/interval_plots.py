@@ -1,9 +1,10 @@
-"""The plots of a study's report: intervals of every estimate, and how they close as labels arrive."""
+"""The plots of a study's report: intervals of every estimate, and how they close with more answers."""
 
 from __future__ import annotations
 
-from harness.analysis import ESTIMATOR_NAMES, StudyReport
+from harness.analysis import StudyReport
 from harness.report.drawing import INK, SERIES, figure, percent_axis, svg
+from harness.report.estimate_words import estimator_name
 
 
 def intervals_svg(study: StudyReport) -> str:
@@ -12,13 +13,19 @@ def intervals_svg(study: StudyReport) -> str:
     with figure(height=0.9 + 0.34 * len(rows)) as (drawn, axes):
         for y, (model, name, estimate) in enumerate(reversed(rows)):
             color = SERIES[study.models.index(model) % len(SERIES)]
-            axes.plot([estimate.low, estimate.high], [y, y], color=color, lw=2.2, solid_capstyle="butt")
+            style = "-" if estimate.holds else ":"
+            axes.plot(
+                [estimate.low, estimate.high], [y, y], style, color=color, lw=2.2, solid_capstyle="butt"
+            )
             quoted = name == next(iter(model.estimates))
             axes.plot([estimate.clipped], [y], "o", color=color, ms=6 if quoted else 4)
             if model.truth is not None:
                 axes.plot([model.truth] * 2, [y - 0.35, y + 0.35], color=INK, lw=1.2)
         several = len(study.models) > 1
-        labels = [f"{m.name}: " * several + ESTIMATOR_NAMES.get(n, n) for m, n, _ in reversed(rows)]
+        labels = [
+            f"{m.name}: " * several + estimator_name(n) + ("" if e.holds else " (!)")
+            for m, n, e in reversed(rows)
+        ]
         axes.set_yticks(range(len(rows)), labels)
         axes.set_ylim(-0.6, len(rows) - 0.4)
         axes.set_xlabel("accuracy" + ("  (upright line: by the opened key)" if study.opened else ""))
@@ -27,7 +34,7 @@ def intervals_svg(study: StudyReport) -> str:
 
 
 def curve_svg(study: StudyReport) -> str:
-    """How the interval closes as labels arrive: the first estimate after every so many answers."""
+    """How the interval closes with more answers: the first estimate from every so many of them."""
     with figure(height=3.4) as (drawn, axes):
         for j, model in enumerate(study.models):
             if not model.curve:
@@ -39,7 +46,9 @@ def curve_svg(study: StudyReport) -> str:
             axes.plot(n, [e.clipped for _, e in model.curve], color=color, lw=1.8, label=model.name)
             if model.truth is not None:
                 axes.axhline(model.truth, color=INK, lw=0.9, ls=(0, (4, 3)))
-        axes.set_xlabel("answers received" + ("  (dashed: by the opened key)" if study.opened else ""))
+        axes.set_xlabel(
+            "answers, in the order of the draw" + ("  (dashed: by the opened key)" if study.opened else "")
+        )
         axes.set_ylabel("accuracy")
         percent_axis(axes, "y")
         if len(study.models) > 1:

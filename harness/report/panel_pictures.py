@@ -31,7 +31,12 @@ def alphas_svg(categories: Mapping[str, float | None], reliable: float) -> str:
         return svg(drawn)
 
 
-def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] | None = None) -> str:
+def bounds_svg(
+    points: Sequence[Mapping[str, Any]],
+    oracle: tuple[float, float] | None = None,
+    *,
+    conditional: bool = False,
+) -> str:
     """Lower bound of the model and upper bounds of the annotators against annotators per item.
 
     Parameters
@@ -40,6 +45,9 @@ def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] 
         ``annotators, L, U_e, U_t, U_star, U_panel`` each.
     oracle
         Accuracy of annotators and model by an oracle, as thin lines.
+    conditional
+        Whether the model's bound rests on an assumption that no oracle label has shown; then the picture
+        says so.
     """
     names = {
         "L": "model, at least",
@@ -57,6 +65,11 @@ def bounds_svg(points: Sequence[Mapping[str, Any]], oracle: tuple[float, float] 
             axes.axhline(value, color=INK, lw=0.9, ls=(0, dashes), label=label)
         axes.set_xlabel("annotators per item")
         axes.set_ylabel("accuracy")
+        if conditional:
+            axes.set_title(
+                "conditional: a bound of the model only if it does not share the annotators' errors",
+                fontsize=9,
+            )
         axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
         axes.grid(axis="y", color="#888888", alpha=0.25, lw=0.8)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -50,7 +50,7 @@ class SearchedWinner:
 
     Attributes
     ----------
-    naive, reported, sd, confirmed
+    naive, reported, sd, low, high, confirmed
         As in `agents.search.confirmation.Winner`.
     test, start_test
         Both on the test items, from experts' answers; None if there are no such items.
@@ -65,6 +65,8 @@ class SearchedWinner:
     naive: float
     reported: float
     sd: float
+    low: float
+    high: float
     confirmed: float | None
     test: Estimate | None
     start_test: Estimate | None

@@ -56,7 +56,8 @@ def winner_lines(w: SearchedWinner) -> list[str]:
     """The winner with what luck is taken off, and the test."""
     confirmed = "" if w.confirmed is None else f"; on fresh items alone {percent(w.confirmed)}"
     lines = [
-        f"winner: {w.name} [{w.id}]: {percent(w.reported)} ± {100 * w.sd:.1f}, corrected for being the best "
+        f"winner: {w.name} [{w.id}]: {percent(min(1.0, max(0.0, w.reported)))}, about 95 % "
+        f"{percent(max(0.0, w.low))} – {percent(min(1.0, w.high))}, corrected for being the best "
         f"of many (uncorrected {percent(w.naive)}{confirmed})"
     ]
     if w.test is not None and w.start_test is not None:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import ESTIMATOR_NAMES, ModelReport, StudyReport
+from harness.analysis import ModelReport, StudyReport
+from harness.report.estimate_words import (
+    OUTSIDE,
+    caution_text,
+    check_lines,
+    cost_text,
+    estimator_name,
+    interval_text,
+    items_text,
+    label_texts,
+    method_text,
+    note_lines,
+    questions_text,
+    value_text,
+)
 from harness.report.pages import percent
-from harness.types import Counts, Estimate
+from harness.types import Estimate
 
 
 def estimates_table(study: StudyReport) -> RenderableType:
@@ -24,53 +40,40 @@ def estimates_table(study: StudyReport) -> RenderableType:
     for model in study.models:
         truth = ["" if model.truth is None else percent(model.truth)] if study.opened else []
         for name, e in model.estimates.items():
-            value = percent(e.clipped) + ("*" if e.value != e.clipped else "")
-            ends = f"{percent(e.low)} – {percent(e.high)}"
-            table.add_row(model.name, ESTIMATOR_NAMES.get(name, name), value, ends, method(e), *truth)
+            table.add_row(
+                model.name, estimator_name(name), value_text(e), _interval_cell(e), method_text(e), *truth
+            )
         table.add_section()
-    return Group(table, *(Text(line) for model in study.models for line in notes(model)))
+    asked = questions_text(study.n_answers, study.n_questions)
+    return Group(table, *(Text(line) for model in study.models for line in _notes(model, asked)))
 
 
-def notes(model: ModelReport) -> list[str]:
-    """All that a reader must know beside the table: missing and unreadable answers, failed checks."""
-    counts = next((e.n for e in model.estimates.values()), Counts())
-    parts = [
-        f"{number} {what}"
-        for number, what in (
-            (counts.ordinary, "yes (ordinary labels)"),
-            (counts.complementary, "no (complementary labels)"),
-            (counts.abstained, "questions abstained from"),
-            (counts.unreadable, "labelled items with an unreadable answer (count as wrong)"),
-            (counts.failed, "labelled items without an answer (excluded)"),
-            (counts.unlabelled, "items without a label"),
-        )
-        if number
-    ]
-    lines = [f"{model.name}: {', '.join(parts)}"] if parts else []
+def counts_table(
+    estimates: Mapping[str, Estimate], undefined: Mapping[str, str], title: str
+) -> RenderableType:
+    """Estimates from counts alone, below them what a reader must know."""
+    table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=title)
+    for name, e in estimates.items():
+        se = "" if e.se is None else percent(e.se)
+        table.add_row(estimator_name(name), value_text(e), se, _interval_cell(e), method_text(e))
+    lines = [*note_lines(estimates, undefined), *_star(estimates)]
+    return Group(table, *map(Text, lines))
+
+
+def _interval_cell(estimate: Estimate) -> str:
+    return "\n".join(filter(None, (interval_text(estimate), caution_text(estimate))))
+
+
+def _star(estimates: Mapping[str, Estimate]) -> list[str]:
+    return [OUTSIDE] if any(e.value != e.clipped for e in estimates.values()) else []
+
+
+def _notes(model: ModelReport, asked: str) -> list[str]:
+    """All that a reader must know beside the table: what is missing, what could not be estimated, checks."""
+    lines = [f"{items_text(model.items)}, {asked}"]
+    if labels := label_texts(model):
+        lines.append(", ".join(labels))
     if model.usd_per_correct is not None:
-        lines.append(f"{model.name}: {cost(model)}")
-    lines += [f"{model.name}: {name}: {reason}" for name, reason in model.undefined.items()]
-    failed = [c for c in model.checks if not c.passed]
-    lines += [f"{model.name}: check {c.name!r}: {c.message}" for c in failed]
-    if model.checks and not failed:
-        lines.append(f"{model.name}: all {len(model.checks)} checks of the assumptions passed")
-    if any(e.value != e.clipped for e in model.estimates.values()):
-        lines.append("* outside 0–100 % before clipping for display")
-    return lines
-
-
-def cost(model: ModelReport) -> str:
-    """``$1.2340 in all, $0.0042 per right answer [$0.0039, $0.0046]``; empty without a price."""
-    if model.usd is None:
-        return ""
-    total = f"${model.usd:.4f} in all"
-    if model.usd_per_correct is None:
-        return total
-    each, low, high = model.usd_per_correct
-    end = "∞" if high is None else f"${high:.3g}"
-    return f"{total}, ${each:.3g} per right answer [${low:.3g}, {end}]"
-
-
-def method(estimate: Estimate) -> str:
-    """``exact 95 %``, with the name of the interval as a person writes it."""
-    return f"{estimate.interval.replace('_', '-').replace('+', ' + ')} {estimate.level:.0%}"
+        lines.append(cost_text(model))
+    lines += [*note_lines(model.estimates, model.undefined), *check_lines(model)]
+    return [f"{model.name}: {line}" for line in lines] + _star(model.estimates)

@@ -4,6 +4,7 @@ from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
+from .planned_looks import PlannedLook as PlannedLook
 from .replies import Response as Response
 from .runs import Usage as Usage
 from .searches import SearchRepository as SearchRepository

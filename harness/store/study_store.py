@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.store.database import Database, count_rows
 from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
+from harness.store.planned_looks import LookRepository
 from harness.store.replies import ReplyRepository
 from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
@@ -23,6 +24,7 @@ class Store(Database):
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)
         self.labelling = LabellingRepository(self)
+        self.looks = LookRepository(self)
         self.searches = SearchRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:

@@ -93,6 +93,16 @@ class RatingRow(_Reply, table=True):
     label: str
 
 
+class LookRow(TableRow, table=True):
+    """A planned look at the estimates that was taken, `look` of `looks`, and what was answered by then."""
+
+    look: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    looks: int
+    answered: int
+    drawn: int
+    created: str
+
+
 class _Specified(TableRow):
     id: str = Field(primary_key=True)
     created: str

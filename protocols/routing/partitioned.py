@@ -17,7 +17,7 @@ import numpy as np
 
 from harness import BadInput, derive_seed, name_protocol
 from harness.config import Study
-from harness.estimate import CHECKS, UNIFORM_ASSUMPTIONS, decode
+from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
 from harness.types import Item, Label, LabelKind, ProtocolStatement, Question
 from protocols.routing.roster import Expert, Roster, read_roster
 from protocols.routing.rule import Predictions, put_question
@@ -45,7 +45,7 @@ class Partitioned:
     statement: ClassVar = ProtocolStatement(
         estimator="likelihood",
         assumptions=UNIFORM_ASSUMPTIONS,
-        checks=tuple(CHECKS),
+        checks=UNIFORM_CHECKS,
         answers=frozenset({"accuracy", "difference", "later models"}),
     )
 

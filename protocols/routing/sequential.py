@@ -61,6 +61,7 @@ class Sequential:
     statement: ClassVar = ProtocolStatement(
         estimator="resolved",
         assumptions=RESOLUTION_ASSUMPTIONS,
+        checks=("resolution", "abstention"),
         needs=frozenset({"roster", "predictions"}),
         answers=frozenset({"accuracy", "difference"}),
         asks_on=True,

@@ -58,6 +58,7 @@ class Targeted:
     statement: ClassVar = ProtocolStatement(
         estimator="weighted",
         assumptions=ROUTED_ASSUMPTIONS,
+        checks=("propensities", "routed_for", "abstention"),
         needs=frozenset({"roster", "predictions"}),
         answers=frozenset({"accuracy", "difference"}),
     )
@@ -122,7 +123,7 @@ class Disagreement(Targeted):
     """
 
     name: str = name_protocol("Disagreement")
-    statement: ClassVar = replace(Targeted.statement, answers=frozenset({"difference"}))
+    statement: ClassVar = replace(Targeted.statement, checks=("coin",), answers=frozenset({"difference"}))
 
     def __post_init__(self) -> None:
         if len(self.predictions) != 2:

@@ -140,7 +140,7 @@ def test_partitioned_compares_too(start: Callable[..., None], oversight: Oversig
 def test_other_ways_to_estimate(start: Callable[..., None], oversight: Oversight) -> None:
     start("partitioned", "fair")
     plain = estimates(oversight)["fair"]["ml"]
-    look = estimates(oversight, "--look", "1/5")["fair"]["ml"]
+    look = estimates(oversight, "--look", "5/5")["fair"]["ml"]
     assert look["low"] < plain["low"] < plain["high"] < look["high"]
     gold = '{"yes_on_true": 98, "n_true": 100, "no_on_false": 297, "n_false": 300}'
     corrected = estimates(oversight, "--gold", gold)["fair"]["corrected"]

@@ -1,6 +1,10 @@
-"""Write the studies and what every verb says of them; what is there already is never written again.
+"""Write the studies and what every verb says of them; what is there already is not written again.
 
 python -m tests.studies.write
+
+Where a change of what users see is meant, name the cases, and only those are written again:
+
+python -m tests.studies.write partitioned/estimate-text help/estimate
 """
 
 from __future__ import annotations
@@ -437,8 +441,8 @@ def write_study(folder: Path) -> None:
         database.execute("VACUUM")
 
 
-def write_missing() -> None:
-    """Write the studies and the expected answers that are not there."""
+def write_missing(again: list[str]) -> None:
+    """Write the studies and the expected answers that are not there, and those named ``STUDY/CASE``."""
     here = Path(__file__).parent
     sys.dont_write_bytecode = True
     for name in LAID_OUT:
@@ -451,11 +455,11 @@ def write_missing() -> None:
                 shutil.copytree(folder, here / name)
     for name in HELP:
         path = here / "help" / f"{name.replace(' ', '-') or 'oversight'}.txt"
-        if not path.exists():
+        if not path.exists() or f"help/{path.stem}" in again:
             path.parent.mkdir(exist_ok=True)
             path.write_text(play_help(name), encoding="utf-8")
     for case in CASES:
-        if not case.expected.exists():
+        if not case.expected.exists() or f"{case.study}/{case.name}" in again:
             with tempfile.TemporaryDirectory() as temporary:
                 outcome = play(case, Path(temporary))
             case.expected.parent.mkdir(exist_ok=True)
@@ -464,4 +468,4 @@ def write_missing() -> None:
 
 
 if __name__ == "__main__":
-    write_missing()
+    write_missing(sys.argv[1:])

@@ -54,15 +54,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Certify and print; not certified is an answer, not an error."""
     found, points = _from_counts(args) if args.counts else _from_panel(args)
-    payload = to_json(found) | {"verdict": found.verdict, "growth": points}
+    payload = to_json(found) | {
+        "verdict": found.verdict,
+        "holds": found.holds,
+        "why": found.why,
+        "conditional_on": [c.assumed for c in found.conditions],
+        "growth": points,
+    }
     if found.check is not None:
-        payload["check"] |= {"first_holds": found.check.first_holds, "second_holds": found.check.second_holds}
+        payload["check"] |= {
+            "first_holds": found.check.first_holds,
+            "second_holds": found.check.second_holds,
+            "overstated": found.check.overstated(found.level),
+        }
 
     def draw() -> str:
         from harness.report import bounds_svg
 
         check = found.check
-        return bounds_svg(points, None if check is None else (check.human_accuracy, check.model_accuracy))
+        oracle = None if check is None else (check.human_accuracy, check.model_accuracy)
+        return bounds_svg(points, oracle, conditional=not found.holds)
 
     emit_panel(args, payload, _text(found), draw if points else None)
     return 0
@@ -118,29 +129,50 @@ def _text(found: Superhuman) -> list[Any]:
     at_level = f"at {found.level:.0%}"
     table = Table("the average annotator is at most", "bound", at_level, "confidence that the model is above")
     for name, c in found.against.items():
-        holds = name in found.holds
+        holds = name in found.valid
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
         table.add_row(_CEILINGS[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
         scores.add_row(label, format_number(value, 4))
-    notes = [f"verdict: {found.verdict}", *found.flags]
-    if found.direct:
-        notes.append(
-            "the direct route: ask experts where the model and a random annotator differ "
-            f"({found.disagreement:.1%} of items); for 80 % power, if of these the model is right in"
-        )
-        notes += [
-            f"  {p.win_share:.0%}: {p.questions} questions, {p.screened} items screened" for p in found.direct
-        ]
-    elif not found.certified and found.disagreement is None:
-        notes.append(
-            'add "disagreement", how often the model differs from a random annotator, for the cost of the '
-            "direct route"
-        )
+    notes = [f"verdict: {found.verdict}", *_condition_lines(found), *found.flags, *_direct_lines(found)]
     if found.check is not None:
         notes += _check_lines(found.check)
     return [head, table, scores, *notes]
+
+
+def _condition_lines(found: Superhuman) -> list[str]:
+    """What a certificate is conditional on, and what would refute it."""
+    lines = []
+    for c in found.conditions:
+        lines += [f"  not known: {c.unseen}", f"  it would be refuted by {c.refuted_by}"]
+    if found.conditions:
+        lines.append(
+            "  --oracle FILE with the truth of some items, drawn at random, looks at the assumptions"
+        )
+    return lines
+
+
+def _direct_lines(found: Superhuman) -> list[str]:
+    """What the direct route costs, where nothing is certified or only on a condition."""
+    if found.direct:
+        name = (
+            "the cheapest direct check, which assumes none of this" if found.certified else "the direct route"
+        )
+        return [
+            f"{name}: ask experts where the model and a random annotator differ "
+            f"({found.disagreement:.1%} of items); for 80 % power, if of these the model is right in",
+            *(
+                f"  {p.win_share:.0%}: {p.questions} questions, {p.screened} items screened"
+                for p in found.direct
+            ),
+        ]
+    if found.disagreement is None and (found.conditions or not found.certified):
+        return [
+            'add "disagreement", how often the model differs from a random annotator, for the cost of the '
+            "direct route"
+        ]
+    return []
 
 
 def _check_lines(c: AssumptionCheck) -> list[str]:

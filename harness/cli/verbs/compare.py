@@ -16,10 +16,12 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from harness.analysis import compare_study
 from harness.cli.conventions import add_study, emit, study_of
 from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
+from harness.report import questions_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +37,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
-    found = compare_study(
-        study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level
-    )
+    made = compare_study(study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level)
+    found = made.found
     table, payload = _pairs(found.pairs) if found.ranking is None else _ranking(found.ranking)
-    emit(args, payload, table)
+    if made.remark:
+        payload["remark"] = made.remark
+    rests_on = (
+        f"{made.items['predicted']} of {made.items['of']} items answered by all models, "
+        + questions_text(made.questions["answered"], made.questions["drawn"])
+    )
+    lines = [rests_on, *filter(None, [made.remark]), *_cautions(found.pairs)]
+    emit(args, {**payload, "items": made.items, "questions": made.questions}, [table, *map(Text, lines)])
     return 0
+
+
+def _cautions(pairs: Sequence[Comparison]) -> list[str]:
+    """What a reader must know of the pairs, each with the names of those it is about."""
+    about: dict[str, list[str]] = {}
+    for c in pairs:
+        for note in ([] if c.holds else [f"(!) the interval may not hold: {c.why}"]) + list(c.notes):
+            about.setdefault(note, []).append(f"{c.first} − {c.second}")
+    return [
+        f"{'all pairs' if len(who) == len(pairs) > 1 else ', '.join(who)}: {n}" for n, who in about.items()
+    ]
 
 
 def _pairs(pairs: Sequence[Comparison]) -> tuple[Table, dict[str, Any]]:
@@ -49,19 +68,25 @@ def _pairs(pairs: Sequence[Comparison]) -> tuple[Table, dict[str, Any]]:
         table.add_row(
             f"{c.first} = {c.second} (tie)" if c.verdict == "tie" else f"{c.verdict} is better",
             f"{c.first} − {c.second}: {100 * c.difference:+.1f}",
-            f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points",
+            f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points" + ("" if c.holds else " (!)"),
             f"{c.p_value:.3g}",
             c.method + ("" if c.adjusted == "none" else f", {c.adjusted}"),
             str(c.items),
             str(c.questions),
         )
-    return table, {"comparisons": [{**asdict(c), "verdict": c.verdict} for c in pairs]}
+    told = [{**asdict(c), "verdict": c.verdict, "holds": c.holds, "notes": c.notes} for c in pairs]
+    return table, {"comparisons": told}
 
 
 def _ranking(ranking: Ranking) -> tuple[Table, dict[str, Any]]:
     table, rows = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}"), []
     for name, value, (best, worst) in zip(ranking.names, ranking.values, ranking.ranks, strict=True):
         rows.append({"model": name, "accuracy": value, "ranks": [best, worst]})
-        table.add_row(str(best) if best == worst else f"{best}–{worst}", name, f"{100 * value:.1f} %")
+        table.add_row(
+            str(best) if best == worst else f"{best}–{worst}",
+            name,
+            f"{100 * min(1.0, max(0.0, value)):.1f} %"
+            + ("" if 0 <= value <= 1 else f" ({100 * value:.1f} % as computed)"),
+        )
     table.caption = "models that share a rank cannot be told apart"
     return table, {"ranking": rows, **_pairs(ranking.comparisons)[1], "level": ranking.level}

@@ -12,18 +12,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from harness.analysis import ESTIMATOR_NAMES, EstimateOptions, report_study, study_truth
+from harness.analysis import EstimateOptions, ModelReport, report_study, requested_interval, study_truth
 from harness.cli.conventions import add_study, emit, parse_numbers, study_of
 from harness.config import EstimateSection, Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, estimate_counts
-from harness.report import estimates_table, percent
+from harness.report import counts_table, estimates_table
 from harness.store import Store
 from harness.types import Estimate
 
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
+_WITH_COUNTS = {"counts", "level", "interval", "published", "json", "study"}
 _GOLD = dict.fromkeys(("yes_on_true", "n_true", "no_on_false", "n_false"), int)
 
 
@@ -45,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--published", action="store_true", help="use the paper's own conventions")
     add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
     add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
+    add("--joint", action="store_true", help="widen the intervals so that those of all models hold together")
     add("--gold", help="correct for experts' errors: JSON with yes_on_true, n_true, no_on_false, n_false")
 
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_study(args: argparse.Namespace) -> int:
     study = study_of(args)
-    if args.strata and args.panel:
+    if args.strata and args.panel is not None:
         raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
     if args.strata or args.panel:
         file = None if args.panel is None else str(Path(args.panel).absolute())
@@ -68,21 +68,24 @@ def _from_study(args: argparse.Namespace) -> int:
     payload = {
         "study": report.name,
         "protocol": report.protocol,
-        "models": {
-            model.name: {
-                "run": model.run_id,
-                "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
-                "undefined": model.undefined,
-                "checks": [asdict(check) for check in model.checks],
-                "truth": model.truth,
-                "usd": model.usd,
-                "usd_per_correct": model.usd_per_correct,
-            }
-            for model in report.models
-        },
+        "questions": {"drawn": report.n_questions, "answered": report.n_answers},
+        "models": {model.name: _model_to_json(model) for model in report.models},
     }
     emit(args, payload, estimates_table(report))
     return 0
+
+
+def _model_to_json(model: ModelReport) -> dict[str, Any]:
+    return {
+        "run": model.run_id,
+        "items": asdict(model.items),
+        "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
+        "undefined": model.undefined,
+        "checks": [{**asdict(check), "state": check.state} for check in model.checks],
+        "truth": model.truth,
+        "usd": model.usd,
+        "usd_per_correct": model.usd_per_correct,
+    }
 
 
 def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
@@ -93,35 +96,35 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
             raise BadInput(f"--look: give J/L, such as 2/5, not {args.look!r}")
         look, looks = int(parts[0]), int(parts[1])
     return EstimateOptions(
-        interval=args.interval or (None if args.published else study.estimate.interval),
+        interval=args.interval or (None if args.published else requested_interval(study)),
         level=args.level or study.estimate.level,
         published=args.published,
         look=look,
         looks=looks,
         anytime=args.anytime,
+        joint=args.joint,
         gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
     )
 
 
 def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
-    """Turn an estimate into what JSON can hold, with `estimate` for its value."""
+    """Turn an estimate into what JSON can hold, with `estimate` for its value and its flags in words."""
     fields = asdict(estimate)
-    return {"estimate": fields.pop("value"), **fields}
+    return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": estimate.notes}
 
 
 def _from_counts(args: argparse.Namespace) -> int:
+    given = (name for name, value in vars(args).items() if value and name not in _WITH_COUNTS)
+    ignored = [f"--{name.replace('_', '-')}" for name in given]
+    if ignored:
+        raise BadInput(f"--counts: {', '.join(ignored)} needs a study; leave it out")
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),
         level=args.level or 0.95,
         interval=args.interval,
         published=args.published,
     )
-    table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=f"From counts, {args.counts}")
-    for name, e in estimates.items():
-        se = "" if e.se is None else percent(e.se)
-        interval = f"{percent(e.low)} – {percent(e.high)}"
-        table.add_row(
-            ESTIMATOR_NAMES.get(name, name), percent(e.value), se, interval, f"{e.interval} {e.level:.0%}"
-        )
-    emit(args, {name: estimate_to_json(e) for name, e in estimates.items()}, table)
+    payload = {name: estimate_to_json(e) for name, e in estimates.items()}
+    table = counts_table(estimates, estimates.undefined, f"From counts, {args.counts}")
+    emit(args, {**payload, "undefined": dict(estimates.undefined)}, table)
     return 0

@@ -3,15 +3,19 @@
 examples: oversight plan --options 10 --accuracy 0.7 --width 0.03
           oversight plan --options 4 --accuracy 0.8 --models 5 --questions 500
           oversight plan --options 5 --sensitivity 0.9 --specificity 0.97 --json
+          oversight plan --options 4 --cluster-size 5 --intraclass 0.4
+
+Items in clusters count for fewer: questions are multiplied by 1 + (M − 1)·R.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 from harness.cli.conventions import emit
-from harness.estimate import SamplePlan, plan_samples
+from harness.estimate import SamplePlan, check_least, check_unit, plan_samples
 
 _NOTE = (
     "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
@@ -32,33 +36,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--power", type=float, default=0.8, help="to detect a difference (default 0.8)")
     add("--sensitivity", type=float, default=1.0, help="experts' P(yes | it is), default 1")
     add("--specificity", type=float, default=1.0, help="experts' P(no | it is not), default 1")
+    add("--cluster-size", type=float, default=1.0, metavar="M", help="items a cluster, such as a patient's")
+    add("--intraclass", type=float, default=0.3, metavar="R", help="correlation within one (default 0.3)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print both tables: for an accuracy, and for the difference of two models."""
+    check_least("--cluster-size", args.cluster_size, 1)
+    check_unit("--intraclass", args.intraclass)
+    effect = 1 + (args.cluster_size - 1) * args.intraclass
     accuracies, differences = plan_samples(
         args.options,
         args.accuracy,
         models=args.models,
         half_width=0.03 if args.width is None and args.questions is None else args.width,
-        questions=args.questions,
+        questions=None if args.questions is None else max(1, round(args.questions / effect)),
         level=args.level,
         power=args.power,
         sensitivity=args.sensitivity,
         specificity=args.specificity,
     )
-    names = ("options", "accuracy", "models", "level", "power", "sensitivity", "specificity")
+    names = ["options", "accuracy", "models", "level", "power", "sensitivity", "specificity"]
+    names += ["cluster_size", "intraclass"] if effect > 1 else []
     payload = {
         **{name: getattr(args, name) for name in names},
-        "estimate": [_row(plan, "half_width") for plan in accuracies],
-        "compare": [_row(plan, "detectable") for plan in differences],
+        "estimate": [_row(plan, "half_width", effect) for plan in accuracies],
+        "compare": [_row(plan, "detectable", effect) for plan in differences],
     }
     emit(args, payload, _tables(payload))
     return 0
 
 
-def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:
-    return {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width, "saving": p.saving}
+def _row(p: SamplePlan, width_name: str, effect: float) -> dict[str, Any]:
+    questions = p.questions if effect == 1 else math.ceil(p.questions * effect)
+    return {"protocol": p.protocol, "questions": questions, width_name: p.half_width, "saving": p.saving}
 
 
 def _tables(payload: dict[str, Any]) -> list[Any]:
