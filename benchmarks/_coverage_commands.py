@@ -1,0 +1,132 @@
+"""Ten cells of the coverage matrix through the real commands: files in, `oversight … --json` out."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._coverage_designs import CLASSES, Design, item_of, true_accuracies, world
+from harness.cli.main import main
+
+COMMAND_CELLS = [
+    Design(K=(4,), accuracies=(0.9,), n=60),
+    Design(K=(4,), accuracies=(0.05,), n=60),
+    Design(K=(10,), accuracies=(0.7,), n=60),
+    Design(protocol="targeted", K=(10,), accuracies=(0.98, 0.98), n=50),
+    Design(protocol="targeted", K=(10,), accuracies=(0.9, 0.5), n=50),
+    Design(protocol="sequential", K=(4,), accuracies=(0.8, 0.6), n=50),
+    Design(K=(4,), accuracies=(0.8,), n=60, unreadable=0.15),
+    Design(protocol="targeted", K=(4,), accuracies=(0.6,), n=60),
+    Design(K=(4,), accuracies=(0.8,), n=60, cluster=5),
+    Design(kind="difference", protocol="disagreement", K=(4,), accuracies=(0.8, 0.7), n=60),
+]
+
+
+def run_commands(draws: int) -> dict[str, float]:
+    """Coverage over all draws of all cells, and how many commands were run."""
+    covered, printed, withheld = 0, 0, 0
+    for number, design in enumerate(COMMAND_CELLS):
+        for seed in range(draws):
+            found = _draw_one(design, np.random.default_rng([number, seed]), seed)
+            if found is None:
+                withheld += 1
+                continue
+            low, high, truth, holds = found
+            printed += holds
+            covered += holds and low - 1e-9 <= truth <= high + 1e-9
+    return {
+        "cells": len(COMMAND_CELLS),
+        "draws": draws,
+        "coverage": round(covered / max(1, printed), 4),
+        "withheld": round(withheld / (draws * len(COMMAND_CELLS)), 4),
+    }
+
+
+def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> tuple[float, float, float, bool] | None:
+    """Ends of the printed interval of the first model (or difference), truth, and whether it holds."""
+    items, models, truth = world(design, rng)
+    with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):
+        _write(design, items, models, truth, seed)
+        for name in models:
+            _command("predictions", "import", f"{name}.csv", "--model", name)
+        for _ in range(len(models) + 1):
+            _command("label", "route")
+            _command("label", "simulate", "--key", "key.csv")
+        exact = true_accuracies(design)
+        if design.kind == "difference":
+            (pair,) = _command("compare")["comparisons"]
+            return pair["low"], pair["high"], exact[0] - exact[1], pair["holds"]
+        made = _command("estimate")["models"]["m0"]["estimates"]
+        main_one = next((made[name] for name in ("ml", "routed", "resolved") if name in made), None)
+        return main_one and (main_one["low"], main_one["high"], exact[0], main_one["holds"])
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    home = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(home)
+
+
+def _command(*words: str) -> Any:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()) as err:
+        code = main([*words, "--json"])
+    if code:
+        raise SystemExit(f"oversight {' '.join(words)}: exit code {code}: {err.getvalue()} {out.getvalue()}")
+    return json.loads(out.getvalue())
+
+
+def _write(
+    design: Design,
+    items: Sequence[Any],
+    models: dict[str, list[Any]],
+    truth: dict[str, int],
+    seed: int,
+) -> None:
+    """The files of a study, and the models' predictions as tables."""
+    classes = list(CLASSES[: design.K[0]])
+    cluster = 'cluster = "patient"\n' if design.cluster else ""
+    Path("study.toml").write_text(
+        f'[study]\nname = "cell"\nseed = {seed}\n\n[items]\nfile = "items.csv"\n'
+        f'classes = {json.dumps(classes)}\n{cluster}\n[experts]\nprotocol = "{design.protocol}"\n',
+        encoding="utf-8",
+    )
+    roster = "".join(f'[[expert]]\nname = "{name}"\nclasses = ["{name}"]\n\n' for name in classes)
+    Path("experts.toml").write_text(roster, encoding="utf-8")
+    rows = [
+        {"id": item.id, "text": f"item {item.id}", "patient": str(j // max(1, design.cluster))}
+        for j, item in enumerate(items)
+    ]
+    _table("items.csv", rows)
+    _table("key.csv", [{"id": item.id, "label": classes[truth[item.id]]} for item in items])
+    for name, predictions in models.items():
+        _table(
+            f"{name}.csv",
+            [
+                {"id": p.item_id, "prediction": "" if p.option is None else classes[p.option], "raw": "?"}
+                for p in predictions
+            ],
+        )
+
+
+def _table(name: str, rows: Sequence[dict[str, str]]) -> None:
+    with Path(name).open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+__all__ = ["COMMAND_CELLS", "item_of", "run_commands"]

@@ -1,0 +1,213 @@
+"""A design of a study, and a draw of it: items, predictions, questions by the protocol's rule, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+import harness as h
+from harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus
+from protocols.collect import SimulatedExperts
+from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+
+IntArray = NDArray[np.int64]
+CLASSES = tuple(f"class {k}" for k in range(16))
+ROSTER = one_expert_per_class(CLASSES)
+_ITEMS: dict[tuple[int, int], Item] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """A cell of the grid.
+
+    Attributes
+    ----------
+    kind
+        What is covered: accuracy, difference, joint, ranking, anytime, certificate, parity, winner.
+    protocol
+        Name of the rule.
+    K
+        Numbers of options, as many items of each.
+    accuracies
+        True accuracies of the models; the last `later` of them are run after the draw.
+    n
+        Items.
+    together
+        Correlation of the models' latent difficulty.
+    unreadable, failed, abstained
+        Shares, blind to the truth.
+    strata
+        Number of strata; accuracies differ between them.
+    slow
+        Share of the questions that one of two halves of the experts has answered; the others all.
+    cluster
+        Items a cluster, with a latent correlation of .45.
+    options
+        Passed on to the call.
+    """
+
+    kind: str = "accuracy"
+    protocol: str = "partitioned"
+    K: tuple[int, ...] = (4,)
+    accuracies: tuple[float, ...] = (0.8,)
+    n: int = 100
+    later: int = 0
+    together: float = 0.5
+    unreadable: float = 0.0
+    failed: float = 0.0
+    abstained: float = 0.0
+    strata: int = 0
+    slow: float = 1.0
+    cluster: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """What differs from a plain design, in a line."""
+        known = Design(kind=self.kind)
+        shown = {
+            name: getattr(self, name)
+            for name in (
+                "later",
+                "together",
+                "unreadable",
+                "failed",
+                "abstained",
+                "strata",
+                "slow",
+                "cluster",
+            )
+            if getattr(self, name) != getattr(known, name)
+        }
+        K = f"K={min(self.K)}–{max(self.K)}" if len(set(self.K)) > 1 else f"K={self.K[0]}"
+        rest = ", ".join(f"{name} {value}" for name, value in (shown | self.options).items())
+        values = "/".join(f"{a:g}" for a in self.accuracies)
+        return f"{self.kind}: {self.protocol}, {K}, A={values}, n={self.n}" + (f", {rest}" if rest else "")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One draw: labels, every model's predictions by name, and what was drawn."""
+
+    labels: Sequence[Label]
+    models: dict[str, list[Prediction]]
+    truth: dict[str, int]
+    strata: dict[str, str] | None
+
+
+def item_of(number: int, K: int) -> Item:
+    """An item, made once."""
+    key = number, K
+    if key not in _ITEMS:
+        _ITEMS[key] = Item(f"{number}-{K}", "?", CLASSES[:K], tuple(range(K)))
+    return _ITEMS[key]
+
+
+def world(
+    design: Design, rng: np.random.Generator
+) -> tuple[list[Item], dict[str, list[Prediction]], dict[str, int]]:
+    """Items, every model's predictions by name, and the truth."""
+    items, models, truth, _ = _world(design, rng)
+    return items, models, truth
+
+
+def _world(
+    design: Design, rng: np.random.Generator
+) -> tuple[list[Item], dict[str, list[Prediction]], dict[str, int], IntArray]:
+    n = design.n
+    K = np.array([design.K[j % len(design.K)] for j in range(n)])
+    items = [item_of(j, int(k)) for j, k in enumerate(K)]
+    y = (rng.random(n) * K).astype(np.int64)
+    stratum = rng.integers(0, design.strata, n) if design.strata else np.zeros(n, np.int64)
+    options = _predict(design, K, y, stratum, rng)
+    truth = {item.id: int(t) for item, t in zip(items, y, strict=True)}
+    models = {f"m{j}": _predictions(design, items, column, rng) for j, column in enumerate(options)}
+    return items, models, truth, stratum
+
+
+def draw(design: Design, rng: np.random.Generator) -> Drawn:
+    """Draw a world and collect it."""
+    items, models, truth, stratum = _world(design, rng)
+    labels = _collect(design, items, models, truth, rng)
+    names = {item.id: f"s{s}" for item, s in zip(items, stratum, strict=True)} if design.strata else None
+    return Drawn(labels, models, truth, names)
+
+
+def _predict(
+    design: Design, K: IntArray, y: IntArray, stratum: IntArray, rng: np.random.Generator
+) -> list[IntArray]:
+    """Every model's options: right by a latent normal that models (and clusters) share, as are wrong ones."""
+    n = len(y)
+    shared = rng.normal(size=n) * np.sqrt(design.together)
+    if design.cluster:
+        of = np.arange(n) // design.cluster
+        shared = rng.normal(size=of[-1] + 1)[of] * np.sqrt(0.45)
+    own = 0.45 if design.cluster else design.together
+    distractor = (y + 1 + (rng.random(n) * (K - 1)).astype(np.int64)) % K
+    found = []
+    for a in design.accuracies:
+        if design.strata:
+            spread = np.linspace(-1, 1, design.strata) * min(a, 1 - a) * 0.6
+            right = rng.random(n) < a + spread[stratum]
+        else:
+            right = shared + rng.normal(size=n) * np.sqrt(1 - own) < ndtri(a)
+        wrong = (y + 1 + (rng.random(n) * (K - 1)).astype(np.int64)) % K
+        wrong = np.where(rng.random(n) < 0.4, distractor, wrong)
+        found.append(np.where(right, y, wrong))
+    return found
+
+
+def _predictions(
+    design: Design, items: Sequence[Item], options: IntArray, rng: np.random.Generator
+) -> list[Prediction]:
+    u = rng.random(len(items))
+    rows = []
+    for item, option, chance in zip(items, options.tolist(), u.tolist(), strict=True):
+        if chance < design.unreadable:
+            rows.append(Prediction(item.id, None, PredictionStatus.UNREADABLE))
+        elif chance < design.unreadable + design.failed:
+            rows.append(Prediction(item.id, None, PredictionStatus.FAILED, reason="rate limit"))
+        else:
+            rows.append(Prediction(item.id, option))
+    return rows
+
+
+def _collect(
+    design: Design,
+    items: list[Item],
+    models: dict[str, list[Prediction]],
+    truth: dict[str, int],
+    rng: np.random.Generator,
+) -> Labels:
+    """Questions by the rule's own draw, answered without error; abstentions and slow experts as designed."""
+    routed = list(models)[: len(models) - design.later]
+    votes = {name: {p.item_id: p.option for p in models[name]} for name in routed}
+    seed = int(rng.integers(1 << 31))
+    rules: dict[str, Any] = {"targeted": Targeted, "disagreement": Disagreement, "sequential": Sequential}
+    rule = rules.get(design.protocol)
+    plan: Any = Partitioned(ROSTER, seed) if rule is None else rule(ROSTER, votes, seed)
+    questions = plan.route(items)
+    experts = SimulatedExperts(truth, abstention=design.abstained, seed=seed)
+    answers: list[Answer] = []
+    waiting, drawn = questions, list(questions)
+    while waiting:
+        answers += experts.answer(waiting)
+        waiting = plan.next_questions(items, answers) if plan.statement.asks_on else []
+        drawn += waiting
+    if design.slow < 1:
+        fast = set(sorted({q.expert for q in drawn})[::2])
+        answers = [a for a in answers if a.expert in fast or rng.random() < design.slow]
+    labels = h.decode(answers, drawn)
+    if design.cluster:
+        labels = labels.clustered({item.id: str(j // design.cluster) for j, item in enumerate(items)})
+    return labels
+
+
+def true_accuracies(design: Design) -> list[float]:
+    """Accuracies that estimates are of: an unreadable prediction is wrong, a failed one is left out."""
+    readable = 1 - design.unreadable / (1 - design.failed)
+    return [a * readable for a in design.accuracies]

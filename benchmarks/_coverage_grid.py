@@ -1,0 +1,141 @@
+"""The cells of the coverage matrix."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from benchmarks._coverage_designs import Design
+
+MIXED = tuple(range(2, 11))
+DRAWN = ("partitioned", "targeted", "sequential")
+
+
+def full_grid() -> list[Design]:
+    """More than 400 cells, twenty or more of every kind."""
+    return [
+        *_accuracies((20, 50, 100, 300), (0.02, 0.2, 0.5, 0.8, 0.95, 0.99)),
+        *_shared((20, 50, 100, 300)),
+        *_troubles((50, 150)),
+        *_differences((30, 100, 300)),
+        *_joint((25, 100, 300)),
+        *_anytime((40, 120, 300)),
+        *_panels((100, 300, 1000)),
+        *_winners((100, 200)),
+        *[Design(accuracies=(a,), n=1000, K=K) for a in (0.3, 0.98) for K in ((4,), MIXED)],
+    ]
+
+
+def quick_grid() -> list[Design]:
+    """More than 100 cells: those in which intervals once failed, and some of every kind."""
+    return [
+        *_accuracies((20, 100), (0.02, 0.8, 0.99)),
+        *_shared((20, 100)),
+        *_troubles((100,))[::2],
+        *_differences((30,))[::4],
+        *_joint((25,))[::3],
+        *_anytime((60,))[::3],
+        *_panels((200,))[::2],
+        *_winners((100,))[:2],
+    ]
+
+
+def _accuracies(sizes: tuple[int, ...], values: tuple[float, ...]) -> list[Design]:
+    plain = [
+        Design(K=K, accuracies=(a,), n=n) for K, a, n in product(((2,), (4,), (10,), MIXED), values, sizes)
+    ]
+    targeted = [
+        Design(protocol="targeted", accuracies=(a,), n=n) for a, n in product(values[::2], sizes[::2])
+    ]
+    return plain + targeted
+
+
+def _shared(sizes: tuple[int, ...]) -> list[Design]:
+    """Targeted for several models, and a model added later."""
+    groups = ((0.98, 0.98), (0.9, 0.92, 0.94, 0.96, 0.98), (0.5, 0.3), (0.3, 0.9))
+    routed = [
+        Design(protocol="targeted", accuracies=a, K=K, n=n)
+        for a, K, n in product(groups, ((4,), (10,), MIXED), sizes)
+        if len(a) < 5 or K != MIXED
+    ]
+    later = [
+        Design(protocol="targeted", accuracies=(0.9, 0.9, a), later=1, K=(10,), n=n)
+        for a, n in product((0.05, 0.5, 0.9), sizes)
+    ]
+    return routed + later
+
+
+def _troubles(sizes: tuple[int, ...]) -> list[Design]:
+    """Strata, unreadable and failed answers, abstentions, slow experts, clusters."""
+    found: list[Design] = []
+    for n, a in product(sizes, (0.1, 0.6, 0.95)):
+        some: list[dict[str, Any]] = [
+            {"K": (10,), "strata": 14},
+            {"K": MIXED, "strata": 5},
+            {"K": (4,), "unreadable": 0.15},
+            {"K": (2,), "unreadable": 0.15},
+            {"K": MIXED, "unreadable": 0.15},
+            {"K": (4,), "slow": 0.5},
+            {"protocol": "targeted", "slow": 0.5},
+            {"K": (4,), "abstained": 0.2, "failed": 0.1},
+            {"protocol": "sequential", "abstained": 0.1, "failed": 0.05},
+            {"protocol": "targeted", "accuracies": (a, 0.8), "unreadable": 0.1},
+            {"K": (4,), "cluster": 5},
+            {"K": MIXED, "cluster": 5},
+            {"protocol": "targeted", "accuracies": (a, 0.8), "cluster": 5},
+            {"protocol": "sequential", "accuracies": (a, 0.8), "cluster": 5},
+        ]
+        plain: dict[str, Any] = {"accuracies": (a,), "n": n}
+        found += [Design(**(plain | changes)) for changes in some]
+    return found
+
+
+def _differences(sizes: tuple[int, ...]) -> list[Design]:
+    pairs = (((0.8, 0.75), 0.5), ((0.95, 0.94), 0.9), ((0.9, 0.5), 0.5), ((0.3, 0.2), 0.2))
+    plain = [
+        Design(kind="difference", protocol=p, accuracies=a, K=K, n=n, together=t)
+        for p, (a, t), K, n in product((*DRAWN, "disagreement"), pairs, ((2,), (10,), MIXED), sizes)
+    ]
+    return plain + [
+        Design(kind="difference", protocol=p, accuracies=(0.8, 0.7), n=150, cluster=c, unreadable=u)
+        for p in (*DRAWN, "disagreement")
+        for c, u in ((5, 0.0), (0, 0.15))
+    ]
+
+
+def _joint(sizes: tuple[int, ...]) -> list[Design]:
+    groups = ((0.98, 0.95, 0.9, 0.85, 0.8), (0.5, 0.5, 0.5))
+    return [
+        Design(kind=kind, protocol=p, accuracies=a, K=K, n=n)
+        for kind, p, a, K, n in product(("joint", "ranking"), DRAWN, groups, ((4,), (10,)), sizes)
+    ]
+
+
+def _anytime(sizes: tuple[int, ...]) -> list[Design]:
+    return [
+        Design(kind="anytime", K=K, accuracies=(a,), n=n)
+        for K, a, n in product(((2,), (4,), MIXED), (0.02, 0.5, 0.95), sizes)
+    ]
+
+
+def _panels(sizes: tuple[int, ...]) -> list[Design]:
+    return [
+        Design(kind=kind, protocol="panel", K=(classes,), accuracies=(a,), n=n, options={"annotators": m})
+        for kind, classes, a, n, m in product(("certificate", "parity"), (2, 4), (0.6, 0.85), sizes, (3, 5))
+    ]
+
+
+def _winners(sizes: tuple[int, ...]) -> list[Design]:
+    """Winners of searches, by no-answers alone and by yes and no about a uniform option."""
+    archives = ("one breakthrough", "all equal", "all bad", "at chance", "a spread", "two")
+    return [
+        Design(
+            kind="winner",
+            protocol="search",
+            K=(10,),
+            accuracies=(),
+            n=n,
+            options={"archive": archive, "labels": labels, "candidates": 30},
+        )
+        for archive, labels, n in product(archives, ("complementary", "natural"), sizes)
+    ]

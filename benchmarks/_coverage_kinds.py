@@ -1,0 +1,162 @@
+"""What is covered in one draw of a design, through the public calls: one function for every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import harness as h
+from benchmarks._coverage_designs import CLASSES, Design, Drawn, draw, true_accuracies
+from benchmarks._coverage_winner import draw_winner
+from harness import EstimateError
+from harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether an interval covered (None: withheld), whether it says that it holds, and its width."""
+
+    covered: bool | None
+    holds: bool = True
+    width: float = float("nan")
+
+
+WITHHELD = Outcome(None)
+NEAR = 1e-9
+
+
+def _one(truth: float, found: Any) -> Outcome:
+    inside = found.low - NEAR <= truth <= found.high + NEAR
+    return Outcome(bool(inside), found.holds, found.high - found.low)
+
+
+def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
+    """Every model's accuracy by `harness.accuracy`; a model run later from the same labels."""
+    found = []
+    for truth, predictions in zip(true_accuracies(design), drawn.models.values(), strict=True):
+        try:
+            estimate = h.accuracy(predictions, drawn.labels, strata=drawn.strata, **design.options)
+        except EstimateError:
+            found.append(WITHHELD)
+            continue
+        found.append(_one(truth, estimate))
+    return found[-1:] if design.later else found[:1]
+
+
+def cover_difference(design: Design, drawn: Drawn) -> list[Outcome]:
+    """The difference of the first two models by `harness.compare`."""
+    a, b = true_accuracies(design)[:2]
+    models = dict(list(drawn.models.items())[:2])
+    try:
+        (pair,) = h.compare(models, drawn.labels, **design.options).pairs
+    except EstimateError:
+        return [WITHHELD]
+    return [_one(a - b, pair)]
+
+
+def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
+    """All models' accuracies at once by `model_accuracies(joint=True)`."""
+    found = h.model_accuracies(drawn.models, drawn.labels, joint=True)
+    outcomes = []
+    for truth, made in zip(true_accuracies(design), found.values(), strict=True):
+        main = next((made[name] for name in ("ml", "routed", "resolved") if name in made), None)
+        outcomes.append(WITHHELD if main is None else _one(truth, main))
+    return _all_of(outcomes)
+
+
+def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
+    """All differences at once by `harness.compare` of three models and more, and no wrong order."""
+    truth = dict(zip(drawn.models, true_accuracies(design), strict=True))
+    try:
+        pairs = h.compare(drawn.models, drawn.labels).pairs
+    except EstimateError:
+        return [WITHHELD]
+    outcomes = [_one(truth[p.first] - truth[p.second], p) for p in pairs]
+    wrong = (
+        p for p in pairs if p.verdict != "tie" and truth[p.verdict] < max(truth[p.first], truth[p.second])
+    )
+    outcomes += [Outcome(False, p.holds, 0.0) for p in wrong]
+    return _all_of(outcomes)
+
+
+def cover_anytime(design: Design, drawn: Drawn) -> list[Outcome]:
+    """The running interval at ten looks, all of which must hold."""
+    (truth,), (predictions,) = true_accuracies(design), drawn.models.values()
+    n_options = {x.item_id: x.n_options for x in drawn.labels}
+    outcomes = []
+    for look in range(1, 11):
+        part = drawn.labels[: max(1, len(drawn.labels) * look // 10)]
+        try:
+            running = h.accuracy(predictions, part, interval="anytime", n_options=n_options)
+        except EstimateError:
+            continue
+        outcomes.append(_one(truth, running))
+    return _all_of(outcomes) if outcomes else [WITHHELD]
+
+
+def _all_of(outcomes: list[Outcome]) -> list[Outcome]:
+    if any(o.covered is None for o in outcomes):
+        return [WITHHELD]
+    width = float(np.mean([o.width for o in outcomes]))
+    return [Outcome(all(o.covered for o in outcomes), all(o.holds for o in outcomes), width)]
+
+
+def cover_certificate(design: Design, rng: np.random.Generator) -> list[Outcome]:
+    """A model as good as the average annotator, its errors its own: certified as rarely as allowed."""
+    n, classes = design.n, design.K[0]
+    people, human = int(design.options.get("annotators", 3)), design.accuracies[0]
+    y = rng.integers(0, classes, n)
+    slots = [_noisy(y, human, classes, rng) for _ in range(people + 1)]
+    found = assess_superhuman(
+        make_panel_from_grid(np.stack(slots[:people], axis=1), CLASSES[:classes]), slots[people]
+    )
+    return [Outcome(not found.certified)]
+
+
+def cover_parity(design: Design, rng: np.random.Generator) -> list[Outcome]:
+    """A model that answers as any annotator does: the gap to the panel is 0 and its interval holds it."""
+    n, classes = design.n, design.K[0]
+    people = int(design.options.get("annotators", 5))
+    y = rng.integers(0, classes, n)
+    slots = [_noisy(y, design.accuracies[0], classes, rng) for _ in range(people + 1)]
+    panel = make_panel_from_grid(np.stack(slots[:people], axis=1), CLASSES[:classes])
+    gap = measure_parity(panel, slots[people]).overall.delta
+    return [Outcome(gap.low - NEAR <= 0 <= gap.high + NEAR, width=gap.high - gap.low)]
+
+
+def _noisy(y: Any, rate: float, classes: int, rng: np.random.Generator) -> Any:
+    wrong = (y + 1 + rng.integers(0, classes - 1, len(y))) % classes
+    return np.where(rng.random(len(y)) < rate, y, wrong)
+
+
+KINDS: dict[str, Callable[[Design, Drawn], list[Outcome]]] = {
+    "accuracy": cover_accuracy,
+    "difference": cover_difference,
+    "joint": cover_joint,
+    "ranking": cover_ranking,
+    "anytime": cover_anytime,
+}
+
+
+def cover_winner(design: Design, rng: np.random.Generator) -> list[Outcome]:
+    """The winner of an archive of `candidates`, K options, n items."""
+    archive, kind, size = (design.options[name] for name in ("archive", "labels", "candidates"))
+    truth, low, high = draw_winner(archive, kind, design.K[0], design.n, size, rng)
+    return [Outcome(low - NEAR <= truth <= high + NEAR, width=high - low)]
+
+
+APART: dict[str, Callable[[Design, np.random.Generator], list[Outcome]]] = {
+    "certificate": cover_certificate,
+    "parity": cover_parity,
+    "winner": cover_winner,
+}
+
+
+def cover(design: Design, rng: np.random.Generator) -> list[Outcome]:
+    """One draw of a design."""
+    if design.kind in APART:
+        return APART[design.kind](design, rng)
+    return KINDS[design.kind](design, draw(design, rng))

@@ -1,0 +1,113 @@
+"""Widths of other intervals on the same draws.
+
+Where options are drawn uniformly and K is one number, the exact interval of the likelihood (times that of the
+readable share); else the narrowest that covers of Student's t with an item added at either end, hedged
+betting and empirical Bernstein.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+import harness as h
+from benchmarks._coverage_designs import Design, Drawn, draw, true_accuracies
+from harness.estimate import (
+    betting_sequence,
+    clopper_pearson,
+    flat_posterior,
+    make_interval,
+    make_point,
+    tally,
+)
+
+FloatArray = NDArray[np.float64]
+Ends = tuple[float, float]
+
+
+def reference_widths(design: Design, draws: int) -> tuple[float, float]:
+    """Mean width of ours, and of the narrowest reference that covers; NaN where they do not apply."""
+    plain = (
+        design.kind == "accuracy" and design.protocol in ("partitioned", "targeted") and not design.cluster
+    )
+    if not plain or design.slow < 1 or design.failed or design.abstained or design.strata or design.later:
+        return math.nan, math.nan
+    rng = np.random.default_rng([3, sum(map(ord, str(design)))])
+    truth = true_accuracies(design)[0]
+    ours: list[float] = []
+    widths: dict[str, list[float]] = {}
+    held: dict[str, list[bool]] = {}
+    for _ in range(draws):
+        drawn = draw(design, rng)
+        found = h.accuracy(drawn.models["m0"], drawn.labels)
+        ours.append(found.high - found.low)
+        for name, (low, high) in _references(drawn).items():
+            widths.setdefault(name, []).append(high - low)
+            held.setdefault(name, []).append(low - 1e-9 <= truth <= high + 1e-9)
+    slack = 2.6 * math.sqrt(0.95 * 0.05 / draws)
+    covering = [float(np.mean(widths[name])) for name in widths if np.mean(held[name]) >= 0.95 - slack]
+    return float(np.mean(ours)), min(covering, default=math.nan)
+
+
+def _references(drawn: Drawn) -> dict[str, Ends]:
+    """Every reference interval of the first model, on unbiased item scores from a flat posterior."""
+    exact = _exact(drawn)
+    if exact is not None:
+        return {"exact": exact}
+    g, low, high = _scores(drawn)
+    n = len(g)
+    span = (max(0.0, 0.0), 1.0)
+    padded = np.concatenate([g, [0.0, 1.0]])
+    half = stdtrit(n + 1, 0.975) * padded.std(ddof=1) / math.sqrt(n + 2)
+    log = math.log(4 / 0.05)
+    bernstein = math.sqrt(2 * g.var(ddof=1) * log / n) + 7 * (high - low) * log / (3 * (n - 1))
+    below, above = betting_sequence(g, low, high, points=200)
+    ends = {
+        "t + items at both ends": (padded.mean() - half, padded.mean() + half),
+        "empirical Bernstein": (g.mean() - bernstein, g.mean() + bernstein),
+        "betting": (float(below[-1]), float(above[-1])),
+    }
+    return {name: (max(span[0], float(a)), min(span[1], float(b))) for name, (a, b) in ends.items()}
+
+
+def _exact(drawn: Drawn) -> Ends | None:
+    """Exact interval of the likelihood, times Clopper & Pearson's of the readable share; None if K varies."""
+    predictions = drawn.models["m0"]
+    readable = {p.item_id for p in predictions if p.option is not None}
+    labels = [x for x in drawn.labels if x.item_id in readable]
+    if len({x.n_options for x in labels}) != 1 or any(x.propensities or x.propensity == 1 for x in labels):
+        return None
+    counts = tally([p for p in predictions if p.item_id in readable], labels).strata[0]
+    found = make_interval(make_point("ml", counts.hits, counts.misses))
+    least, most = clopper_pearson(len(labels), len(drawn.labels))
+    whole = len(labels) == len(drawn.labels)
+    return found.low * (1 if whole else least), found.high * most
+
+
+def _scores(drawn: Drawn) -> tuple[FloatArray, float, float]:
+    """Unbiased score of every item, and the bounds that the design gives."""
+    predicted = {p.item_id: p.option for p in drawn.models["m0"]}
+    g, ends = [], []
+    for label in drawn.labels:
+        pi = np.array(label.propensities or (label.propensity,) * label.n_options)
+        option = predicted[label.item_id]
+        if option is None:
+            g.append(0.0)
+            continue
+        p = flat_posterior([label.n_options], label.n_options)[0]
+        s = np.divide(p * (1 - p), pi, out=np.zeros_like(p), where=pi > 0)
+        c = np.arange(label.n_options) == option
+        constant = float(s[c].sum() / s.sum()) if (pi > 0).all() else 0.0
+        k, yes = label.option, float(label.kind.value == "ordinary")
+        g.append(float(p[option] + (c[k] - constant) * (yes - p[k]) / pi[k]))
+        each = [
+            p[option] + (c[j] - constant) * (b - p[j]) / pi[j]
+            for j in range(label.n_options)
+            if pi[j] > 0
+            for b in (0, 1)
+        ]
+        ends += [min(each), max(each)]
+    return np.array(g), float(min([*ends, 0.0])), float(max([*ends, 1.0]))

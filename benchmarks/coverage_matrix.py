@@ -1,0 +1,148 @@
+"""Do the printed intervals hold? Coverage of every kind of interval over a grid of designs.
+
+Each cell is a design: a protocol, models, numbers of options, accuracies, items, and what goes wrong
+(unreadable or failed answers, abstentions, slow experts, clusters, strata). The protocol's own rule draws
+the questions, experts answer without error, and the public call estimates. A cell below .95 − 2.6 standard
+errors is drawn once more, with a fresh seed and ten times the draws, before it counts. Reference widths are
+those of `_coverage_references`, on the same draws.
+
+    python benchmarks/coverage_matrix.py [--quick] [--draws 400] [--commands 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks._coverage_commands import COMMAND_CELLS, run_commands
+from benchmarks._coverage_designs import Design
+from benchmarks._coverage_grid import full_grid, quick_grid
+from benchmarks._coverage_kinds import cover
+from benchmarks._coverage_references import reference_widths
+
+LEVEL = 0.95
+STRICT = 2.6
+AGAIN = 10
+COMPARED, QUICK_COMPARED = 40, 12
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was seen of a design.
+
+    Attributes
+    ----------
+    coverage, draws
+        Of the intervals that were printed.
+    width
+        Their mean.
+    withheld, unsure
+        Shares of draws withheld, and printed with ``holds: false``.
+    reference
+        Mean width of the narrowest reference that covers; NaN where none is computed.
+    compared
+        Mean width on the draws that references were computed on.
+    """
+
+    design: Design
+    coverage: float
+    draws: int
+    width: float
+    withheld: float
+    unsure: float
+    reference: float = math.nan
+    compared: float = math.nan
+
+    @property
+    def low(self) -> bool:
+        """Whether the coverage is below the level by more than chance, or nothing holds."""
+        error = math.sqrt(LEVEL * (1 - LEVEL) / max(1, self.draws))
+        return self.draws > 0 and self.coverage < LEVEL - STRICT * error
+
+
+def measure(task: tuple[Design, int, int]) -> Cell:
+    """Draw a design so many times, from a seed."""
+    design, draws, seed = task
+    rng = np.random.default_rng([seed, sum(map(ord, str(design)))])
+    seen = [outcome for _ in range(draws) for outcome in cover(design, rng)]
+    printed = [o for o in seen if o.covered is not None and o.holds]
+    return Cell(
+        design=design,
+        coverage=float(np.mean([o.covered for o in printed])) if printed else math.nan,
+        draws=len(printed),
+        width=float(np.mean([o.width for o in printed])) if printed else math.nan,
+        withheld=sum(o.covered is None for o in seen) / len(seen),
+        unsure=sum(o.covered is not None and not o.holds for o in seen) / len(seen),
+    )
+
+
+def measure_twice(task: tuple[Design, int, int]) -> Cell:
+    """`measure`, once more where coverage is low, and its reference width."""
+    design, draws, compared = task
+    cell = measure((design, draws, 1))
+    if cell.low:
+        cell = measure((design, AGAIN * draws, 2))
+    ours, best = reference_widths(design, compared)
+    return replace(cell, reference=best, compared=ours)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="a part of the grid, under 4 minutes on 2 cores")
+    parser.add_argument("--draws", type=int, help="draws a cell (default: 400, quick 200)")
+    parser.add_argument("--commands", type=int, help="draws of each command cell (default: 20, quick 1)")
+    args = parser.parse_args()
+    started = time.perf_counter()
+    grid = quick_grid() if args.quick else full_grid()
+    draws = args.draws or (200 if args.quick else 400)
+    compared = QUICK_COMPARED if args.quick else COMPARED
+    print(f"{len(grid)} cells, {draws} draws each, nominal {LEVEL:.0%}", flush=True)
+    print(f"{'coverage':>8} {'width':>7} {'reference':>9} {'withheld':>8} {'unsure':>6}  design")
+    cells = []
+    with get_context("fork").Pool(2) as pool:
+        for cell in pool.imap(measure_twice, [(design, draws, compared) for design in grid]):
+            cells.append(cell)
+            mark = "  LOW" if cell.low else ""
+            print(
+                f"{cell.coverage:8.3f} {cell.width:7.3f} {cell.reference:9.3f} {cell.withheld:8.2f} "
+                f"{cell.unsure:6.2f}  {cell.design}{mark}",
+                flush=True,
+            )
+    commands = run_commands(args.commands or (1 if args.quick else 20))
+    print(f"through the real commands, {len(COMMAND_CELLS)} cells: {commands}")
+    print(
+        "cells by kind: "
+        + ", ".join(f"{n} {kind}" for kind, n in Counter(c.design.kind for c in cells).items())
+    )
+    ratios = [c.compared / c.reference for c in cells if c.reference > 0]
+    print(
+        json.dumps(
+            {
+                "cells": len(cells),
+                "silent_below": sum(c.low for c in cells),
+                "worst": round(min(c.coverage for c in cells if c.draws), 4),
+                "withheld": round(float(np.mean([c.withheld + c.unsure for c in cells])), 4),
+                "width_vs_best": round(float(np.mean(ratios)), 3) if ratios else None,
+                "widest_vs_best": round(max(ratios), 3) if ratios else None,
+                "draws": draws,
+                "commands": commands,
+                "seconds": round(time.perf_counter() - started, 1),
+            }
+        )
+    )
+    sys.exit(1 if any(c.low for c in cells) else 0)
+
+
+if __name__ == "__main__":
+    main()
