@@ -60,8 +60,9 @@ def collected_part(
         return labels, (flag,)
     if share == 0:
         silent = sorted(name for name, mine in answered.items() if not mine)
+        names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
         raise NotIdentified(
-            f"{', '.join(silent[:3])}{' and others have' if len(silent) > 3 else ' has'} not answered yet "
+            f"{names} {'has' if len(silent) == 1 else 'have'} not answered yet "
             f"({done} of {total} questions answered): what the others answered is no random part of the items"
         )
     kept: set[int] = set()
