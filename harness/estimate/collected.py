@@ -18,7 +18,8 @@ from harness.seeding import derive_seed
 from harness.types import Label, Labels, Question, design_of
 
 FEW_OPEN = 0.02
-"""Share of questions that may be open, if every expert has answered nine in ten, without a cut."""
+"""Share of questions that may be open without a cut, if no expert has left open more than a tenth of his
+own or half of that share of all."""
 
 
 def collected_part(
@@ -55,7 +56,11 @@ def collected_part(
     if done == total:
         return labels, ()
     share, slowest = min((len(mine) / asked[name], name) for name, mine in answered.items())
-    if total - done <= FEW_OPEN * total and share >= 0.9:
+    spread = all(
+        asked[name] - len(mine) <= max(0.1 * asked[name], FEW_OPEN / 2 * total)
+        for name, mine in answered.items()
+    )
+    if total - done <= FEW_OPEN * total and spread:
         flag = f"open_questions: {total - done} of {total}"
         return labels, (flag,)
     if share == 0:
@@ -68,7 +73,9 @@ def collected_part(
     kept: set[int] = set()
     for name, mine in answered.items():
         mine.sort(key=draw_order)
-        kept |= {id(x) for x in mine[: max(1, int(share * asked[name] + 1e-9))]}
+        # rounded up or down by chance, so that experts with few questions count for no more than their part
+        wanted = share * asked[name] + derive_seed(0, "rounded", name) / 2**64 - 1e-9
+        kept |= {id(x) for x in mine[: int(wanted)]}
     part = [x for x in labels if id(x) in kept or x.item_id not in items]
     used = sum(id(x) in kept for x in labels)
     flag = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -190,3 +191,13 @@ def test_the_common_share_is_not_bent_by_who_is_fast() -> None:
         assert n / len(kept) == pytest.approx(asked[expert] / len(ITEMS), abs=0.02)
     assert abs(part - whole) < 0.1
     assert 0 < naive < 1
+
+
+def test_an_expert_with_one_question_does_not_hold_the_rest() -> None:
+    questions = QUESTIONS["partitioned"]
+    alone = questions[0]
+    drawn = [replace(alone, expert="visitor"), *questions[1:]]
+    labels = decode(SimulatedExperts(TRUTH).answer(drawn[1:]), drawn)
+    part, flags = collected_part(labels, IDS)
+    assert part is labels
+    assert flags == (f"open_questions: 1 of {len(drawn)}",)
