@@ -156,3 +156,16 @@ def test_bad_arguments(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(EstimateError, match=message):
         call()
+
+
+def test_labels_that_fit_no_accuracy_do_not_pass_for_a_sample_of_bad_luck() -> None:
+    """Ten of thirty refusals hit the prediction where at most one in nine should."""
+    worse, unlucky = (
+        make_interval(make_point("ml", BinomialSample(2, 0, 0), (BinomialSample(10, 30, S),)))
+        for S in (20, 22)
+    )
+    assert worse.low < worse.high
+    assert "contradicts_model" in worse.flags
+    assert "fewer than 1 in 200 samples" in worse.why
+    assert "contradicts_model" in unlucky.flags
+    assert unlucky.why == ""

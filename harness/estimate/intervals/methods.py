@@ -99,26 +99,28 @@ def make_interval(
         made = "blaker"
     elif method == "exact" and lattice_size(parts) > lattice_limit:
         made, flags = "score", ("lattice_too_large",)
-    low, high, improbable = _widen_until_some(point, made, level)
-    if improbable:
-        flags += ("contradicts_model",)
+    low, high, steps = _widen_until_some(point, made, level)
+    flags += ("contradicts_model",) * (steps > 0)
+    why = APPROXIMATE.get(method, "")
+    if steps > 1:
+        one_in = round(10 ** (steps - 1) / (1 - level))
+        why = f"the labels fit no accuracy; chance does that in fewer than 1 in {one_in:,} samples"
     if not low <= min(1.0, max(0.0, point.value)) <= high:
         flags += ("value_outside_interval",)
-    return Interval(
-        low=low, high=high, level=level, method=made, flags=flags, why=APPROXIMATE.get(method, "")
-    )
+    return Interval(low=low, high=high, level=level, method=made, flags=flags, why=why)
 
 
-def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, bool]:
+def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:
     """Ends in [0, 1] at the level, or where nothing is left there, at the first higher level that does.
 
-    Chance alone leaves nothing in fewer than 1 − level of all samples; more often the model is wrong.
+    The number says how many times the error had to be divided by ten: chance alone leaves nothing in
+    fewer than 1 − level of all samples, so that at 2 or more an assumption is broken.
     """
     for step in range(_STEPS if method != "wald" else 1):
         at = 1 - (1 - level) / 10**step
         low, high = (min(1.0, max(0.0, end)) for end in _ends(point, method, at))
         if low < high:
-            return low, high, step > 0
+            return low, high, step
     reason = "the standard error is 0" if point.se == 0 else "the labels contradict every accuracy"
     raise EstimateError(f"{reason}: at {point.value:.0%} the {method} interval has no width; see the checks")
 
