@@ -278,3 +278,17 @@ def test_only_abstentions() -> None:
 def test_bad_counts(counts: tuple[int, int, int, int, int], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
         estimate_counts(*counts)
+
+
+def test_strata_labelled_as_a_blind_draw_would_cost_no_width() -> None:
+    """100 of 400 predictions labelled, the strata by chance 26 and 24 to 25 and 25: one binomial of all."""
+    predictions = [Prediction(f"i{j}", 0) for j in range(400)]
+    labels = [
+        Label(f"i{j}", 0, LabelKind.ORDINARY if j % 5 else LabelKind.COMPLEMENTARY, 2, 0.5)
+        for j in range(100)
+    ]
+    strata = {f"i{j}": "a" if j in range(52) or (j >= 100 and j % 2) else "b" for j in range(400)}
+    plain, stratified = (accuracy(predictions, labels, strata=s) for s in (None, strata))
+    assert (stratified.low, stratified.high) == (plain.low, plain.high)
+    often = {f"i{j}": "a" if j < 90 or (j >= 100 and j % 2) else "b" for j in range(400)}
+    assert accuracy(predictions, labels, strata=often).interval != plain.interval

@@ -7,10 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from harness.estimate.core import chi2_tail
 from harness.estimate.data.combine import StratumEstimate, none_readable, with_unreadable
 from harness.estimate.estimators import make_point
 from harness.estimate.intervals import join_rows, tilted_score, uniform_rows, weighted_score
 from harness.types import Interval
+
+_LIKELY = 0.2
+"""p of the χ² test of proportional labelling from which on it is taken for that."""
 
 if TYPE_CHECKING:
     from harness.estimate.data.stratified import Tally
@@ -25,7 +29,7 @@ def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list
     labelled: Counter[str] = Counter()
     for t in used:
         labelled[t.stratum] += t.n_labelled
-    sizes = labelled if pool is None else pool
+    sizes = labelled if pool is None or _is_proportional(labelled, pool) else pool
     total = sum(sizes[name] for name in labelled)
     merged: dict[tuple[int, str, float], Tally] = {}
     for t in used:
@@ -33,6 +37,18 @@ def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list
         key = (t.K, t.split, round(weight * total, 9))
         merged[key] = merged[key].add(t) if key in merged else t
     return [(weight / total, t) for (_, _, weight), t in merged.items()]
+
+
+def _is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> bool:
+    """Whether strata are labelled about as often as a blind draw from the predictions would.
+
+    Then items weigh the same: weights that only undo the chance of the draw cost width and mend no bias.
+    """
+    share = sum(labelled.values()) / sum(pool[name] for name in labelled)
+    statistic = math.fsum(
+        (n - share * pool[name]) ** 2 / (share * pool[name]) for name, n in labelled.items()
+    )
+    return chi2_tail(statistic, max(1, len(labelled) - 1)) >= _LIKELY
 
 
 def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level: float) -> StratumEstimate:
