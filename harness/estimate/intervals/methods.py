@@ -8,18 +8,27 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from harness.errors import EstimateError
-from harness.estimate.core import blaker, check_level, clopper_pearson, jeffreys, wilson, z_value
+from harness.estimate.core import (
+    BinomialSample,
+    blaker,
+    check_level,
+    clopper_pearson,
+    jeffreys,
+    wilson,
+    z_value,
+)
 from harness.estimate.estimators import Point
 from harness.estimate.intervals.deviation import union_radius
 from harness.estimate.intervals.exact import exact_interval, lattice_size
 from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
+from harness.estimate.intervals.weighting import weighted_score
 from harness.types import Interval
 
 _STEPS = 8
 """Levels tried, each ten times nearer to 1, before labels count as contradictory."""
 
 LATTICE_LIMIT = 10_000_000
-"""Outcomes up to which ``exact`` is exact: below 0.1 s for two samples, 0.7 s for three."""
+"""Outcomes up to which ``exact`` is exact, ten times as many for two samples: below 0.7 s."""
 
 _INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
     {
@@ -59,7 +68,7 @@ def check_method(method: str) -> None:
 
 
 def make_interval(
-    point: Point, method: str = "exact", level: float = 0.95, lattice_limit: int = LATTICE_LIMIT
+    point: Point, method: str = "exact", level: float = 0.95, lattice_limit: int | None = None
 ) -> Interval:
     """Confidence interval of A for a point estimate and the samples it used.
 
@@ -69,7 +78,7 @@ def make_interval(
         The estimate.
     method
         ``exact``: test inversion over all outcomes (coverage ≥ `level`), Blaker's where
-        every label settles its prediction, the score interval beyond `lattice_limit` outcomes.
+        every label settles its prediction, that of `weighted_score` beyond `lattice_limit` outcomes.
         ``score``, ``likelihood_ratio``: inversion of (★), approximate.
         ``wald``: value ± z·se, as published; too short near 0 and 1.
         ``blaker``, ``wilson``, ``jeffreys``, ``clopper_pearson``: for a single sample (`ord`, `comp`, or `ml`
@@ -78,7 +87,7 @@ def make_interval(
     level
         Confidence level, in (0, 1).
     lattice_limit
-        Largest number of outcomes for ``exact``.
+        Largest number of outcomes for ``exact``; by default `LATTICE_LIMIT`, ten times that for two samples.
 
     Notes
     -----
@@ -97,8 +106,8 @@ def make_interval(
     made = method
     if method == "exact" and len(parts) == 1 and parts[0].K == 2:
         made = "blaker"
-    elif method == "exact" and lattice_size(parts) > lattice_limit:
-        made, flags = "score", ("lattice_too_large",)
+    elif method == "exact" and lattice_size(parts) > (lattice_limit or _default_limit(parts)):
+        made, flags = "weighted-score", ("lattice_too_large",)
     low, high, steps = _widen_until_some(point, made, level)
     flags += ("contradicts_model",) * (steps > 0)
     why = APPROXIMATE.get(method, "")
@@ -108,6 +117,10 @@ def make_interval(
     if not low <= min(1.0, max(0.0, point.value)) <= high:
         flags += ("value_outside_interval",)
     return Interval(low=low, high=high, level=level, method=made, flags=flags, why=why)
+
+
+def _default_limit(parts: tuple[BinomialSample, ...]) -> int:
+    return LATTICE_LIMIT * (10 if len(parts) == 2 else 1)
 
 
 def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:
@@ -128,6 +141,8 @@ def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, f
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
     """Ends that may lie outside [0, 1]."""
     parts = point.parts
+    if method == "weighted-score":
+        return weighted_score([(1.0, parts)], level)[1:3]
     if method in _INVERTED:
         return _INVERTED[method](parts, point.peak, level)
     if method in _BINOMIAL:
