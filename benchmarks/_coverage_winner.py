@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search import Archive, Kind, simulated_labels
-from agents.search.fitness.board import score_candidates
+from agents.search import Archive, Kind, score_candidates, simulated_labels
 from harness.estimate import synthesise_population
 from harness.types import Candidate, Item, Prediction, Program
 

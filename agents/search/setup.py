@@ -29,10 +29,15 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     Raises
     ------
     BadInput
-        If there are too few labelled items for the splits.
+        If there are too few labelled items for the splits, or they come in clusters.
     ConfigError
         If a setting, a model or a workflow does not exist.
     """
+    if study.items.cluster is not None:
+        raise BadInput(
+            f"items.cluster: a search takes items as independent, and these share {study.items.cluster!r}; "
+            "leave the key out only if that does not matter"
+        )
     programs = load_programs(section)
     items = store.content.read_items()
     shape, roles = read_workflow_settings(study.folder, items)

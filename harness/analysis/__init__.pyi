@@ -5,7 +5,10 @@ from .foreign_runs import (
     export_predictions as export_predictions, import_predictions as import_predictions,
     write_log_items as write_log_items,
 )
-from .inputs import check_items as check_items, study_items as study_items, study_truth as study_truth
+from .inputs import (
+    check_items as check_items, study_clusters as study_clusters, study_items as study_items,
+    study_truth as study_truth,
+)
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (
     batch_study as batch_study, forecast_study as forecast_study, give_up_batches as give_up_batches,

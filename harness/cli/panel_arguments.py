@@ -10,7 +10,7 @@ import orjson
 
 from harness.analysis import PanelStudy
 from harness.cli.conventions import add_study, emit, study_of
-from harness.errors import ConfigError
+from harness.errors import BadInput, ConfigError
 from harness.machine import write_whole
 
 
@@ -39,10 +39,18 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
     ------
     ConfigError
         If there is neither a file nor a study.
+    BadInput
+        If the study's items come in clusters.
     """
+    study = study_of(args) if args.ratings is None else None
+    if study is not None and study.items.cluster is not None:
+        raise BadInput(
+            f"items.cluster: panels take items as independent, and these share {study.items.cluster!r}; "
+            "leave the key out only if that does not matter"
+        )
     return PanelStudy(
         ratings=args.ratings,
-        database=study_of(args).store_url if args.ratings is None else "",
+        database="" if study is None else study.store_url,
         item=args.item,
         annotator=args.annotator,
         label=args.label,

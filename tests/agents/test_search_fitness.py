@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.search import Archive, ExpertLabels, score_items, shrink_scores
-from agents.search.fitness.board import score_candidates
+from agents.search import Archive, ExpertLabels, score_candidates, score_items, shrink_scores
 from agents.search.fitness.empirical_bayes import compare_paired
 from agents.search.fitness.scores import ESTIMATORS
 from harness import FAILED, UNREADABLE, EstimateError

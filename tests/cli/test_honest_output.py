@@ -295,3 +295,22 @@ def test_counts_say_what_the_table_says(
         assert 0 <= estimate["low"] <= estimate["high"] <= 1
         for note in estimate["notes"]:
             assert note in text
+
+
+def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin("targeted", {"good": (0.85, N), "fair": (0.6, N)})
+    alone = oversight("estimate")["models"]["good"]["estimates"]["routed"]
+    pair = oversight("compare")["comparisons"][0]
+    text = Path("study.toml").read_text()
+    Path("study.toml").write_text(text.replace('meta = ["ward"]', 'meta = ["ward"]\ncluster = "ward"'))
+    together = oversight("estimate")["models"]["good"]["estimates"]["routed"]
+    assert together["high"] - together["low"] > alone["high"] - alone["low"]
+    found = oversight("compare")["comparisons"][0]
+    assert found["high"] - found["low"] > pair["high"] - pair["low"]
+    for verb in ("agree", "certify", "parity"):
+        words = [verb] if verb == "agree" else [verb, "--model", "good"]
+        assert "items.cluster" in oversight(*words, code=2)["error"]
+    Path("study.toml").write_text(text.replace('meta = ["ward"]', 'cluster = "nowhere"'))
+    assert "nowhere" in oversight("estimate", code=2)["error"]

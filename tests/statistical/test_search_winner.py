@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from agents.search import Archive, ExpertLabels, Kind, simulated_labels
-from agents.search.fitness.board import score_candidates
+from agents.search import Archive, ExpertLabels, Kind, score_candidates, simulated_labels
 from harness import FloatArray, IntArray
 from harness.estimate import synthesise_population
 from harness.types import Candidate, Item, Prediction, Program, Standing

@@ -16,6 +16,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness import BadInput, EstimateError
+from harness.analysis import study_clusters
 from harness.config import Study
 from harness.estimate import accuracy, decode, keep_predicted
 from harness.store import QueuedTask, Store
@@ -149,7 +150,7 @@ def estimate_running(
     """Estimate every model (or those named, newest runs) from these answers, or say why there is none yet."""
     options = {item.id: len(item.options) for item in store.content.read_items()}
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
-    labels = decode(used)
+    labels = decode(used).clustered(study_clusters(study))  # which a running interval refuses, and says so
     estimates, undefined = {}, {}
     for name in models or newest:
         predictions = store.runs.read_predictions(newest[name])
