@@ -205,7 +205,9 @@ def estimate_tallies(
             raise EstimateError(
                 f"strata: {name!r} has predictions but no usable label; nothing follows for it"
             )
-    groups = merge_tallies(used, tallies.pool) if len(used) > 1 else [(1.0, used[0])]
+    # other intervals than the exact one are those of each stratum, combined
+    together = method == "exact" and len(used) > 1
+    groups = merge_tallies(used, tallies.pool) if together else [(1.0, t) for t in used]
     if len(groups) == 1:
         whole = estimate_stratum(groups[0][1], estimator, method, level, published=published)
     elif method == "exact":
