@@ -88,18 +88,16 @@ def bound_missing(
     With a share ρ of the items known, A lies between ρ·A_known and 1 − ρ·(1 − A_known), each end with the
     uncertainty of both (`scale_by_share`).
     """
-    status = {p.item_id: p.status for p in predictions}
-    said = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED}
-    silent = {x.item_id for x in labels} - said
-    lost = {item for item, s in status.items() if s is PredictionStatus.FAILED and item in said}
-    failed = sum(s is PredictionStatus.FAILED for s in status.values())
-    known = len((said & set(status)) - lost)
-    missing = failed + len(silent & set(status) - {i for i in silent if status[i] is PredictionStatus.FAILED})
-    if is_resolved(labels):
-        missing = failed  # its interval is that of the worst case of abstentions already
-    if not missing or not known:
+    failed = {p.item_id for p in predictions if p.status is PredictionStatus.FAILED}
+    ran = {p.item_id for p in predictions} - failed
+    said = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED} & ran
+    # an interval of resolved items is that of the worst case of abstentions already
+    silent = set() if is_resolved(labels) else ({x.item_id for x in labels} & ran) - said
+    if not (failed or silent) or not said:
         return None
-    n, share = known + missing, known / (known + missing)
+    # calls fail on predictions, experts abstain from labels: of a part of the labels, as large a part failed
+    share = len(ran) / (len(ran) + len(failed)) * len(said) / (len(said) + len(silent))
+    n, missing = len(said) / share, len(failed) + len(silent)
     inner = min(estimate.high, max(estimate.low, estimate.value))
     _, low, _ = scale_by_share(share, n, inner, estimate.low, estimate.high, estimate.level)
     _, wrong, _ = scale_by_share(share, n, 1 - inner, 1 - estimate.high, 1 - estimate.low, estimate.level)
@@ -111,5 +109,5 @@ def bound_missing(
         se=None,
         estimator="worst_case",
         interval=f"{estimate.interval}+worst-case",
-        flags=(*estimate.flags, f"missing: {missing} of {n} items failed or had no answer"),
+        flags=(*estimate.flags, f"missing: {missing} of {len(said) + missing} items failed or had no answer"),
     )

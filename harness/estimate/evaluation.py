@@ -150,8 +150,9 @@ def complete(
 ) -> Estimate:
     """With the assumptions of the protocol, all counts, and what is known of a run that is not finished."""
     counts = count_labels(predictions, labels)
+    answered = sum(p.status is not PredictionStatus.FAILED for p in predictions)
     unfinished = (
-        f"the model answered {len(predictions)} of {len(predictions) + counts.unpredicted} items; those it "
+        f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; those it "
         "answered first may be no random part of them"
     )
     return replace(

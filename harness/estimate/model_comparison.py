@@ -94,7 +94,7 @@ def compare(
     why = _unfinished(asked_items(labels), everywhere)
     _check_test(test, resolved=is_resolved(labels), uniform=is_uniform(labels))
     if len(names) == 2 and not asked_items(labels):
-        return ModelComparison(pairs=(_unasked(models, level),))
+        return ModelComparison(pairs=(_unasked(models, level, design_of(labels).clusters),))
     evidence = _gather(labels, list(models.values()), sign=test == "sign")
     if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
         ranking = rank_models(
@@ -104,6 +104,7 @@ def compare(
             level=level,
             pair=lambda i, j, each: evidence.pair(names, i, j, each),
             values=evidence.accuracies(),
+            independent=evidence.cluster is None,
         )
         return _flagged(ModelComparison(pairs=ranking.comparisons, ranking=ranking), flags, why)
     pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
@@ -158,7 +159,9 @@ def _resolved_shares(
     return shares
 
 
-def _unasked(models: Mapping[str, Sequence[Prediction]], level: float) -> Comparison:
+def _unasked(
+    models: Mapping[str, Sequence[Prediction]], level: float, clusters: Mapping[str, str]
+) -> Comparison:
     """Two models that nobody was asked about: something follows only if they never differ.
 
     Raises
@@ -173,7 +176,7 @@ def _unasked(models: Mapping[str, Sequence[Prediction]], level: float) -> Compar
     both = a.keys() & b.keys()
     if not both or any(a[item] != b[item] for item in both):
         raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
-    most = clopper_pearson(0, len(both), level)[1]
+    most = clopper_pearson(0, len({clusters.get(item, item) for item in both}), level)[1]
     return Comparison(
         first=first,
         second=second,

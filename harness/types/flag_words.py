@@ -24,7 +24,7 @@ FLAG_WORDS = {
         "answers of a kind are all alike; the standard error is that of half an answer less"
     ),
     "all_unreadable": "no labelled item has a readable answer; an unreadable one counts as wrong",
-    "stratified": "made of strata that were estimated apart and weighted by their size",
+    "stratified": "made of several strata or numbers of options, each by its share",
     "conditioned_on_questions": (
         "several questions were asked about an item; the estimate takes the options asked about as given"
     ),

@@ -23,7 +23,7 @@ from harness.estimate.core import check_items, check_level, check_rows, sign_p_v
 from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
 from harness.estimate.routed import RoutedSample, check_predicted
-from harness.types import explain_flag
+from harness.types import Interval, explain_flag
 
 TIED = "tie"
 
@@ -132,21 +132,7 @@ def paired_difference(
         check_predicted(predicted, data)
     check_items(len(a))
     value, interval, p_value = difference_interval(a, b, data, level, cluster)
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=value,
-        low=interval.low,
-        high=interval.high,
-        p_value=p_value,
-        level=level,
-        method="paired",
-        items=len(a),
-        questions=len(data.answer),
-        assumptions=ROUTED,
-        flags=interval.flags,
-        why=interval.why,
-    )
+    return _compared(names, value, interval, p_value, "paired", len(a), len(data.answer))
 
 
 def sign_test(
@@ -180,22 +166,15 @@ def sign_test(
         check_rows(name, values, (values >= 0) & (values < K), f"lie in 0..{K - 1}")
     only_b, only_a = int(((b == k) & (a != k)).sum()), int(((a == k) & (b != k)).sum())
     low, high = paired_proportions(only_b, only_a, len(k), level)
-    low, high = max(-1.0, (K - 1) * low), min(1.0, (K - 1) * high)
     value = (K - 1) * (only_b - only_a) / len(k)
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=value,
-        low=low,
-        high=high,
-        p_value=sign_p_value(only_b, only_a),
+    interval = Interval(
+        low=max(-1.0, (K - 1) * low),
+        high=min(1.0, (K - 1) * high),
         level=level,
         method="sign",
-        items=len(k),
-        questions=len(k),
-        assumptions=ROUTED,
         flags=() if -1 <= value <= 1 else ("out_of_range",),
     )
+    return _compared(names, value, interval, sign_p_value(only_b, only_a), "sign", len(k), len(k))
 
 
 def mcnemar(
@@ -239,20 +218,12 @@ def mcnemar(
     lead = n_10 - n_01
     against = for_second if lead > 0 else for_first
     more, less = max(n_10, n_01), min(n_10, n_01) + against
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=lead / n,
-        low=low,
-        high=high,
-        p_value=1.0 if less >= more else sign_p_value(more, less),
-        level=level,
-        method="mcnemar",
-        items=n,
-        questions=questions,
-        assumptions=RESOLVED,
-        flags=() if n == len(a) else (f"unresolved: {len(a) - n}",),
-    )
+    flags = () if n == len(a) else (f"unresolved: {len(a) - n}",)
+    interval = Interval(low=low, high=high, level=level, method="mcnemar", flags=flags)
+    p_value = 1.0 if less >= more else sign_p_value(more, less)
+    # the known items alone may lie beyond all that the unknown ones leave possible
+    value = min(high, max(low, lead / n))
+    return _compared(names, value, interval, p_value, "mcnemar", n, questions)
 
 
 def _clustered(
@@ -262,6 +233,19 @@ def _clustered(
     if ((a == UNKNOWN) | (b == UNKNOWN)).any():
         raise EstimateError("with clusters every item must be resolved; an expert abstained on some")
     value, interval, p_value = clustered_difference(np.sign(a - b).astype(np.float64), cluster, level)
+    return _compared(names, value, interval, p_value, "mcnemar", len(a), questions)
+
+
+def _compared(
+    names: tuple[str, str],
+    value: float,
+    interval: Interval,
+    p_value: float,
+    method: str,
+    items: int,
+    questions: int,
+) -> Comparison:
+    """A comparison from its interval, by a method that says what it assumes."""
     return Comparison(
         first=names[0],
         second=names[1],
@@ -269,10 +253,11 @@ def _clustered(
         low=interval.low,
         high=interval.high,
         p_value=p_value,
-        level=level,
-        method="mcnemar",
-        items=len(a),
+        level=interval.level,
+        method=method,
+        items=items,
         questions=questions,
-        assumptions=RESOLVED,
+        assumptions=RESOLVED if method == "mcnemar" else ROUTED,
         flags=interval.flags,
+        why=interval.why,
     )

@@ -28,6 +28,7 @@ _MANY = 30
 """Items on which every pair must differ before the bootstrap of the largest |z| is trusted."""
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
+CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,7 @@ def rank_models(
     seed: int = 0,
     pair: Callable[[int, int, float], Comparison] | None = None,
     values: Sequence[float] | None = None,
+    independent: bool = True,
 ) -> Ranking:
     """All pairs at one joint level, see the module.
 
@@ -97,6 +99,8 @@ def rank_models(
         Compares two columns at a level; by default `compare_outcomes`.
     values
         Accuracies to order and show; by default the means of the columns.
+    independent
+        False if items come in clusters, which `pair` then knows of: the bound is Bonferroni's.
 
     Errors as `_check_outcomes`.
     """
@@ -105,7 +109,7 @@ def rank_models(
     shown = outcomes.mean(axis=0) if values is None else np.asarray(values, dtype=np.float64)
     order = np.argsort(-shown, kind="stable")
     pairs = list(combinations(order.tolist(), 2))
-    largest = _max_z(outcomes, pairs, draws, seed)
+    largest = _max_z(outcomes, pairs, draws, seed) if independent else None
     if largest is None:
         critical = z_value(1 - (1 - level) / len(pairs))
     else:
@@ -118,7 +122,10 @@ def rank_models(
         named = names[a], names[b]
         return compare_outcomes(outcomes[:, a], outcomes[:, b], questions=questions, level=each, names=named)
 
-    comparisons = tuple(_adjust(judge(a, b), largest, len(pairs), level) for a, b in pairs)
+    assumed = RANKING_ASSUMPTIONS if independent else CLUSTER_ASSUMPTIONS
+    comparisons = tuple(
+        replace(_adjust(judge(a, b), largest, len(pairs), level), assumptions=assumed) for a, b in pairs
+    )
     ordered = tuple(names[j] for j in order)
     return Ranking(
         names=ordered,
@@ -142,7 +149,6 @@ def _adjust(found: Comparison, largest: FloatArray | None, pairs: int, level: fl
         p_value=p_value,
         method="max-z",
         adjusted="max-z",
-        assumptions=RANKING_ASSUMPTIONS,
     )
 
 
