@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import expit
 
 from agents.search.context import SearchContext, gather_all
-from agents.search.fitness import Board, interval_ends, least_variance, rounded, score_items
-from harness import FloatArray
+from agents.search.fitness import Board, design_effect, interval_ends, least_variance, rounded, score_items
+from harness import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +87,14 @@ def decide(context: SearchContext, finalists: list[str], tested: str | None = No
     if items:
         answers = context.archive.matrix(finalists, items)
         fresh = score_items(answers, context.labels["confirm"], context.estimator)
-        mean, variance, level = _update(mean, variance, level, fresh)
+        mean, variance, level = _update(mean, variance, level, (fresh, context.labels["confirm"].cluster))
     ranking = sorted(
         range(len(chosen)), key=lambda j: (rounded(-float(mean[j])), chosen[j].tokens, finalists[j])
     )
     best = ranking[0] if tested is None else finalists.index(tested)
     sd = float(np.sqrt(variance[best] + level))
-    far = _far(board, finalists[best], None if fresh is None else fresh[best])
+    seen = None if fresh is None else (fresh[best], context.labels["confirm"].cluster)
+    far = _far(board, finalists[best], seen)
     low, high = interval_ends(float(mean[best]), sd, *far)
     return Winner(
         id=finalists[best],
@@ -107,17 +108,19 @@ def decide(context: SearchContext, finalists: list[str], tested: str | None = No
     )
 
 
-def _far(board: Board, winner: str, fresh: FloatArray | None) -> tuple[float, float, float]:
-    """The winner as a breakthrough: its chance, mean and standard deviation, fresh items seen."""
+def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
+    """The winner as a breakthrough: its chance, mean and standard deviation, fresh scores seen."""
     shrunk, j = board.shrunk, board.ids.index(winner)
     found = shrunk.breakthroughs
     chance, mean = float(found.chance[j]), float(found.mean[j])
     variance = float(found.sd[j] ** 2 + shrunk.level_se**2)
-    seen = np.empty(0) if fresh is None else fresh[~np.isnan(fresh)]
+    scores, cluster = (np.empty(0), np.empty(0, np.int64)) if fresh is None else fresh
+    seen, cluster = scores[~np.isnan(scores)], cluster[~np.isnan(scores)]
     if len(seen) < 2 or not chance:
         return chance, mean, float(np.sqrt(variance))
     value = float(seen.mean())
-    noise = max(least_variance(len(seen)), float(seen.var(ddof=1))) / len(seen)
+    spread = float(seen.var(ddof=1)) * design_effect(seen - value, cluster)
+    noise = max(least_variance(cluster), spread) / len(seen)
     crowd = float(shrunk.sd[j] ** 2 + shrunk.level_se**2 + noise)
     gap, far_gap = value - float(shrunk.mean[j]), value - mean
     odds = np.log(chance / (1 - chance)) if chance < 1 else np.inf
@@ -129,23 +132,27 @@ def _far(board: Board, winner: str, fresh: FloatArray | None) -> tuple[float, fl
 
 
 def _update(
-    mean: FloatArray, variance: FloatArray, level: float, fresh: FloatArray
+    mean: FloatArray, variance: FloatArray, level: float, fresh: tuple[FloatArray, IntArray]
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Posterior after fresh scores (finalists, items): differences and common level apart."""
-    seen = fresh[:, ~np.isnan(fresh).all(axis=0)]
+    """Posterior after fresh scores (finalists, items) and clusters: differences and common level apart."""
+    scored = ~np.isnan(fresh[0]).all(axis=0)
+    seen, cluster = fresh[0][:, scored], fresh[1][scored]
     value = np.nanmean(seen, axis=1)
     item_means = np.nanmean(seen, axis=0)
     n = seen.shape[1]
     gaps = seen - item_means
-    least = least_variance(n)
-    noise = max(least, float(np.nanvar(gaps)) * len(mean) / max(1, len(mean) - 1)) / n
+    least = least_variance(cluster)
+    spread = float(np.nanvar(gaps)) * len(mean) / max(1, len(mean) - 1)
+    effect = design_effect(gaps - (value - value.mean())[:, None], cluster)
+    noise = max(least, effect * spread) / n
     # Differences among the finalists: precision-weighted around their common means.
     centre, fresh_centre = mean.mean(), value.mean()
     keep = noise / (noise + variance)
     gap = keep * (mean - centre) + (1 - keep) * (value - fresh_centre)
     # Their common level: the archive's, and that of the fresh items.
     prior_level = level + float(variance.mean()) / len(mean)
-    fresh_level = max(least, float(item_means.var(ddof=1))) / n if n > 1 else np.inf
+    together = design_effect(item_means - item_means.mean(), cluster)
+    fresh_level = max(least, together * float(item_means.var(ddof=1))) / n if n > 1 else np.inf
     share = prior_level / (prior_level + fresh_level)
     centre = (1 - share) * centre + share * fresh_centre
     return centre + gap, keep * variance, (1 - share) * prior_level

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from agents.search.confirmation import decide
 from agents.search.context import SearchContext
 from agents.search.fitness import Archive, Board, compare_paired, measure_power, score_items
 from agents.search.loop import TWICE
 from harness import EstimateError
-from harness.analysis import true_accuracy
+from harness.analysis import study_clusters, true_accuracy
 from harness.config import Study
 from harness.estimate import accuracy, decode
 from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
-from harness.types import Candidate, Estimate, Label, Prediction, Standing
+from harness.types import Candidate, Estimate, Label, Labels, Prediction, Standing
 
 
 def report_search(
@@ -29,6 +30,7 @@ def report_search(
     except EstimateError:
         board = None  # nothing is answered yet
     events = archive.events
+    labels = decode(store.content.read_answers()).clustered(study_clusters(study))
     slots = [e for key, e in events.items() if key.startswith("slot/")]
     return SearchReport(
         study=study.study.name,
@@ -46,7 +48,7 @@ def report_search(
         candidates=_candidates(context, board),
         refused=[str(e["refused"]) for e in slots if "refused" in e],
         duplicates=sum("duplicate" in e for e in slots),
-        winner=_winner(context, decode(store.content.read_answers()), truth) if "winner" in events else None,
+        winner=_winner(context, labels, truth) if "winner" in events else None,
         a_a=a_a(context, board),
         power=measure_power(context.labels["select"]).lines(),
         spent=_spent(archive, slots),
@@ -62,7 +64,7 @@ def a_a(context: SearchContext, board: Board | None) -> str:
         return "not run yet"
     labels = context.labels["select"]
     first, second = (score_items(y, labels, context.estimator)[0] for y in pair)
-    found = compare_paired(second, first, board.shrunk.spread)
+    found = compare_paired(second, first, board.shrunk.spread, labels.cluster)
     changed = float((pair[0] != pair[1]).mean())
     return (
         f"the start against itself: {100 * found.difference:+.1f} points ± {100 * found.se:.1f}, P(better) "
@@ -114,16 +116,14 @@ def _diff(archive: Archive, candidate: Candidate) -> list[str]:
     ]
 
 
-def _winner(
-    context: SearchContext, labels: Sequence[Label], truth: Mapping[str, int] | None
-) -> SearchedWinner:
+def _winner(context: SearchContext, labels: Labels, truth: Mapping[str, int] | None) -> SearchedWinner:
     archive = context.archive
     noted = archive.events["winner"]
     found = decide(context, list(noted["finalists"]), str(noted["candidate"]))
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
     known = {item.id for item in items}
-    own = [x for x in labels if x.item_id in known]
+    own = Labels([x for x in labels if x.item_id in known], replace(labels.design, asked=frozenset(known)))
     estimates = [_estimate(predictions, own) for predictions in tested.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
     return SearchedWinner(
@@ -155,8 +155,9 @@ def _difference(context: SearchContext, winner: str) -> str:
     if not items or winner == context.start:
         return "the start itself won" if winner == context.start else ""
     pair = [winner, context.start]
-    scores = score_items(context.archive.matrix(pair, items), context.labels["test"], context.estimator)
-    found = compare_paired(scores[0], scores[1], 1.0)
+    labels = context.labels["test"]
+    scores = score_items(context.archive.matrix(pair, items), labels, context.estimator)
+    found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
     half = 1.96 * found.se
     return (
         f"{100 * found.difference:+.1f} points, 95 % interval {100 * (found.difference - half):+.1f} to "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import zip_longest
@@ -13,10 +14,11 @@ from agents.programs import NAMES, Example, PromptFormat, Role, load_program, re
 from agents.search.context import SearchContext
 from agents.search.fitness import ExpertLabels, load_archive
 from harness import BadInput, ConfigError, derive_seed
+from harness.analysis import study_clusters
 from harness.config import SearchSection, Study
 from harness.estimate import decode
 from harness.store import Store
-from harness.types import Item, Label, LabelKind, Program
+from harness.types import Item, LabelKind, Labels, Program
 
 SPLITS = ("feedback", "select", "confirm", "test")
 
@@ -29,15 +31,10 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     Raises
     ------
     BadInput
-        If there are too few labelled items for the splits, or they come in clusters.
+        If there are too few labelled items for the splits.
     ConfigError
         If a setting, a model or a workflow does not exist.
     """
-    if study.items.cluster is not None:
-        raise BadInput(
-            f"items.cluster: a search takes items as independent, and these share {study.items.cluster!r}; "
-            "leave the key out only if that does not matter"
-        )
     programs = load_programs(section)
     items = store.content.read_items()
     shape, roles = read_workflow_settings(study.folder, items)
@@ -48,11 +45,12 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
         "programs": [p.id for p in programs],
         "roles": [asdict(role) for role in roles],
         "shape": asdict(shape),
+        **({"cluster": study.items.cluster} if study.items.cluster else {}),
     }
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
     searches = store.searches
     if search not in {s["id"] for s in searches.read_searches()}:
-        labels = decode(store.content.read_answers())
+        labels = decode(store.content.read_answers()).clustered(study_clusters(study))
         splits = draw_splits(items, labels, section.split, seed, section.rungs)
         feedback = ExpertLabels.of(splits["feedback"], labels)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
@@ -69,7 +67,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     Raises
     ------
     BadInput
-        If there is none, or not this one.
+        If there is none, or not this one, or its splits were drawn without regard to the study's clusters.
     """
     known = {s["id"]: s for s in store.searches.read_searches()}
     if not known:
@@ -79,7 +77,12 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         raise BadInput(f"there is no search {name!r}; there are: {', '.join(known)}")
     spec = known[name]["spec"]
     caps = {"usd": study.search.usd, "tokens": study.search.tokens}
-    archive = load_archive(store, name)
+    if spec.get("cluster") != study.items.cluster:
+        raise BadInput(
+            f"items.cluster: search {name} was drawn with clusters by {spec.get('cluster')!r}, not by "
+            f"{study.items.cluster!r}; begin another one with: oversight search start"
+        )
+    archive, clusters = load_archive(store, name), study_clusters(study)
     labels = decode(store.content.read_answers())
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
     section = SearchSection.model_validate({**spec["section"], **caps})
@@ -94,7 +97,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
             **{**spec["shape"], "examples": tuple(Example(**shown) for shown in spec["shown"])}
         ),
         archive=archive,
-        labels={split: ExpertLabels.of(part, labels) for split, part in archive.splits.items()},
+        labels={split: ExpertLabels.of(part, labels, clusters) for split, part in archive.splits.items()},
     )
 
 
@@ -131,12 +134,14 @@ def model_name(study: Study, name: str) -> str:
 
 def draw_splits(
     items: Sequence[Item],
-    labels: Sequence[Label],
+    labels: Labels,
     shares: Mapping[Any, float],
     seed: int,
     rungs: Sequence[int],
 ) -> dict[str, tuple[Item, ...]]:
     """Draw which labelled items a search learns from, selects on, confirms on and is tested on.
+
+    Items of one cluster are in one split: what was learned of a patient would pass for more otherwise.
 
     Raises
     ------
@@ -150,12 +155,18 @@ def draw_splits(
         raise ConfigError(f"search: split must be shares of at most 1 together, is {dict(shares)}")
     answered = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED}
     pool = sorted((i for i in items if i.id in answered), key=lambda i: derive_seed(seed, "split", i.id))
+    clusters = labels.design.clusters
+    groups: dict[str, list[Item]] = {}
+    for item in pool:
+        groups.setdefault(clusters.get(item.id, item.id), []).append(item)
+    waiting = deque(groups.values())
     splits: dict[str, tuple[Item, ...]] = {}
-    taken = 0
     for name in SPLITS:
         count = min(round(shares.get(name, 0.0) * len(pool)), most if name == "select" else len(pool))
-        splits[name] = tuple(pool[taken : taken + count])
-        taken += count
+        part: list[Item] = []
+        while waiting and len(part) + len(waiting[0]) <= count:
+            part += waiting.popleft()
+        splits[name] = tuple(sorted(part, key=lambda i: derive_seed(seed, "split", i.id)))
     if len(splits["select"]) < least:
         raise BadInput(
             f"search: {len(pool)} items have an expert's answer, which leaves {len(splits['select'])} to "

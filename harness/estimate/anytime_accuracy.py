@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from harness.errors import EstimateError, NotIdentified
+from harness.estimate.by_design import number_clusters
 from harness.estimate.core import check_level
 from harness.estimate.data import Tally, tally
-from harness.estimate.intervals import likelihood_sequence
+from harness.estimate.intervals import likelihood_sequence, score_betting_sequence
 from harness.types import Estimate, Interval, Label, Prediction, PredictionStatus, design_of, is_uniform
 
 ANYTIME_ASSUMPTIONS = (
@@ -26,7 +29,10 @@ def estimate_anytime(
     level: float = 0.95,
     n_options: Mapping[str, int] | None = None,
 ) -> Estimate:
-    """Accuracy with a confidence sequence (`anytime.likelihood_sequence`), valid at all looks at once.
+    """Accuracy with a confidence sequence, valid at all looks at once.
+
+    It comes from the likelihood (`anytime.likelihood_sequence`), of items in clusters from
+    `score_betting_sequence`.
 
     A = Σ_K W_K ρ_K A_K: the share W_K of items with K options and the readable share ρ_K among them
     are those of *all* predictions, which are known before any answer and do not change from look to
@@ -52,9 +58,8 @@ def estimate_anytime(
         If questions followed from predictions in a way that makes the likelihood wrong.
     """
     check_watchable(predictions, labels)
-    if design_of(labels).clusters:
-        raise EstimateError("an interval for looking on takes items as independent, and these have clusters")
     check_level(level)
+    clusters = design_of(labels).clusters
     tallies = tally(predictions, labels)
     groups = {t.K: t for t in tallies.strata}
     shares = _readable_shares(predictions, groups, n_options)
@@ -64,18 +69,21 @@ def estimate_anytime(
             f"a running estimate needs an answer on a readable prediction of every K; there is none for "
             f"K = {', '.join(map(str, missing)) or '?'}"
         )
-    parts = [
-        (share, _sequence(groups[K], 1 - (1 - level) / len(groups))) for K, share in shares.items() if share
-    ]
-    value, low, high = (
-        sum(share * getattr(part, end) for share, part in parts) for end in ("value", "low", "high")
-    )
+    each = 1 - (1 - level) / len(groups)
+    parts = [(share, K, _sequence(groups[K], each)) for K, share in shares.items() if share]
+    value = sum(share * part.value for share, _, part in parts)
+    intervals: list[tuple[float, Estimate | Interval]] = [(share, part) for share, _, part in parts]
+    if clusters:
+        by_cluster = _tally_clusters(predictions, labels, clusters)
+        largest = max(Counter(clusters[p.item_id] for p in predictions).values())
+        intervals = [(share, _clustered(by_cluster[K], largest, each)) for share, K, _ in parts]
+    low, high = (sum(share * getattr(part, end) for share, part in intervals) for end in ("low", "high"))
     return Estimate.from_interval(
         value=value,
         interval=Interval(low=low, high=high, level=level, method="anytime"),
         estimator="ml",
         n=tallies.counts,
-        assumptions=ANYTIME_ASSUMPTIONS,
+        assumptions=(*ANYTIME_ASSUMPTIONS, *(["clusters are independent draws"] if clusters else [])),
     )
 
 
@@ -116,7 +124,34 @@ def _readable_shares(
 
 
 def _sequence(t: Tally, level: float) -> Estimate:
-    errors = t.hits.n - t.hits.S + sum(m.n - m.S for m in t.misses)
     return likelihood_sequence(
-        t.hits.S, errors, [m.S for m in t.misses], [m.K for m in t.misses], level=level
+        t.hits.S, _errors(t), [m.S for m in t.misses], [m.K for m in t.misses], level=level
+    )
+
+
+def _errors(t: Tally) -> int:
+    return t.hits.n - t.hits.S + sum(m.n - m.S for m in t.misses)
+
+
+def _tally_clusters(
+    predictions: Sequence[Prediction], labels: Sequence[Label], clusters: Mapping[str, str]
+) -> dict[int, list[Tally]]:
+    """K → what was answered in each cluster."""
+    number_clusters([p.item_id for p in predictions], clusters)
+    found: dict[int, list[Tally]] = {}
+    for t in tally(predictions, labels, strata=clusters).strata:
+        found.setdefault(t.K, []).append(t)
+    return found
+
+
+def _clustered(tallies: Sequence[Tally], largest: int, level: float) -> Interval:
+    K = sorted({miss.K for t in tallies for miss in t.misses})
+    refused = [{miss.K: miss.S for miss in t.misses} for t in tallies]
+    return score_betting_sequence(
+        np.array([t.hits.S for t in tallies]),
+        np.array([_errors(t) for t in tallies]),
+        np.array([[of.get(k, 0) for k in K] for of in refused], dtype=np.int64).reshape(len(tallies), len(K)),
+        np.array(K),
+        largest=largest,
+        level=level,
     )

@@ -45,10 +45,7 @@ def estimate_by_design(
         raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
     asked = asked_items(labels)
     if is_resolved(labels):
-        correct, items = resolved_correctness(labels, [predictions], asked)
-        estimate = resolved_accuracy(
-            correct[:, 0], level=level, cluster=number_clusters(items, design.clusters)
-        )
+        estimate = _resolved(predictions, labels, level, bounds=False)
     else:
         data, predicted, items = routed_pool(labels, [predictions], asked, error_free=gold is None)
         cluster = number_clusters(items, design.clusters)
@@ -59,6 +56,20 @@ def estimate_by_design(
         else:
             estimate = corrected_accuracy(predicted[:, 0], data, gold, level=level)
     return estimate
+
+
+def _resolved(
+    predictions: Sequence[Prediction], labels: Sequence[Label], level: float, *, bounds: bool
+) -> Estimate:
+    """Accuracy on resolved items; with `bounds` its interval holds whatever experts were silent about."""
+    found = resolved_correctness(labels, [predictions], asked_items(labels))
+    cluster = number_clusters(found.items, design_of(labels).clusters)
+    # open questions are no random part, however few
+    own = None if bounds or found.waiting else found.own[:, 0]
+    estimate = resolved_accuracy(found.correct[:, 0], own=own, level=level, cluster=cluster)
+    if not found.waiting:
+        return estimate
+    return replace(estimate, flags=(*estimate.flags, f"open_items: {found.waiting} of {len(found.items)}"))
 
 
 def number_clusters(items: Sequence[str], clusters: Mapping[str, str]) -> IntArray | None:
@@ -91,23 +102,35 @@ def bound_missing(
     failed = {p.item_id for p in predictions if p.status is PredictionStatus.FAILED}
     ran = {p.item_id for p in predictions} - failed
     said = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED} & ran
-    # an interval of resolved items is that of the worst case of abstentions already
-    silent = set() if is_resolved(labels) else ({x.item_id for x in labels} & ran) - said
-    if not (failed or silent) or not said:
+    if is_resolved(labels):
+        # these bounds hold whatever silent experts would have said; calls that failed are left
+        bounds = _resolved(predictions, labels, estimate.level, bounds=True)
+        known, silent = bounds.n.ordinary + bounds.n.complementary, bounds.n.abstained
+        carried = known + silent
+        share, method = 1.0, bounds.interval
+    else:
+        bounds, method = estimate, f"{estimate.interval}+worst-case"
+        known, silent = len(said), len({x.item_id for x in labels} & ran) - len(said)
+        carried, share = known, known / max(1, known + silent)
+    if not (failed or silent) or not known:
         return None
     # calls fail on predictions, experts abstain from labels: of a part of the labels, as large a part failed
-    share = len(ran) / (len(ran) + len(failed)) * len(said) / (len(said) + len(silent))
-    n, missing = len(said) / share, len(failed) + len(silent)
-    inner = min(estimate.high, max(estimate.low, estimate.value))
-    _, low, _ = scale_by_share(share, n, inner, estimate.low, estimate.high, estimate.level)
-    _, wrong, _ = scale_by_share(share, n, 1 - inner, 1 - estimate.high, 1 - estimate.low, estimate.level)
+    share *= len(ran) / (len(ran) + len(failed))
+    n, missing = carried / share, len(failed) + silent
+    inner = min(bounds.high, max(bounds.low, bounds.value))
+    low, wrong = bounds.low, 1 - bounds.high
+    if share < 1:
+        _, low, _ = scale_by_share(share, n, inner, bounds.low, bounds.high, bounds.level)
+        _, wrong, _ = scale_by_share(share, n, 1 - inner, 1 - bounds.high, 1 - bounds.low, bounds.level)
     return replace(
-        estimate,
+        bounds,
         value=inner,
         low=max(0.0, low),
         high=min(1.0, 1 - wrong),
         se=None,
+        n=estimate.n,
         estimator="worst_case",
-        interval=f"{estimate.interval}+worst-case",
-        flags=(*estimate.flags, f"missing: {missing} of {len(said) + missing} items failed or had no answer"),
+        interval=method,
+        why=bounds.why or estimate.why,
+        flags=(*estimate.flags, f"missing: {missing} of {known + missing} items failed or had no answer"),
     )

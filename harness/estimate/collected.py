@@ -4,7 +4,8 @@ Experts answer at different speeds. While only the cardiologist has answered, ev
 cardiology; the answers so far are no random part of the questions drawn. The same share of every expert's
 questions is one, if what an expert has answered of them is. So each expert's answers are cut down to the
 share that the slowest has reached, by a hash of the question, and a study in which somebody has answered
-nothing says nothing yet. A few open questions are treated like abstentions and counted.
+nothing says nothing yet. A few open questions (a share of `FEW_OPEN`, if no expert has left open more than a
+tenth of his own or half of that share of all) are treated like abstentions and counted.
 """
 
 from __future__ import annotations
@@ -14,12 +15,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from harness.errors import NotIdentified
+from harness.estimate.routed import FEW_OPEN
 from harness.seeding import derive_seed
 from harness.types import Label, Labels, Question, design_of
-
-FEW_OPEN = 0.02
-"""Share of questions that may be open without a cut, if no expert has left open more than a tenth of his
-own or half of that share of all."""
 
 
 def collected_part(

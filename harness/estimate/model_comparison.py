@@ -28,6 +28,7 @@ from harness.estimate.routed import (
     accuracy_target,
     informed,
     pseudo_outcomes,
+    resolved_accuracy,
     resolved_correctness,
     routed_accuracy,
     routed_pool,
@@ -119,9 +120,9 @@ def _gather(
     """What the labels tell of all models' predictions."""
     asked, clusters = asked_items(labels), design_of(labels).clusters
     if is_resolved(labels):
-        correct, items = resolved_correctness(labels, predictions, asked, on_differences=True)
-        shares = _resolved_shares(labels, predictions, correct)
-        return _Resolved(correct, len(labels), number_clusters(items, clusters), shares)
+        found = resolved_correctness(labels, predictions, asked, on_differences=True)
+        shares = _resolved_shares(labels, predictions, found.correct)
+        return _Resolved(found.correct, len(labels), number_clusters(found.items, clusters), shares)
     data, predicted, items = routed_pool(labels, predictions, asked)
     return _Drawn(data, predicted, number_clusters(items, clusters), sign=sign)
 
@@ -147,16 +148,18 @@ def _flagged(found: ModelComparison, flags: tuple[str, ...], why: str) -> ModelC
 def _resolved_shares(
     labels: Sequence[Label], predictions: Sequence[Sequence[Prediction]], correct: IntArray
 ) -> list[float]:
-    """Every model's share of right items among those resolved for it.
+    """Every model's accuracy as `resolved_accuracy` has it.
 
     In `correct` an unresolved item that the models agree on counts as a wrong one of all, which is right for
     differences alone.
     """
     # Where questions are open no accuracy is known, and a ranking shows what is resolved.
     with contextlib.suppress(EstimateError):
-        correct, _ = resolved_correctness(labels, predictions, asked_items(labels))
-    shares: list[float] = [float(column[column >= 0].mean()) for column in correct.T]
-    return shares
+        found = resolved_correctness(labels, predictions, asked_items(labels))
+        own = [None if found.waiting else column for column in found.own.T]
+        columns = zip(found.correct.T, own, strict=True)
+        return [resolved_accuracy(z, own=heard).value for z, heard in columns]
+    return [float(column[column >= 0].mean()) for column in correct.T]
 
 
 def _unasked(

@@ -34,9 +34,10 @@ FLAG_WORDS = {
     ),
     "missing": "{}; the interval holds whatever is hidden there",
     "open_questions": "{} questions are open and are left out like unanswered ones",
+    "open_items": "{} items wait for an answer and are taken as right or wrong, whichever is worse",
     "partial": "the collection is not finished: {}",
     "joint": "the intervals of all models hold together: {}",
-    "unresolved": "{} items are not resolved: an expert abstained",
+    "unresolved": "{} items are not resolved: an expert was silent",
     "sensitivity": "experts' P(yes | it is), as estimated beside: {}",
     "specificity": "experts' P(no | it is not), as estimated beside: {}",
     "split": "answers in the half that weights were taken from: {}",
@@ -61,7 +62,7 @@ def explain_flag(flag: str) -> str:
     >>> explain_flag("open_questions: 3 of 200")
     '3 of 200 questions are open and are left out like unanswered ones'
     >>> explain_flag("unresolved: 4, value within [0.5, 0.54]")
-    '4 items are not resolved: an expert abstained; they could move the estimate to 50.0 % – 54.0 %'
+    '4 items are not resolved: an expert was silent; they could move the estimate to 50.0 % – 54.0 %'
     """
     name, _, remark = flag.partition(": ")
     if name not in FLAG_WORDS:

@@ -174,6 +174,7 @@ def test_mixed_numbers_of_options_are_told() -> None:
         np.concatenate([np.pad(four.refused, ((0, 0), (0, 6))), ten.refused]),
         np.zeros((240, 10)),
         np.zeros(240, np.bool_),
+        np.arange(240),
     )
     assert "K = 4/10" in measure_power(both).lines()[0]
 

@@ -202,3 +202,30 @@ def test_a_budget_that_ends_at_once_is_told_and_nothing_breaks(tmp_path: Path, o
         found = oversight("search", "start", "--tokens", "100", "--study", tmp_path / "study.toml")["search"]
         assert server.prompts == []
     assert (found["winner"], found["proposals"], found["a_a"]) == (None, 0, "not run yet")
+
+
+def test_a_search_begun_without_clusters_is_not_taken_for_one_with_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        study, items = tmp_path / "study.toml", tmp_path / "items.csv"
+        words = ["--study", str(study), "--json"]
+        assert main(["search", "start", *words]) == 0
+        lines = items.read_text().splitlines()
+        items.write_text(
+            "\n".join([lines[0] + ",ward", *(f"{x},w{j // 2}" for j, x in enumerate(lines[1:]))])
+        )
+        study.write_text(
+            study.read_text().replace('file = "items.csv"', 'file = "items.csv"\ncluster = "ward"')
+        )
+        capsys.readouterr()
+        assert main(["search", "show", *words]) == 2
+        assert "was drawn with clusters by None, not by 'ward'" in capsys.readouterr().out
+        assert main(["search", "start", *words]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert main(["search", "show", *words]) == 0
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        splits = load_archive(store, found["search"]["id"]).splits
+    wards = [{int(item.id[1:]) // 2 for item in part} for part in splits.values()]
+    assert sum(map(len, wards)) == len(set.union(*wards))

@@ -144,13 +144,8 @@ def test_options_that_take_items_as_independent_are_refused() -> None:
     for options in ({"estimator": "ord"}, {"interval": "score"}):
         with pytest.raises(BadInput, match="leave it out"):
             h.accuracy(rows, labels, **options)  # type: ignore[arg-type]  # one of several types
-    with pytest.raises(EstimateError, match="takes items as independent"):
-        h.accuracy(rows, labels, interval="anytime")
     with pytest.raises(EstimateError, match="takes items as independent; leave out gold"):
         h.accuracy(rows, labels, gold=GoldCounts(yes_on_true=48, n_true=50, no_on_false=47, n_false=50))
-    found = h.accuracies(rows, labels, anytime=0.95)
-    assert "takes items as independent" in found.undefined["anytime"]
-    assert "ml" in found
 
 
 def test_strata_of_clustered_items_are_refused() -> None:
@@ -159,3 +154,15 @@ def test_strata_of_clustered_items_are_refused() -> None:
         h.accuracy(PREDICTIONS["good"], labels, strata=CLUSTERS)
     with pytest.raises(BadInput, match="published"):
         h.accuracy(PREDICTIONS["good"], labels, published=True)
+
+
+def test_an_interval_for_looking_on_takes_clusters_as_units() -> None:
+    labels, rows = collect("partitioned"), PREDICTIONS["good"]
+    alone = h.accuracy(rows, labels, interval="anytime")
+    together = h.accuracy(rows, labels.clustered(CLUSTERS), interval="anytime")
+    assert together.value == alone.value
+    assert together.low < alone.low
+    assert together.high > alone.high
+    assert "clusters are independent draws" in together.assumptions
+    with pytest.raises(EstimateError, match="must be at least 2"):
+        h.accuracy(rows, labels.clustered(dict.fromkeys(CLUSTERS, "all")), interval="anytime")

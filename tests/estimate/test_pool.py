@@ -69,9 +69,9 @@ def sequential(seed: int, abstention: float) -> tuple[np.ndarray[tuple[int, ...]
     ]:
         answers += experts.answer(new)
     rows = [predictions(options) for options in models.values()]
-    known, ids = resolved_correctness(decode(answers), rows, {a.question.item_id for a in answers})
-    assert list(ids) == [i.id for i in items]
-    return known, float(np.mean([models["m0"][i.id] == truth[i.id] for i in items]))
+    found = resolved_correctness(decode(answers), rows, {a.question.item_id for a in answers})
+    assert list(found.items) == [i.id for i in items]
+    return found.correct, float(np.mean([models["m0"][i.id] == truth[i.id] for i in items]))
 
 
 def test_without_abstention_correctness_is_exact() -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.estimate import resolved_accuracy, routed_accuracy
+import harness as h
+from harness.estimate import decode, resolved_accuracy, routed_accuracy
 from harness.estimate.routed.from_labels import routed_pool
+from harness.types import Answer, Item, Prediction
+from protocols.collect import SimulatedExperts
+from protocols.routing import Sequential, one_expert_per_class
 from tests.estimate.test_pool import sequential, targeted
 
 pytestmark = pytest.mark.statistical
@@ -33,3 +37,35 @@ def test_abstentions_widen_a_sequential_estimate_instead_of_bending_it() -> None
         naive.append(float(known[known[:, 0] >= 0, 0].mean()))
     assert np.mean(naive) < 0.69
     assert np.mean(covered) >= 0.95
+
+
+@pytest.mark.parametrize(("K", "accuracy", "silence"), [(2, 0.95, 0.3), (5, 0.5, 0.4)])
+def test_blind_silence_costs_a_sequential_estimate_little(K: int, accuracy: float, silence: float) -> None:
+    """Silence as rare about true options as about others: no bias, and half the width of the worst case."""
+    classes = tuple(f"class {k}" for k in range(K))
+    items = [Item(f"i{j}", "t", classes, tuple(range(K))) for j in range(80)]
+    values, covered, widths, bounds = [], [], [], []
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        truth = {i.id: int(rng.integers(K)) for i in items}
+        models = {
+            name: {
+                i: k if rng.random() < accuracy else (k + int(rng.integers(1, K))) % K
+                for i, k in truth.items()
+            }
+            for name in ("first", "second")
+        }
+        plan = Sequential(one_expert_per_class(classes), models, seed=seed)
+        experts, answers = SimulatedExperts(truth, abstention=silence, seed=seed), list[Answer]()
+        while new := plan.next_questions(items, answers):
+            answers += experts.answer(new)
+        rows = [Prediction(i, k) for i, k in models["second"].items()]
+        found = h.accuracies(rows, decode(answers, [a.question for a in answers]))
+        e, worst = found["resolved"], found["worst_case"]
+        values.append(e.value)
+        covered.append(e.low <= accuracy <= e.high and worst.low <= accuracy <= worst.high)
+        widths.append(e.high - e.low)
+        bounds.append(worst.high - worst.low)
+    assert np.mean(values) == pytest.approx(accuracy, abs=4 * np.std(values) / np.sqrt(120))
+    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 120)
+    assert np.mean(widths) < 0.6 * np.mean(bounds)

@@ -16,6 +16,7 @@ from harness.estimate import (
     pseudo_outcome_bounds,
     pseudo_outcomes,
 )
+from harness.estimate.intervals.score_betting import score_betting_sequence
 
 pytestmark = pytest.mark.statistical
 
@@ -83,3 +84,29 @@ def test_betting_covers_at_all_times_for_routed_outcomes() -> None:
         width.append(high[-1] - low[-1])
     assert missed / studies <= 0.05
     assert np.mean(width) < 0.5
+
+
+@pytest.mark.parametrize("shuffled", [True, False])
+def test_looking_on_holds_for_items_in_clusters(*, shuffled: bool) -> None:
+    """Sixty patients of five images that are right or wrong together; 20 looks."""
+    rng, patients, images, A, K = np.random.default_rng(7), 60, 5, 0.7, 4
+    patient = np.repeat(np.arange(patients), images)
+    together = alone = 0
+    for _ in range(80):
+        right = np.repeat(rng.random(patients) < A, images)
+        hit = rng.random(len(patient)) < 1 / K
+        yes_other = ~hit & ~right & (rng.random(len(patient)) < 1 / (K - 1))
+        kind = np.where(hit & right, 0, np.where((hit & ~right) | yes_other, 1, 2))
+        order = rng.permutation(len(patient)) if shuffled else np.arange(len(patient))
+        ever = ever_alone = False
+        for t in np.linspace(10, len(patient), 20).astype(int):
+            seen, of = kind[order[:t]], patient[order[:t]]
+            S, T, refused = (np.bincount(of[seen == q], minlength=patients) for q in range(3))
+            found = score_betting_sequence(S, T, refused[:, None], np.array([float(K)]), largest=images)
+            ever |= not found.low <= A <= found.high
+            plain = likelihood_sequence(int(S.sum()), int(T.sum()), [int(refused.sum())], [float(K)])
+            ever_alone |= not plain.low <= A <= plain.high
+        together += ever
+        alone += ever_alone
+    assert together / 80 <= 0.05
+    assert alone / 80 > 0.05

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,3 +67,20 @@ def test_the_winners_interval_holds(archive: str, kind: Kind) -> None:
     assert width < 0.75
     if archive in ("all equal", "a spread"):
         assert abs(bias) < 0.06
+
+
+@pytest.mark.parametrize("kind", ["complementary", "natural"])
+def test_a_winner_over_patients_of_five_images_holds(kind: Kind) -> None:
+    """Forty patients, whose images are right or wrong together; all programs are equally good."""
+    together: list[bool] = []
+    alone: list[bool] = []
+    for seed in range(100):
+        rng = np.random.default_rng([4, seed])
+        truth, answers = synthesise_population(40, 4, [0.6] * 20, rng, correlation=0.5, temptation=0.5)
+        truth, answers = np.repeat(truth, 5), np.repeat(answers, 5, axis=0)
+        labels = simulated_labels(truth, answers.T, 4, kind, rng)
+        for seen, cluster in ((together, np.arange(200) // 5), (alone, labels.cluster)):
+            best, standings = board_of(answers.T, replace(labels, cluster=cluster), 4)
+            seen.append(standings[best].low <= 0.6 <= standings[best].high)
+    assert np.mean(together) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 100)
+    assert np.mean(alone) < 0.9

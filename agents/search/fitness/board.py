@@ -31,8 +31,8 @@ class Board:
     ----------
     ids
         Candidates with at least one scored answer, in archive order.
-    scores
-        Per-item scores, shape (M, n).
+    scores, cluster
+        Per-item scores, shape (M, n), and the items' clusters, shape (n,).
     shrunk
         Their posterior.
     fitness
@@ -43,6 +43,7 @@ class Board:
 
     ids: tuple[str, ...]
     scores: FloatArray
+    cluster: IntArray
     shrunk: ShrunkScores
     fitness: dict[str, Standing]
     avoided: dict[str, float | None]
@@ -54,7 +55,8 @@ class Board:
     def compare(self, first: str, second: str) -> Paired:
         """One candidate against another on the items both answered."""
         rows = (self.ids.index(first), self.ids.index(second))
-        return compare_paired(self.scores[rows[0]], self.scores[rows[1]], self.shrunk.spread)
+        first_scores, second_scores = (self.scores[row] for row in rows)
+        return compare_paired(first_scores, second_scores, self.shrunk.spread, self.cluster)
 
 
 def rounded(value: float) -> float:
@@ -103,19 +105,25 @@ def score_candidates(
     unit = 1.0
     if estimator == "raw":
         unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
-    shrunk = shrink_scores(scores, unit)
+    shrunk = shrink_scores(scores, unit, labelled.cluster)
     return Board(
         ids=tuple(names),
         scores=scores,
+        cluster=labelled.cluster,
         shrunk=shrunk,
-        fitness=_standings(archive, items, names, scores, shrunk),
+        fitness=_standings(archive, items, names, (scores, labelled.cluster), shrunk),
         avoided={c: _avoided(stacks[0][j], labelled) for c, j in zip(names, kept, strict=True)},
     )
 
 
 def _standings(
-    archive: Archive, items: Sequence[Item], names: Sequence[str], scores: FloatArray, shrunk: ShrunkScores
+    archive: Archive,
+    items: Sequence[Item],
+    names: Sequence[str],
+    scored: tuple[FloatArray, IntArray],
+    shrunk: ShrunkScores,
 ) -> dict[str, Standing]:
+    scores, cluster = scored
     draws = np.random.default_rng(0).standard_normal((_DRAWS, len(names)))
     best = np.bincount((shrunk.mean + shrunk.sd * draws).argmax(axis=1), minlength=len(names))
     row = {name: j for j, name in enumerate(names)}
@@ -123,7 +131,9 @@ def _standings(
     for j, name in enumerate(names):
         parents = archive.candidates[name].parents
         against = row.get(parents[0]) if parents else None
-        compared = None if against is None else compare_paired(scores[j], scores[against], shrunk.spread)
+        compared = None
+        if against is not None:
+            compared = compare_paired(scores[j], scores[against], shrunk.spread, cluster)
         mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
         far = shrunk.breakthroughs
         low, high = interval_ends(

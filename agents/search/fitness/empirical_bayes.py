@@ -32,7 +32,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from agents.search.fitness.breakthroughs import Breakthroughs, find_breakthroughs
-from harness import EstimateError, FloatArray
+from agents.search.fitness.clusters import add_up, design_effect, least_variance
+from harness import EstimateError, FloatArray, IntArray
 
 PRIOR_SPREAD = 0.1
 """Scale of the half-normal prior of τ: programs for one task rarely differ by more than 20 points."""
@@ -73,7 +74,7 @@ class ShrunkScores:
     breakthroughs: Breakthroughs
 
 
-def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
+def shrink_scores(scores: FloatArray, unit: float = 1.0, cluster: IntArray | None = None) -> ShrunkScores:
     """Shrink the candidates' scores towards their common mean.
 
     Parameters
@@ -83,6 +84,8 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
         have answered different items: those that answered nearly all are what the others are held against.
     unit
         How large one point of accuracy is on the scores' scale: 1, or 1/(K − 1) for raw q.
+    cluster
+        Shape (n,): number of the item's cluster; by default every item is independent.
 
     Raises
     ------
@@ -93,6 +96,7 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
     used = scored.any(axis=0)
     if not used.any():
         raise EstimateError("fitness: no candidate has an answer to a labelled item")
+    cluster = (np.arange(scores.shape[1]) if cluster is None else cluster)[used]
     scores, scored = scores[:, used], scored[:, used]
     counts = scored.sum(axis=1)
     complete = counts >= 0.9 * used.sum()  # a few failed calls do not disqualify
@@ -110,13 +114,15 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
     value = level + gaps.sum(axis=1) / each
     centred = np.where(scored, gaps - (value - level)[:, None], 0.0)
     n = int(used.sum())
-    least = least_variance(n)
-    v = max(least, float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
+    least = least_variance(cluster)
+    effect = design_effect(centred, cluster)
+    v = max(least, effect * float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
     se = np.sqrt(v / each)
     mean, sd = np.full((2, len(scores)), np.nan)
     mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
-    own = (centred**2).sum(axis=1) / np.maximum(1, counts - 1) / each
-    level_se = float(np.sqrt(max(least, float(np.nanvar(reference))) / n))
+    own = effect * (centred**2).sum(axis=1) / np.maximum(1, counts - 1) / each
+    together = design_effect(reference - level, cluster)
+    level_se = float(np.sqrt(max(least, together * float(np.nanvar(reference))) / n))
     return ShrunkScores(
         value=value,
         se_relative=se,
@@ -126,11 +132,6 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0) -> ShrunkScores:
         spread=spread,
         breakthroughs=find_breakthroughs(value, np.fmax(se**2, own), unit),
     )
-
-
-def least_variance(n: int) -> float:
-    """p(1 − p) at p = 1/(n + 2), a score's variance at least: n items alike do not prove that all are."""
-    return (n + 1) / (n + 2) ** 2
 
 
 def _posterior(value: FloatArray, variance: FloatArray, scale: float) -> tuple[FloatArray, FloatArray, float]:
@@ -178,7 +179,9 @@ class Paired:
         return "worse" if self.p_better <= WORSE else "undecided"
 
 
-def compare_paired(child: FloatArray, other: FloatArray, spread: float) -> Paired:
+def compare_paired(
+    child: FloatArray, other: FloatArray, spread: float, cluster: IntArray | None = None
+) -> Paired:
     """Compare two programs' per-item scores, shape (n,) each.
 
     Parameters
@@ -187,14 +190,17 @@ def compare_paired(child: FloatArray, other: FloatArray, spread: float) -> Paire
         Rows of `agents.search.fitness.scores.score_items`; NaN where there is none.
     spread
         τ of the archive (`ShrunkScores.spread`); the prior of a difference is N(0, 2τ²).
+    cluster
+        Shape (n,): number of the item's cluster; by default every item is independent.
     """
     both = ~(np.isnan(child) | np.isnan(other))
     gaps = child[both] - other[both]
     n = len(gaps)
     if not n:
         return Paired(difference=0.0, se=math.inf, n=0, p_better=0.5)
-    square = float((gaps**2).sum())
-    differ = int((np.abs(gaps) > 1e-12).sum())
+    sums = gaps if cluster is None else add_up(gaps[None], cluster[both])
+    square = float((sums**2).sum())
+    differ = int((np.abs(sums) > 1e-12).sum())
     mean = float(gaps.mean())
     se = math.sqrt(square + 2 * (square / differ if differ else 1.0)) / n
     prior = 2 * spread**2

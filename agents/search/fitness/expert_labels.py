@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,8 @@ class ExpertLabels:
         With which every option was asked about, shape (n, K); meaningful where `routed`.
     routed
         Whether the item's options were drawn with unequal propensities, shape (n,).
+    cluster
+        Number of the item's cluster, shape (n,); all different where items are independent.
     """
 
     items: tuple[str, ...]
@@ -38,6 +40,7 @@ class ExpertLabels:
     refused: BoolArray
     propensities: FloatArray
     routed: BoolArray
+    cluster: IntArray
 
     @property
     def answered(self) -> BoolArray:
@@ -45,11 +48,13 @@ class ExpertLabels:
         return (self.truth >= 0) | self.refused.any(axis=1)
 
     @classmethod
-    def of(cls, items: Sequence[Item], labels: Iterable[Label]) -> ExpertLabels:
+    def of(
+        cls, items: Sequence[Item], labels: Iterable[Label], clusters: Mapping[str, str] | None = None
+    ) -> ExpertLabels:
         """Gather labels of these items; labels of others and abstentions are left out.
 
         An item with an abstention among routed questions is left out whole, because which questions
-        stay unanswered may depend on the truth.
+        stay unanswered may depend on the truth. `clusters` names the cluster of every item by id.
 
         Raises
         ------
@@ -79,7 +84,9 @@ class ExpertLabels:
         n_options = np.array([len(item.options) for item in items])
         for i in np.flatnonzero(refused.sum(axis=1) >= n_options):
             raise EstimateError(f"labels: item {items[i].id!r} has all its {n_options[i]} options refused")
-        return cls(tuple(row), n_options, truth, refused, propensities, routed)
+        names = [clusters[i] if clusters else i for i in row]
+        cluster = np.unique(names, return_inverse=True)[1].astype(np.int64)
+        return cls(tuple(row), n_options, truth, refused, propensities, routed, cluster)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
         """Answers about some items, as the estimators of `harness.estimate.routed` take them."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Literal
 
 import numpy as np
 
+from agents.search.fitness.clusters import count_clusters
 from agents.search.fitness.empirical_bayes import items_for, minimum_detectable
 from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.fitness.scores import score_items
@@ -39,6 +41,9 @@ class Power:
     ----------
     n, answers, K
         Labelled selection items, experts' answers about them, and their numbers of options, as text.
+    units
+        Clusters that the items come in, n if they are independent. Each counts as one item: what one cluster
+        shows beyond that is not known before a program has answered.
     kind
         How they are labelled.
     detectable
@@ -50,6 +55,7 @@ class Power:
     """
 
     n: int
+    units: int
     answers: int
     K: str
     kind: Kind
@@ -61,6 +67,7 @@ class Power:
         """In words, for whoever is about to spend money."""
         more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
         items = "" if self.answers == self.n else f" about {self.n} items"
+        items += "" if self.units == self.n else f" in {self.units} clusters, each counted as one item,"
         other = "; ".join(f"{name}: {100 * d:.0f} points" for name, d in self.alternatives.items())
         return [
             f"with {self.answers} questions{items} at K = {self.K} ({NAMES[self.kind]}) you cannot see "
@@ -83,16 +90,18 @@ def measure_power(labelled: ExpertLabels) -> Power:
         kind = "ordinary"
     answers = int((labelled.refused.sum(axis=1) + yes)[answered].sum())
     spreads = {k: _per_item_sd(options, k, max(1, round(answers / n)) if k == kind else 1) for k in NAMES}
+    units = count_clusters(labelled.cluster[answered])
     return Power(
         n=n,
+        units=units,
         answers=answers,
         K="/".join(str(k) for k in sorted(options)),
         kind=kind,
-        detectable=minimum_detectable(spreads[kind] / np.sqrt(n)),
+        detectable=minimum_detectable(spreads[kind] / np.sqrt(units)),
         alternatives={
-            NAMES[k]: minimum_detectable(sd / np.sqrt(n)) for k, sd in spreads.items() if k != kind
+            NAMES[k]: minimum_detectable(sd / np.sqrt(units)) for k, sd in spreads.items() if k != kind
         },
-        needed={d: items_for(spreads[kind], d) for d in (0.1, 0.05)},
+        needed={d: ceil(items_for(spreads[kind], d) * n / units) for d in (0.1, 0.05)},
     )
 
 
@@ -152,4 +161,4 @@ def simulated_labels(
     refused[np.flatnonzero(~yes), asked[~yes]] = True
     known = np.where(yes, truth, -1)
     ids = tuple(str(i) for i in range(n))
-    return ExpertLabels(ids, np.full(n, K), known, refused, pi, np.full(n, kind == "routed"))
+    return ExpertLabels(ids, np.full(n, K), known, refused, pi, np.full(n, kind == "routed"), np.arange(n))

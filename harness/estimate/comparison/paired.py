@@ -229,11 +229,20 @@ def mcnemar(
 def _clustered(
     a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Difference of exact correctness on items that are not independent; unknown ones are refused."""
-    if ((a == UNKNOWN) | (b == UNKNOWN)).any():
-        raise EstimateError("with clusters every item must be resolved; an expert abstained on some")
-    value, interval, p_value = clustered_difference(np.sign(a - b).astype(np.float64), cluster, level)
-    return _compared(names, value, interval, p_value, "mcnemar", len(a), questions)
+    """Difference of exact correctness on items that are not independent, whatever the unknown ones are."""
+    unknown = (a == UNKNOWN) | (b == UNKNOWN)
+    votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
+    against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
+    in_favour = np.where(unknown & (a != 0) & (b != 1), 1.0, votes)
+    (_, first, p_first), (_, second, p_second) = (
+        clustered_difference(worst, cluster, level) for worst in (against, in_favour)
+    )
+    same_sign = float(against.mean()) * float(in_favour.mean()) > 0
+    flags = (f"unresolved: {int(unknown.sum())}",) if unknown.any() else ()
+    interval = Interval(low=first.low, high=second.high, level=level, method=first.method, flags=flags)
+    value = min(interval.high, max(interval.low, float(votes[~unknown].mean())))
+    p_value = max(p_first, p_second) if same_sign else 1.0
+    return _compared(names, value, interval, p_value, "mcnemar", int((~unknown).sum()), questions)
 
 
 def _compared(

@@ -9,6 +9,7 @@ from .deviation import (
     plugin_weight_radius as plugin_weight_radius,
 )
 from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
+from .score_betting import score_betting_sequence as score_betting_sequence
 from .shares import (
     effective_size as effective_size, scale_by_share as scale_by_share, share_interval as share_interval,
 )

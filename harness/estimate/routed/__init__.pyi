@@ -7,7 +7,9 @@ from .doubly_robust import (
     optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
     pseudo_outcomes as pseudo_outcomes,
 )
-from .from_labels import resolved_correctness as resolved_correctness, routed_pool as routed_pool
+from .from_labels import (
+    FEW_OPEN as FEW_OPEN, resolved_correctness as resolved_correctness, routed_pool as routed_pool,
+)
 from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
     sampled_mean as sampled_mean, t_quantile as t_quantile,
@@ -17,6 +19,7 @@ from .propensities import (
     predicted_counts as predicted_counts, shared_propensities as shared_propensities,
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
+from .resolved_items import resolved_accuracy as resolved_accuracy
 from .routed_sample import (
     RoutedSample as RoutedSample, accuracy_target as accuracy_target, check_predicted as check_predicted,
     difference_target as difference_target, flat_posterior as flat_posterior,
@@ -24,5 +27,4 @@ from .routed_sample import (
 from .sequential_resolution import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, correctness as correctness,
     expected_questions as expected_questions, next_option as next_option, questions_asked as questions_asked,
-    resolved_accuracy as resolved_accuracy,
 )

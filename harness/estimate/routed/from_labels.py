@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,32 @@ from harness.estimate.routed.routed_sample import RoutedSample
 from harness.estimate.routed.sequential_resolution import correctness
 from harness.seeding import derive_seed
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
+
+FEW_OPEN = 0.02
+"""Share of what was asked that may be open and is left out like what experts were silent about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What a sequential study knows of N items and M models.
+
+    Attributes
+    ----------
+    correct
+        Shape (N, M): 1 right, 0 wrong, `UNKNOWN` where an expert was silent or, for a few, has not answered.
+    own
+        Shape (N, M): 1 where the question about the model's own prediction was answered, `UNKNOWN` where it
+        was not, 0 where it was never put.
+    items
+        Their ids.
+    waiting
+        Number of items with an open question.
+    """
+
+    correct: IntArray
+    own: IntArray
+    items: tuple[str, ...]
+    waiting: int
 
 
 def routed_pool(
@@ -82,10 +109,8 @@ def resolved_correctness(
     asked: Collection[str],
     *,
     on_differences: bool = False,
-) -> tuple[IntArray, tuple[str, ...]]:
-    """Exact correctness of every model on every item of a sequential study, shape (N, models), and the ids.
-
-    1 right, 0 wrong, −1 not known because an expert abstained.
+) -> Resolution:
+    """Exact correctness of every model on every item of a sequential study.
 
     Parameters
     ----------
@@ -99,8 +124,7 @@ def resolved_correctness(
     Raises
     ------
     EstimateError
-        If an item is not resolved for another reason: its questions are open, and items resolved
-        early are no random sample.
+        If more than a few items wait for an answer: those resolved early are no random sample.
     """
     by_model = [_options(rows) for rows in predictions]
     answers: dict[str, dict[int, bool]] = {}
@@ -109,7 +133,8 @@ def resolved_correctness(
     for label in labels:
         if label.kind is not LabelKind.ABSTAINED:
             answers.setdefault(label.item_id, {})[label.option] = label.kind is LabelKind.ORDINARY
-    table, waiting, kept = [], [], []
+    heard = {(x.item_id, x.option): UNKNOWN if x.kind is LabelKind.ABSTAINED else 1 for x in labels}
+    table, own, waiting, kept = [], [], [], []
     for item in by_model[0]:
         if not all(item in m for m in by_model):
             continue
@@ -122,14 +147,20 @@ def resolved_correctness(
         if UNKNOWN in row and item not in silent:
             waiting.append(item)
         table.append(row)
+        own.append([heard.get((item, p), min(z, 0)) for p, z in zip(predicted, row.tolist(), strict=True)])
         kept.append(item)
-    if waiting or not table:
+    if len(waiting) > FEW_OPEN * len(table) or not table:
         example = f", such as {waiting[0]!r}," if waiting else ""
         raise EstimateError(
             f"{len(waiting)} of {len(table)} items{example} are not resolved yet: ask their next question "
             "(oversight label route) before estimating"
         )
-    return np.array(table, dtype=np.int64), tuple(kept)
+    return Resolution(
+        correct=np.array(table, dtype=np.int64),
+        own=np.array(own, dtype=np.int64),
+        items=tuple(kept),
+        waiting=len(waiting),
+    )
 
 
 def _options(predictions: Sequence[Prediction]) -> Mapping[str, int]:

@@ -16,10 +16,7 @@ from numpy.typing import ArrayLike
 
 from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate.core import blaker, check_level
-from harness.estimate.intervals import TiltedMean, tilt_items, tilted_score
 from harness.estimate.routed.propensities import predicted_counts
-from harness.types import Counts, Estimate, Interval
 
 RESOLUTION_ASSUMPTIONS = (
     "each item's predicted options were asked about until one was confirmed or all refuted",
@@ -125,66 +122,3 @@ def questions_asked(
     hit = order == np.asarray(truth, dtype=np.int64)[:, None]
     number: IntArray = (asked & (np.cumsum(hit, axis=1) - hit == 0)).sum(axis=1)
     return number
-
-
-def resolved_accuracy(
-    correct: ArrayLike, *, level: float = 0.95, cluster: IntArray | None = None
-) -> Estimate:
-    """Accuracy of one model from its exact correctness, with Blaker's exact interval.
-
-    Unknown items (an expert abstained) cannot just be left out, however blindly experts abstain: an
-    item whose other predicted option is confirmed gets known all the same, and known wrong. So the
-    lower end takes all of them as wrong and the upper end all as right; the value is that of the
-    known items, and the flags say how far the unknown ones could move it.
-
-    Parameters
-    ----------
-    correct
-        Shape (N,) of 1, 0 and `UNKNOWN`.
-    cluster
-        Shape (N,): number of the item's cluster, where items are not independent; the interval is then
-        that of `tilted_score`.
-
-    Raises
-    ------
-    EstimateError
-        If another value occurs or no item is resolved.
-    """
-    check_level(level)
-    z = np.asarray(correct, dtype=np.int64)
-    for row in np.flatnonzero((z < UNKNOWN) | (z > 1)):
-        raise EstimateError(f"correct[{row}] must be 0, 1 or -1 (unknown), is {z[row]}")
-    unknown = int((z == UNKNOWN).sum())
-    right, n = int((z == 1).sum()), len(z) - unknown
-    if n == 0:
-        raise EstimateError("an accuracy needs at least 1 resolved item, there are 0")
-    value = right / n
-    least, most = right / len(z), (right + unknown) / len(z)
-    if cluster is None:
-        low, high = blaker(right, len(z), level)[0], blaker(right + unknown, len(z), level)[1]
-        method = "blaker"
-    else:
-        low, high = _clustered(z == 1, cluster, level).low, _clustered(z != 0, cluster, level).high
-        method = "tilted-score"
-    return Estimate.from_interval(
-        value=value,
-        se=float(np.sqrt(value * (1 - value) / n)),
-        interval=Interval(
-            low=low,
-            high=high,
-            level=level,
-            method=method + ("+worst-case" if unknown else ""),
-            flags=(f"unresolved: {unknown}, value within [{least:.4f}, {most:.4f}]",) if unknown else (),
-        ),
-        estimator="resolved",
-        n=Counts(ordinary=right, complementary=n - right, abstained=unknown),
-        assumptions=RESOLUTION_ASSUMPTIONS,
-    )
-
-
-def _clustered(right: BoolArray, cluster: IntArray, level: float) -> TiltedMean:
-    """Score interval of a share, items of one cluster being right together."""
-    n = len(right)
-    c = np.tile([1.0, 0.0], (n, 1))
-    rows = tilt_items(c, c, np.full(n, 2), np.zeros(n, np.int64), right.astype(np.float64), cluster=cluster)
-    return tilted_score(rows, level)

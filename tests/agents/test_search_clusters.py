@@ -1,0 +1,71 @@
+"""A search over items that come in clusters: splits keep them whole, spreads count them as the units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agents.search import ExpertLabels, measure_power, shrink_scores
+from agents.search.fitness.clusters import design_effect, least_variance
+from agents.search.fitness.empirical_bayes import compare_paired
+from agents.search.setup import SPLITS, draw_splits
+from harness.types import Item, Label, LabelDesign, LabelKind, Labels
+from tests.agents.search_world import World
+
+OPTIONS = ("a", "b", "c", "d")
+ITEMS = [Item(f"i{j}", "t", OPTIONS, (0, 1, 2, 3)) for j in range(120)]
+PATIENTS = {item.id: f"p{j // 5}" for j, item in enumerate(ITEMS)}
+PATIENT = np.arange(120) // 5
+LABELS = Labels(
+    [Label(i.id, 0, LabelKind.COMPLEMENTARY, 4, 0.25) for i in ITEMS],
+    LabelDesign(statements=(), asked=frozenset()),
+)
+SHARES = {"feedback": 0.2, "select": 0.5, "confirm": 0.2, "test": 0.1}
+
+
+def test_no_cluster_is_in_two_splits() -> None:
+    splits = draw_splits(ITEMS, LABELS.clustered(PATIENTS), SHARES, 3, (10, 60))
+    seen = [{PATIENTS[i.id] for i in splits[name]} for name in SPLITS]
+    assert sum(map(len, seen)) == len(set.union(*seen))
+    assert [len(splits[name]) for name in SPLITS] == pytest.approx([24, 60, 24, 12], abs=5)
+    alone = draw_splits(ITEMS, LABELS, SHARES, 3, (10, 60))
+    assert [len(alone[name]) for name in SPLITS] == [24, 60, 24, 12]
+
+
+def test_copies_of_an_item_count_as_one() -> None:
+    """Five equal images of each patient tell as much as one."""
+    rng = np.random.default_rng(0)
+    once = (rng.random((6, 24)) < 0.6).astype(np.float64)
+    copies = np.repeat(once, 5, axis=1)
+    alone, together = shrink_scores(once), shrink_scores(copies, cluster=PATIENT)
+    assert together.level_se == pytest.approx(alone.level_se, rel=0.05)
+    assert together.se_relative == pytest.approx(alone.se_relative, rel=0.05)
+    assert shrink_scores(copies).level_se < 0.6 * together.level_se
+    one, five = compare_paired(once[0], once[1], 0.1), compare_paired(copies[0], copies[1], 0.1, PATIENT)
+    assert (five.difference, five.se) == pytest.approx((one.difference, one.se), rel=1e-9)
+    assert five.n == 120
+
+
+def test_independent_items_in_clusters_lose_nothing() -> None:
+    rng = np.random.default_rng(1)
+    effects = [design_effect(rng.normal(size=120), PATIENT) for _ in range(200)]
+    assert np.mean(effects) == pytest.approx(1.12, abs=0.06)  # never below 1
+    assert design_effect(np.ones(120), np.arange(120)) == 1
+    assert least_variance(PATIENT) == 5 * least_variance(np.arange(24))
+
+
+def test_power_counts_clusters() -> None:
+    labels = World(K=4).state.labels["select"]
+    grouped = replace(labels, cluster=np.arange(len(labels.items)) // 4)
+    alone, together = measure_power(labels), measure_power(grouped)
+    assert together.detectable == pytest.approx(2 * alone.detectable)
+    assert together.needed[0.1] == pytest.approx(4 * alone.needed[0.1], abs=4)
+    assert "in 30 clusters, each counted as one item" in together.lines()[0]
+
+
+def test_labels_of_a_split_know_their_clusters() -> None:
+    found = ExpertLabels.of(ITEMS[:12], LABELS, PATIENTS)
+    assert len(set(found.cluster.tolist())) == 3
+    assert len(set(ExpertLabels.of(ITEMS[:12], LABELS).cluster.tolist())) == 12
