@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 import harness as h
+from harness.estimate import GoldCounts
 from harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts
 from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
@@ -18,6 +19,7 @@ from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, o
 IntArray = NDArray[np.int64]
 CLASSES = tuple(f"class {k}" for k in range(16))
 ROSTER = one_expert_per_class(CLASSES)
+SENSITIVITY, SPECIFICITY = 0.9, 0.95
 _ITEMS: dict[tuple[int, int], Item] = {}
 
 
@@ -47,6 +49,10 @@ class Design:
         Share of the questions that one of two halves of the experts has answered; the others all.
     cluster
         Items a cluster, with a latent correlation of .45.
+    asked
+        Questions an item (partitioned).
+    gold
+        Gold items of either kind, for experts who say yes to 5 % of what is not and no to 10 % of what is.
     options
         Passed on to the call.
     """
@@ -64,6 +70,8 @@ class Design:
     strata: int = 0
     slow: float = 1.0
     cluster: int = 0
+    asked: int = 1
+    gold: int = 0
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -80,6 +88,8 @@ class Design:
                 "strata",
                 "slow",
                 "cluster",
+                "asked",
+                "gold",
             )
             if getattr(self, name) != getattr(known, name)
         }
@@ -91,12 +101,13 @@ class Design:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One draw: labels, every model's predictions by name, and what was drawn."""
+    """One draw: labels, every model's predictions by name, what was drawn, and answers on gold items."""
 
     labels: Sequence[Label]
     models: dict[str, list[Prediction]]
     truth: dict[str, int]
     strata: dict[str, str] | None
+    gold: GoldCounts | None = None
 
 
 def item_of(number: int, K: int) -> Item:
@@ -134,7 +145,11 @@ def draw(design: Design, rng: np.random.Generator) -> Drawn:
     items, models, truth, stratum = _world(design, rng)
     labels = _collect(design, items, models, truth, rng)
     names = {item.id: f"s{s}" for item, s in zip(items, stratum, strict=True)} if design.strata else None
-    return Drawn(labels, models, truth, names)
+    gold = None
+    if m := design.gold:
+        yes, no = (int(rng.binomial(m, rate)) for rate in (SENSITIVITY, SPECIFICITY))
+        gold = GoldCounts(yes_on_true=yes, n_true=m, no_on_false=no, n_false=m)
+    return Drawn(labels, models, truth, names, gold)
 
 
 def _predict(
@@ -189,9 +204,10 @@ def _collect(
     seed = int(rng.integers(1 << 31))
     rules: dict[str, Any] = {"targeted": Targeted, "disagreement": Disagreement, "sequential": Sequential}
     rule = rules.get(design.protocol)
-    plan: Any = Partitioned(ROSTER, seed) if rule is None else rule(ROSTER, votes, seed)
+    plan: Any = Partitioned(ROSTER, seed, design.asked) if rule is None else rule(ROSTER, votes, seed)
     questions = plan.route(items)
-    experts = SimulatedExperts(truth, abstention=design.abstained, seed=seed)
+    s, t = (SENSITIVITY, SPECIFICITY) if design.gold else (1.0, 1.0)
+    experts = SimulatedExperts(truth, s, t, abstention=design.abstained, seed=seed)
     answers: list[Answer] = []
     waiting, drawn = questions, list(questions)
     while waiting:

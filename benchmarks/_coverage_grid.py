@@ -84,6 +84,10 @@ def _troubles(sizes: tuple[int, ...]) -> list[Design]:
             {"K": MIXED, "cluster": 5},
             {"protocol": "targeted", "accuracies": (a, 0.8), "cluster": 5},
             {"protocol": "sequential", "accuracies": (a, 0.8), "cluster": 5},
+            {"K": (4,), "asked": 2},
+            {"K": MIXED, "asked": 2},
+            {"K": (4,), "gold": 60},
+            {"protocol": "targeted", "gold": 60},
         ]
         plain: dict[str, Any] = {"accuracies": (a,), "n": n}
         found += [Design(**(plain | changes)) for changes in some]
@@ -115,7 +119,7 @@ def _anytime(sizes: tuple[int, ...]) -> list[Design]:
     return [
         Design(kind="anytime", K=K, accuracies=(a,), n=n)
         for K, a, n in product(((2,), (4,), MIXED), (0.02, 0.5, 0.95), sizes)
-    ]
+    ] + [Design(kind="anytime", accuracies=(a,), n=n, cluster=5) for a, n in product((0.5, 0.95), sizes)]
 
 
 def _panels(sizes: tuple[int, ...]) -> list[Design]:

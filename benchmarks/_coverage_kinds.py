@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from benchmarks._coverage_designs import CLASSES, Design, Drawn, draw, true_accu
 from benchmarks._coverage_winner import draw_winner
 from harness import EstimateError
 from harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
+from harness.types import Labels, design_of
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,12 @@ def _one(truth: float, found: Any) -> Outcome:
 
 def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
     """Every model's accuracy by `harness.accuracy`; a model run later from the same labels."""
-    found = []
+    found, options = [], dict(design.options)
+    if drawn.gold is not None:
+        options["gold"] = drawn.gold
     for truth, predictions in zip(true_accuracies(design), drawn.models.values(), strict=True):
         try:
-            estimate = h.accuracy(predictions, drawn.labels, strata=drawn.strata, **design.options)
+            estimate = h.accuracy(predictions, drawn.labels, strata=drawn.strata, **options)
         except EstimateError:
             found.append(WITHHELD)
             continue
@@ -88,7 +91,9 @@ def cover_anytime(design: Design, drawn: Drawn) -> list[Outcome]:
     n_options = {x.item_id: x.n_options for x in drawn.labels}
     outcomes = []
     for look in range(1, 11):
-        part = drawn.labels[: max(1, len(drawn.labels) * look // 10)]
+        first = drawn.labels[: max(1, len(drawn.labels) * look // 10)]
+        # answers come in that order: what is open is left out of the design
+        part = Labels(first, replace(design_of(drawn.labels), drawn=()))
         try:
             running = h.accuracy(predictions, part, interval="anytime", n_options=n_options)
         except EstimateError:

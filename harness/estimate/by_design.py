@@ -12,7 +12,9 @@ from harness.errors import EstimateError, NotIdentified
 from harness.estimate.intervals import scale_by_share
 from harness.estimate.routed import (
     GoldCounts,
+    allows_gold_score,
     corrected_accuracy,
+    gold_accuracy,
     resolved_accuracy,
     resolved_correctness,
     routed_accuracy,
@@ -53,6 +55,8 @@ def estimate_by_design(
             estimate = routed_accuracy(predicted[:, 0], data, level=level, cluster=cluster)
         elif cluster is not None:
             raise EstimateError("a correction for experts' errors takes items as independent; leave out gold")
+        elif allows_gold_score(predicted[:, 0], data):
+            estimate = gold_accuracy(predicted[:, 0], data, gold, level=level)
         else:
             estimate = corrected_accuracy(predicted[:, 0], data, gold, level=level)
     return estimate

@@ -77,6 +77,9 @@ class GoldCounts:
         return self.no_on_false / self.n_false
 
 
+_NORMAL = "a normal interval around a mean of rare large outcomes covers less than its level in small samples"
+
+
 def youden(s: float, t: float) -> float:
     """J = s + t − 1, in (0, 1].
 
@@ -144,7 +147,7 @@ def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="delta", flags=flags),
+        interval=Interval(low=low, high=high, level=level, method="delta", flags=flags, why=_NORMAL),
         estimator="corrected",
         n=data.counts,
         assumptions=GOLD_ASSUMPTIONS,
