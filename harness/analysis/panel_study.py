@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,8 @@ class PanelStudy:
         Columns of every file.
     classes
         All classes in their order; None takes those seen, of a study the options of its items.
+    clusters
+        Cluster of every item by name; empty if items are independent.
     """
 
     ratings: str | Path | None = None
@@ -39,6 +41,7 @@ class PanelStudy:
     annotator: str = "annotator"
     label: str = "label"
     classes: Sequence[str] | None = None
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
     def read_panel(self) -> Panel:
         """Read the ratings.
@@ -49,17 +52,20 @@ class PanelStudy:
             If a file is wrong, named by line and field.
         BadInput
             If the study has no ratings.
+        EstimateError
+            If an item has no cluster, or all share one.
         """
         if self.ratings is not None:
             found = read_ratings(
                 self.ratings, item=self.item, annotator=self.annotator, label=self.label, classes=self.classes
             )
-            return make_panel(found, self.classes)
+            return make_panel(found, self.classes).clustered(self.clusters)
         with Store(self.database) as store:
             ratings, items = store.panel.read_ratings(), store.content.read_items()
         if not ratings:
             raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
-        return make_panel(ratings, self.classes or list(dict.fromkeys(o for i in items for o in i.options)))
+        classes = self.classes or list(dict.fromkeys(o for i in items for o in i.options))
+        return make_panel(ratings, classes).clustered(self.clusters)
 
     def read_model(self, panel: Panel, model: str) -> IntArray:
         """Class that a model gives every item of the panel, −1 where unreadable.
@@ -133,7 +139,7 @@ def compare_with_reference(
     """
     grid = panel.grid()
     people = {n: grid[:, j] for n, j in zip(humans, panel.positions(humans), strict=True)}
-    return human_level_choices(people, reference, {"model": predicted})
+    return human_level_choices(people, reference, {"model": predicted}, cluster=panel.cluster)
 
 
 def class_values(panel: Panel) -> FloatArray:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import orjson
 
-from harness.analysis import PanelStudy
+from harness.analysis import PanelStudy, study_clusters
 from harness.cli.conventions import add_study, emit, study_of
-from harness.errors import BadInput, ConfigError
+from harness.errors import ConfigError
 from harness.machine import write_whole
 
 
@@ -39,15 +39,10 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
     ------
     ConfigError
         If there is neither a file nor a study.
-    BadInput
-        If the study's items come in clusters.
+    DataError
+        If an item of the study has no cluster.
     """
     study = study_of(args) if args.ratings is None else None
-    if study is not None and study.items.cluster is not None:
-        raise BadInput(
-            f"items.cluster: panels take items as independent, and these share {study.items.cluster!r}; "
-            "leave the key out only if that does not matter"
-        )
     return PanelStudy(
         ratings=args.ratings,
         database="" if study is None else study.store_url,
@@ -55,6 +50,7 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
         annotator=args.annotator,
         label=args.label,
         classes=args.classes,
+        clusters={} if study is None else study_clusters(study),
     )
 
 
@@ -82,6 +78,25 @@ def emit_panel(
         payload["svg"] = str(write_whole(svg, args.svg))
         human.append(f"wrote {payload['svg']}")
     emit(args, payload, human)
+
+
+def cluster_lines(
+    items: int, clusters: int | None, assumptions: Iterable[str], withheld: Mapping[str, str]
+) -> list[str]:
+    """What is independent of items in clusters, and what such items do not tell; nothing of other items."""
+    if clusters is None:
+        return []
+    by_reason: dict[str, list[str]] = {}
+    for name, why in withheld.items():
+        by_reason.setdefault(why, []).append(name)
+    return [
+        f"{items} items in {clusters} clusters, which are the independent units; assumed: "
+        f"{'; '.join(assumptions)}",
+        *(
+            f"not available for items in clusters: {', '.join(names)}: {why}"
+            for why, names in by_reason.items()
+        ),
+    ]
 
 
 def to_json(value: Any) -> Any:

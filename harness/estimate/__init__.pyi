@@ -1,9 +1,11 @@
 from .anytime_accuracy import check_watchable as check_watchable
+from .by_design import number_clusters as number_clusters
 from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
 from .collected import growing_parts as growing_parts
 from .comparison import (
-    Comparison as Comparison, Ranking as Ranking, mcnemar as mcnemar, paired_difference as paired_difference,
-    paired_proportions as paired_proportions, rank_models as rank_models, sign_test as sign_test,
+    Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
+    mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
+    rank_models as rank_models, sign_test as sign_test,
 )
 from .core import (
     BinomialSample as BinomialSample, binomial_at_least as binomial_at_least, check_known as check_known,
@@ -31,11 +33,12 @@ from .estimators import (
 from .evaluation import accuracy as accuracy
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
-    complementary_radius as complementary_radius, estimated_variance_radius as estimated_variance_radius,
-    fixed_weight_radius as fixed_weight_radius, grid_radius as grid_radius, hoeffding as hoeffding,
-    likelihood_sequence as likelihood_sequence, make_interval as make_interval,
-    mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
-    obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
+    complementary_radius as complementary_radius, effective_size as effective_size,
+    estimated_variance_radius as estimated_variance_radius, fixed_weight_radius as fixed_weight_radius,
+    grid_radius as grid_radius, hoeffding as hoeffding, likelihood_sequence as likelihood_sequence,
+    make_interval as make_interval, mixture_radius as mixture_radius,
+    obrien_fleming_constant as obrien_fleming_constant, obrien_fleming_level as obrien_fleming_level,
+    plugin_weight_radius as plugin_weight_radius,
 )
 from .many_estimates import (
     accuracies as accuracies, joint_level as joint_level, keep_predicted as keep_predicted,

@@ -48,7 +48,9 @@ FLAG_WORDS = {
     "fixed_panel": "the annotators are a fixed panel: {}",
     "assumption_1_fails": "assumption 1 fails: {}",
     "assumption_2_fails": "assumption 2 fails: {}",
-    "few_items": "fewer items than the figures need to be steady",
+    "few_items": "fewer than 30 items: 80 % can be chance",
+    "few_clusters": "fewer than 30 clusters of items: 80 % can be chance",
+    "one_cluster": "all items with two ratings are of one cluster, which tells no interval",
     "few_people": "people whose ratings the figures rest on: {}",
 }
 """Name of a flag → its sentence, with a place for the remark."""

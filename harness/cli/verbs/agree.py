@@ -12,7 +12,14 @@ import argparse
 from typing import Any
 
 from harness.analysis import class_values
-from harness.cli.panel_arguments import add_panel, emit_panel, format_number, panel_study, to_json
+from harness.cli.panel_arguments import (
+    add_panel,
+    cluster_lines,
+    emit_panel,
+    format_number,
+    panel_study,
+    to_json,
+)
 from harness.errors import BadInput
 from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
 
@@ -21,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight agree``."""
     add_panel(parser)
     parser.add_argument("--level", choices=LEVELS, default="nominal", help="of measurement, default nominal")
-    parser.add_argument("--bootstrap", type=int, default=1000, help="resamples of items, default 1000")
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000"
+    )
     parser.add_argument("--pairs", action="store_true", help="add Cohen's kappa of every two annotators")
 
 
@@ -36,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
         panel, args.level, values=values, bootstrap=args.bootstrap, seed=args.seed, confidence=args.confidence
     )
     payload = to_json(report)
+    if report.alpha is not None:
+        payload["alpha"]["notes"] = report.alpha.notes
     if args.pairs:
         payload["pairs"] = to_json(pairwise(panel))
 
@@ -69,7 +80,9 @@ def _text(report: AgreementReport) -> list[Any]:
     people = Table("annotator", "ratings", "agrees with others", "median κ")
     for p in report.people[:20]:
         people.add_row(p.name, str(p.ratings), format_number(p.agreement), format_number(p.median_kappa))
-    notes = [f"{name}: {reason}" for name, reason in report.undefined.items()]
+    notes = cluster_lines(report.items, report.clusters, report.assumptions, {})
+    notes += [f"{name}: {reason}" for name, reason in report.undefined.items()]
+    notes += [f"alpha: {note}" for note in (a.notes if a else ())]
     if report.unreliable:
         notes.append(f"* below {RELIABLE}: by Krippendorff's rule of thumb not reliable")
     if len(report.people) > 20:

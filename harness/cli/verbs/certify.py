@@ -12,7 +12,14 @@ import argparse
 from typing import Any
 
 from harness.cli.conventions import parse_json, parse_numbers
-from harness.cli.panel_arguments import add_panel, emit_panel, format_number, panel_study, to_json
+from harness.cli.panel_arguments import (
+    add_panel,
+    cluster_lines,
+    emit_panel,
+    format_number,
+    panel_study,
+    to_json,
+)
 from harness.errors import BadInput
 from harness.panel import (
     AGGREGATES,
@@ -60,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         "why": found.why,
         "conditional_on": [c.assumed for c in found.conditions],
         "growth": points,
+        "notes": found.notes,
     }
     if found.check is not None:
         payload["check"] |= {
@@ -135,7 +143,13 @@ def _text(found: Superhuman) -> list[Any]:
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
         scores.add_row(label, format_number(value, 4))
-    notes = [f"verdict: {found.verdict}", *_condition_lines(found), *found.flags, *_direct_lines(found)]
+    notes = [
+        f"verdict: {found.verdict}",
+        *_condition_lines(found),
+        *cluster_lines(found.N, found.clusters, found.assumptions[:1], found.undefined),
+        *found.notes,
+        *_direct_lines(found),
+    ]
     if found.check is not None:
         notes += _check_lines(found.check)
     return [head, table, scores, *notes]

@@ -16,6 +16,7 @@ from rich.table import Table
 from harness.analysis import compare_with_reference
 from harness.cli.panel_arguments import (
     add_panel,
+    cluster_lines,
     emit_panel,
     format_number,
     panel_study,
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--circular", action="store_true", help="leave a rater's vote in, as published")
     add("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
     add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
-    add("--bootstrap", type=int, default=1000, help="resamples of items, default 1000")
+    add("--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000")
     add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
 
 
@@ -68,6 +69,10 @@ def run(args: argparse.Namespace) -> int:
         return parity_svg(found)
 
     payload = to_json(found) | {"human_level": to_json(level)}
+    for told, b in zip((payload["overall"], *payload["bins"]), (found.overall, *found.bins), strict=True):
+        told["notes"] = b.notes
+    if level is not None:
+        payload["human_level"]["notes"] = level.notes
     emit_panel(args, payload, _text(found, level), draw)
     return 0
 
@@ -84,25 +89,26 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
         f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · per cent, "
         f"intervals {found.level:.0%}"
     )
-    table = Table("vote", "items", "expected", "P(≥80 %)", "human", "model", "human − model", "p")
+    units = ["items"] + (["clusters"] if found.clusters else [])
+    table = Table("vote", *units, "expected", "P(≥80 %)", "human", "model", "human − model", "p")
     for b in (*found.bins, found.overall):
         table.add_row(
             b.name + (" *" if b.flags else ""),
             str(b.items),
+            *([str(b.clusters)] if found.clusters else []),
             f"{100 * b.p_d:.1f}",
-            f"{b.at_least_80:.2g}",
+            "–" if b.at_least_80 is None else f"{b.at_least_80:.2g}",
             _cell(b.human),
             _cell(b.model),
             _cell(b.delta, "+"),
             f"{b.p_value:.2g}",
         )
-    notes = []
+    notes = cluster_lines(found.overall.items, found.clusters, found.assumptions, found.undefined)
     if found.stratify:
         notes.append(
             "human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)"
         )
-    if any(b.flags for b in found.bins):
-        notes.append("* fewer than 30 items: 80 % can be chance")
+    notes += [f"* {note}" for note in dict.fromkeys(n for b in (*found.bins, found.overall) for n in b.notes)]
     if level is not None:
         notes += _level_lines(level)
     return [head, table, *_detection(found), *notes]
@@ -137,5 +143,5 @@ def _level_lines(level: HumanLevel) -> list[str]:
         f"HLPI {format_number(s.hlpi)} · HLPRI {s.hlpri:.3g}: better than {s.better_than}, "
         f"on a par with {s.on_par}, worse than {s.worse_than} "
         f"({level.test}, {level.significance:.0%}, {level.correction})",
-        *level.flags,
+        *level.notes,
     ]

@@ -12,7 +12,7 @@ from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
 from harness.panel.agreement.kappa import Pairwise, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
-from harness.panel.ratings import Panel
+from harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel
 
 T = TypeVar("T")
 
@@ -46,6 +46,9 @@ class AgreementReport:
         Class → α of it against the rest; None where all ratings of it are alike.
     undefined
         Coefficient → why it is None.
+    clusters, assumptions
+        Clusters that the items come in, the independent units of the interval, None if items are independent;
+        and what it then assumes.
     unreliable
         Classes with α below 0.8.
     """
@@ -63,6 +66,8 @@ class AgreementReport:
     people: tuple[AnnotatorAgreement, ...]
     undefined: Mapping[str, str]
     unreliable: tuple[str, ...]
+    clusters: int | None = None
+    assumptions: tuple[str, ...] = ()
 
 
 def measure_agreement(
@@ -103,7 +108,13 @@ def measure_agreement(
     alpha = attempt(
         "alpha",
         lambda: krippendorff_alpha(
-            votes, level, values=values, bootstrap=bootstrap, seed=seed, confidence=confidence
+            votes,
+            level,
+            values=values,
+            bootstrap=bootstrap,
+            seed=seed,
+            confidence=confidence,
+            cluster=panel.cluster,
         ),
     )
     pairs = pairwise(panel)
@@ -124,6 +135,8 @@ def measure_agreement(
         people=tuple(_person(panel, pairs, a) for a in range(len(panel.annotators))),
         undefined=undefined,
         unreliable=tuple(c for c, a in categories.items() if a is not None and a < RELIABLE),
+        clusters=panel.clusters,
+        assumptions=(CLUSTERS_ARE_DRAWS,) if panel.clusters else (),
     )
 
 

@@ -27,7 +27,7 @@ from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate import check_known, check_rows
 from harness.panel.agreement import krippendorff_alpha
-from harness.panel.human_level.standing import HumanLevel, rank
+from harness.panel.human_level.standing import PAIRED_T, SIGN, HumanLevel, over_clusters, rank
 
 ORDERS = ("expected", "best", "worst")
 
@@ -71,7 +71,7 @@ def human_level_tagging(
     by_system = {n: _precisions(n, x, reference, order) for n, x in systems.items()}
     measure = f"mean average precision, ties {order}"
     alphas = {str(c): _alpha([x[:, c] for x in people.values()], 2) for c in range(reference.shape[1])}
-    return rank(by_person, by_system, measure, "paired t", correction, significance, alphas)
+    return rank(by_person, by_system, measure, PAIRED_T, correction, significance, alphas)
 
 
 def human_level_choices(
@@ -79,6 +79,7 @@ def human_level_choices(
     reference: IntArray,
     systems: Mapping[str, IntArray],
     *,
+    cluster: IntArray | None = None,
     correction: str = "holm",
     significance: float = 0.05,
 ) -> HumanLevel:
@@ -91,6 +92,9 @@ def human_level_choices(
         answer was unreadable (wrong).
     reference
         Shape (N,): class, negative where unknown (left out).
+    cluster
+        Shape (N,): number of the item's cluster, if items are not independent; the test is then Student's t
+        over clusters.
 
     Raises
     ------
@@ -107,7 +111,8 @@ def human_level_choices(
             raise EstimateError(f"{name!r} judged no item that has a reference")
     K = 1 + max(int(reference.max()), *(int(x.max()) for x in people.values()))
     alphas = {"all": _alpha(list(people.values()), max(2, K))}
-    return rank(right, machine, "accuracy", "exact sign test", correction, significance, alphas)
+    test = SIGN if cluster is None else over_clusters(cluster)
+    return rank(right, machine, "accuracy", test, correction, significance, alphas)
 
 
 def _precisions(name: str, x: FloatArray | IntArray, reference: IntArray, order: str) -> FloatArray:

@@ -9,7 +9,7 @@ counts in neither b nor w. Source: "Are machines better than humans in image tag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from harness.arrays import FloatArray
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate import binomial_at_least, check_known, holm
+from harness.estimate import binomial_at_least, check_known, clustered_difference, holm
+from harness.types import explain_flag
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5
@@ -56,7 +57,31 @@ def sign(first: ArrayLike, second: ArrayLike) -> float:
     return binomial_at_least(wins, wins + losses, 0.5) if wins + losses else 1.0
 
 
-TESTS = {"paired t": paired_t, "exact sign test": sign}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedTest:
+    """A test by its name: one-sided p of "first is not better" from scores of both on the same units."""
+
+    name: str
+    p_value: Callable[[FloatArray, FloatArray], float]
+
+
+PAIRED_T = PairedTest(name="paired t", p_value=paired_t)
+SIGN = PairedTest(name="exact sign test", p_value=sign)
+
+
+def over_clusters(cluster: IntArray) -> PairedTest:
+    """Student's t over clusters of items; `cluster` numbers every item's own, shape (N,)."""
+
+    def p_value(first: FloatArray, second: FloatArray) -> float:
+        d = first - second
+        known = ~np.isnan(d)
+        names, of = np.unique(cluster[known], return_inverse=True)
+        if len(names) < 2:
+            return 1.0
+        value, _, p = clustered_difference(d[known], of.astype(np.int64), 0.95)
+        return p / 2 if value > 0 else 1 - p / 2
+
+    return PairedTest(name="t over clusters", p_value=p_value)
 
 
 def hlpi(machines: list[float], people: list[float]) -> float:
@@ -148,12 +173,17 @@ class HumanLevel:
     alphas: Mapping[str, float | None]
     flags: tuple[str, ...]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know, in words."""
+        return tuple(map(explain_flag, self.flags))
+
 
 def rank(
     people: Mapping[str, FloatArray],
     systems: Mapping[str, FloatArray],
     measure: str,
-    test: str,
+    test: PairedTest,
     correction: str,
     significance: float,
     alphas: Mapping[str, float | None],
@@ -165,7 +195,7 @@ def rank(
     people, systems
         Name → shape (units,), nan where not judged.
     test
-        One of `TESTS`; `measure` names what the scores are means of.
+        Over these units; `measure` names what the scores are means of.
 
     Raises
     ------
@@ -175,11 +205,10 @@ def rank(
     check_known("correction", correction, CORRECTIONS)
     if not people or not systems:
         raise EstimateError(f"people and systems are needed, there are {len(people)} and {len(systems)}")
-    p_value = TESTS[test]
     scores = {n: float(np.nanmean(x)) for n, x in people.items()}
     standings = []
     for name, x in systems.items():
-        p = [p_value(x, y) for y in people.values()] + [p_value(y, x) for y in people.values()]
+        p = [test.p_value(x, y) for y in people.values()] + [test.p_value(y, x) for y in people.values()]
         p = holm(p).tolist() if correction == "holm" else p
         ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
         b, w = (sum(q <= significance for q in side.values()) for side in (ahead, behind))
@@ -203,7 +232,7 @@ def rank(
         standings=tuple(standings),
         hlpi=_ratio([s.score for s in standings], list(scores.values())),
         measure=measure,
-        test=test,
+        test=test.name,
         correction=correction,
         significance=significance,
         alphas=alphas,

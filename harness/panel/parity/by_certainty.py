@@ -13,7 +13,7 @@ both (`certainty`); the published way is an option.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,10 +24,20 @@ from harness.errors import EstimateError
 from harness.estimate import check_level
 from harness.panel.parity.clusters import Share, estimate_difference, estimate_share
 from harness.panel.parity.detection import Detection, measure_detection, probability_at_least
-from harness.panel.ratings import EDGES, Judgements, Panel, leave_rater_out, split_by_certainty
+from harness.panel.ratings import (
+    CLUSTERS_ARE_DRAWS,
+    EDGES,
+    Judgements,
+    Panel,
+    leave_rater_out,
+    split_by_certainty,
+)
+from harness.types import explain_flag
 
 FEW = 30
 """Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
+BY_ITEM_ALONE = {"at_least_80": "the chance of 80 % or more takes items as independent"}
+"""What is withheld of items in clusters → why."""
 RULE = 0.8
 
 
@@ -39,31 +49,40 @@ class ParityBin:
     ----------
     items, judgements
         Items in it, and rows (item, rater).
+    clusters
+        Clusters that these items come in, the independent units of every interval and test; None if items
+        are independent, which are then the units.
     p_d
         Mean certainty: the accuracy to expect of an expert who draws from the same votes.
     at_least_80
-        P(accuracy ≥ 80 % on so many items | p_d).
+        P(accuracy ≥ 80 % on so many items | p_d); None of items in clusters, which do not tell it.
     human, model
         Accuracy against the reference, on the same rows.
     delta, p_value
-        Human − model, paired by item.
+        Human − model, paired by unit.
     detection
         Precision, recall and F1 of the positive class, if one was named.
     flags
-        ``"few_items"`` below 30.
+        ``"few_items"`` below 30, ``"few_clusters"`` likewise.
     """
 
     name: str
     items: int
     judgements: int
     p_d: float
-    at_least_80: float
+    at_least_80: float | None
     human: Share
     model: Share
     delta: Share
     p_value: float
     detection: Detection | None
     flags: tuple[str, ...]
+    clusters: int | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know, in words."""
+        return tuple(map(explain_flag, self.flags))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +97,10 @@ class Parity:
         ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
     guessing
         Accuracy of one who draws a class uniformly.
+    clusters, assumptions
+        Clusters that all items come in, as in a bin, and what is then assumed.
+    undefined
+        What is withheld of items in clusters → why.
     """
 
     overall: ParityBin
@@ -88,6 +111,9 @@ class Parity:
     guessing: float
     humans: tuple[str, ...]
     voters: tuple[str, ...]
+    clusters: int | None = None
+    assumptions: tuple[str, ...] = ()
+    undefined: Mapping[str, str] = field(default_factory=dict)
 
 
 def measure_parity(
@@ -108,7 +134,8 @@ def measure_parity(
     Parameters
     ----------
     panel
-        At least two annotators.
+        At least two annotators. Where its items come in clusters, these are what every interval and test
+        takes as independent.
     predicted
         Shape (N,): the model's class, negative if unreadable (wrong).
     humans, voters
@@ -119,7 +146,7 @@ def measure_parity(
     edges
         Bins are (…, edges[0]], (edges[0], edges[1]], …
     positive
-        Class for precision, recall and F1 (`bootstrap` resamples of items, `seed`).
+        Class for precision, recall and F1 (`bootstrap` resamples of items or clusters, `seed`).
 
     Raises
     ------
@@ -134,7 +161,7 @@ def measure_parity(
         panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )
     target = None if positive is None else panel.classes.index(positive)
-    made = partial(_bin, level=level, target=target, bootstrap=bootstrap, seed=seed)
+    made = partial(_bin, cluster=panel.cluster, level=level, target=target, bootstrap=bootstrap, seed=seed)
     bins = split_by_certainty(rows.p_d, edges)
     overall = made("all", rows)
     separate = not set(judged) & set(voting)
@@ -147,6 +174,9 @@ def measure_parity(
         guessing=1 / panel.K,
         humans=judged,
         voters=voting,
+        clusters=overall.clusters,
+        assumptions=(CLUSTERS_ARE_DRAWS,) if overall.clusters else (),
+        undefined=BY_ITEM_ALONE if overall.clusters else {},
     )
 
 
@@ -160,28 +190,38 @@ def _check(panel: Panel, predicted: IntArray, positive: str | None) -> None:
 
 
 def _bin(
-    name: str, rows: Judgements, *, level: float, target: int | None, bootstrap: int, seed: int
+    name: str,
+    rows: Judgements,
+    *,
+    cluster: IntArray | None,
+    level: float,
+    target: int | None,
+    bootstrap: int,
+    seed: int,
 ) -> ParityBin:
     human, model = rows.right(rows.human), rows.right(rows.model)
-    _, item = np.unique(rows.item, return_inverse=True)
-    counts = np.bincount(item).astype(np.float64)
-    delta, p_value = estimate_difference(np.bincount(item, human - model).astype(np.float64), counts, level)
+    items = len(np.unique(rows.item))
+    _, unit = np.unique(rows.item if cluster is None else cluster[rows.item], return_inverse=True)
+    counts = np.bincount(unit).astype(np.float64)
+    delta, p_value = estimate_difference(np.bincount(unit, human - model).astype(np.float64), counts, level)
     p_d = float(rows.p_d.mean())
     detected = None
     if target is not None:
-        detected = measure_detection(rows, target, level=level, bootstrap=bootstrap, seed=seed)
+        detected = measure_detection(rows, unit, target, level=level, bootstrap=bootstrap, seed=seed)
+    few = "few_items" if cluster is None else "few_clusters"
     return ParityBin(
         name=name,
-        items=len(counts),
-        judgements=len(item),
+        items=items,
+        judgements=len(unit),
         p_d=p_d,
-        at_least_80=probability_at_least(p_d, len(counts)),
-        human=estimate_share(np.bincount(item, human).astype(np.float64), counts, level),
-        model=estimate_share(np.bincount(item, model).astype(np.float64), counts, level),
+        at_least_80=probability_at_least(p_d, items) if cluster is None else None,
+        human=estimate_share(np.bincount(unit, human).astype(np.float64), counts, level),
+        model=estimate_share(np.bincount(unit, model).astype(np.float64), counts, level),
         delta=delta,
         p_value=p_value,
         detection=detected,
-        flags=("few_items",) if len(counts) < FEW else (),
+        flags=(few,) if len(counts) < FEW else (),
+        clusters=None if cluster is None else len(counts),
     )
 
 

@@ -1,4 +1,7 @@
-"""Shares and differences whose rows come in clusters (an item's several judgements), with intervals."""
+"""Shares and differences whose rows come in clusters, with intervals.
+
+A cluster is an item with its several judgements, or several items that depend on each other with theirs.
+"""
 
 from __future__ import annotations
 

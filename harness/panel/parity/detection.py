@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of one class against a vote, with intervals by resampling items.
+"""Precision, recall and F1 of one class against a vote, with intervals by resampling items or clusters.
 
 They stand beside the scores to expect of an expert, if truth is what most experts say with probability p_d.
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), equations 1, 2, 7–9.
@@ -11,7 +11,7 @@ from math import ceil
 
 import numpy as np
 
-from harness.arrays import FloatArray, divide
+from harness.arrays import FloatArray, IntArray, divide
 from harness.estimate import binomial_at_least, check_least, check_unit
 from harness.panel.parity.clusters import Share
 from harness.panel.ratings import Judgements
@@ -57,13 +57,20 @@ class Detection:
     delta_f1: Share | None
 
 
-def measure_detection(rows: Judgements, target: int, *, level: float, bootstrap: int, seed: int) -> Detection:
-    """Count who said the class `target`, by item, and resample the items."""
+def measure_detection(
+    rows: Judgements, unit: IntArray, target: int, *, level: float, bootstrap: int, seed: int
+) -> Detection:
+    """Count who said the class `target`, by unit, and resample the units.
+
+    Parameters
+    ----------
+    unit
+        Shape (rows,): number 0..k−1 of the independent unit that a row belongs to, its item or cluster.
+    """
     reference = rows.reference[:, target]
-    _, item = np.unique(rows.item, return_inverse=True)
     sums = np.stack(
         [
-            np.bincount(item, weights=w)
+            np.bincount(unit, weights=w)
             for said in (rows.human == target, rows.model == target)
             for w in (said * reference, said * (1 - reference), ~said * reference)
         ],

@@ -12,6 +12,6 @@ from .certainty_strata import (
 )
 from .dawid_skene import fit_dawid_skene as fit_dawid_skene
 from .panel import (
-    Panel as Panel, check_votes as check_votes, make_panel as make_panel,
-    make_panel_from_grid as make_panel_from_grid,
+    CLUSTERS_ARE_DRAWS as CLUSTERS_ARE_DRAWS, Panel as Panel, check_votes as check_votes,
+    make_panel as make_panel, make_panel_from_grid as make_panel_from_grid,
 )

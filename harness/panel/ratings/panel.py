@@ -6,7 +6,7 @@ takes a `Panel`, or the (N, K) votes it makes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -14,8 +14,10 @@ import numpy as np
 
 from harness.arrays import NO_LABEL, FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate import check_rows
+from harness.estimate import check_rows, number_clusters
 from harness.types import Rating
+
+CLUSTERS_ARE_DRAWS = "clusters are independent draws"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,9 @@ class Panel:
     item, annotator, label
         Shape (R,): one row a rating, as positions in the three tuples. No annotator rates an item
         twice; what nobody gave is no row.
+    cluster
+        Shape (N,): number of every item's cluster, such as the patient that images are of; None if items
+        are independent.
 
     Raises
     ------
@@ -42,6 +47,7 @@ class Panel:
     item: IntArray
     annotator: IntArray
     label: IntArray
+    cluster: IntArray | None = None
 
     def __post_init__(self) -> None:
         for name, names in (("item", self.items), ("annotator", self.annotators), ("label", self.classes)):
@@ -63,6 +69,30 @@ class Panel:
     def K(self) -> int:  # noqa: N802  the sources' name
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def unit(self) -> IntArray:
+        """Number of the independent unit that an item belongs to, its cluster or itself; shape (N,)."""
+        return np.arange(len(self.items)) if self.cluster is None else self.cluster
+
+    @property
+    def clusters(self) -> int | None:
+        """Number of clusters; None if items are independent."""
+        return None if self.cluster is None else len(np.unique(self.cluster))
+
+    def clustered(self, clusters: Mapping[str, str]) -> Panel:
+        """The same ratings, of items that are not independent: cluster of every item by name.
+
+        Clusters of one item each leave the items independent.
+
+        Raises
+        ------
+        EstimateError
+            If an item has none, or all share one.
+        """
+        cluster = number_clusters(self.items, clusters)
+        alone = cluster is None or len(np.unique(cluster)) == len(self.items)
+        return replace(self, cluster=None if alone else cluster)
 
     def votes(self) -> IntArray:
         """v_nc: how many annotators gave item n the class c; shape (N, K)."""

@@ -1,4 +1,4 @@
-"""Is the model better than the average annotator? One test of one mean, item by item.
+"""Is the model better than the average annotator? One test of one mean, unit by unit.
 
 L − c(E X) > 0 is asked, c being a concave ceiling (`ceiling`) and X what it is made of. A concave function
 lies below its tangents: c(E X) ≤ c(x0) + c'(x0)(E X − x0) for every x0. So with D the agreement of model and
@@ -14,6 +14,9 @@ and reaches 1/p with probability at most p (Ville). x0 and λ may change from it
 look at earlier items alone; so x0 is their mean X, and no pilot sample is spent on it. Valid at any number
 of items, whatever the distribution.
 
+Of items in clusters one bet is laid on a whole cluster: Σ Z of its items over M, the most items that a
+cluster has, is bounded as Z is and has a mean of the same sign, however they depend on each other.
+
 Source: the paired form of the margin of "Humanly Certifying Superhuman Classifiers" (ICLR 2023) is ours;
 bets as in Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting".
 """
@@ -25,7 +28,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.arrays import FloatArray
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level, check_rows
 from harness.panel.superhuman.ceiling import pool_ceiling
@@ -60,22 +63,30 @@ def itself(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def betting_confidence(
-    hits: FloatArray, x: FloatArray, tangent: Tangent, *, seed: int = 0, level: float = 0.95
+    hits: FloatArray,
+    x: FloatArray,
+    tangent: Tangent,
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+    unit: IntArray | None = None,
 ) -> float:
     """1 − p of "the model does not exceed the ceiling"; reaches `level` wrongly with probability ≤ 1 − level.
 
     Parameters
     ----------
     hits
-        Shape (n,): agreement of model and aggregate, in [0, 1]. Items are independent.
+        Shape (n,): agreement of model and aggregate, in [0, 1].
     x
         Shape (n,): the ceiling's X of the same items, in [0, 1].
     tangent
         Tangent of the ceiling.
     seed
-        Seed of the order in which items are taken.
+        Seed of the order in which units are taken.
     level
         At which bets are most powerful; the result holds at every level.
+    unit
+        Shape (n,): number of the independent unit that an item belongs to (`Panel.unit`); by default itself.
 
     Raises
     ------
@@ -87,16 +98,22 @@ def betting_confidence(
         raise EstimateError(f"hits and x must have one shape (n >= 1,), have {hits.shape} and {x.shape}")
     for name, values in (("hits", hits), ("x", x)):
         check_rows(name, values, (values >= 0) & (values <= 1), "lie in [0, 1]")
-    n = len(hits)
+    _, place = np.unique(np.arange(len(hits)) if unit is None else unit, return_inverse=True)
+    n = int(place.max()) + 1
     order = np.random.default_rng(seed).permutation(n)
-    d, x = hits[order], x[order]
-    past = np.arange(1, n + 1)  # with one made-up item before the first
-    x0 = (1 + np.concatenate([[0.0], np.cumsum(x)[:-1]])) / past
+    d, x, size = (np.bincount(place, w)[order].astype(np.float64) for w in (hits, x, np.ones(len(hits))))
+    past = np.arange(1, n + 1)  # with one made-up item or cluster before the first
+    x0 = (1 + _before(x)) / (1 + _before(size))
     c, slope = tangent(x0)
-    z = d - c - slope * (x - x0)
-    mean = np.concatenate([[0.0], (np.cumsum(z) / (past + 1))[:-1]])
-    spread = (0.25 + np.concatenate([[0.0], np.cumsum((z - mean) ** 2)[:-1]])) / past
+    z = (d - size * c - slope * (x - size * x0)) / size.max()
+    mean = _before(z) / past
+    spread = (0.25 + _before((z - mean) ** 2)) / past
     most = CAP / (c + slope * (1 - x0))
     bets = np.minimum(np.sqrt(2 * math.log(1 / (1 - level)) / (n * spread)), most)
     wealth = float(np.cumsum(np.log1p(bets * z)).max())
     return -math.expm1(-max(0.0, wealth))
+
+
+def _before(values: FloatArray) -> FloatArray:
+    """Sum of what stands before every value."""
+    return np.concatenate([[0.0], np.cumsum(values)[:-1]])

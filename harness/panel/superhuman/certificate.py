@@ -9,7 +9,8 @@ p_U(u0) ≤ p_U(u); so
 
 reaches 1 − α with probability at most α, although u is chosen after the data. p_L is exact binomial
 (Chernoff–KL where ties make the agreement fractional); p_U is exact binomial where X takes two values
-(two annotators; three of two classes, who split or do not), else Chernoff–KL.
+(two annotators; three of two classes, who split or do not), else Chernoff–KL. Of items in clusters both are
+Chernoff–KL over clusters (`independent_units`), at any number of them and any dependence within.
 
 Source: replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), whose
 lower bound (Theorem 3) and assumptions it keeps.
@@ -23,12 +24,13 @@ from dataclasses import dataclass
 from scipy import optimize
 
 from harness.errors import EstimateError
-from harness.estimate import binomial_at_least, check_least, check_unit, chernoff_high, chernoff_low
+from harness.estimate import binomial_at_least, check_least, check_unit
 from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
+from harness.panel.superhuman.independent_units import Units
 
 WHOLE = 1e-9
+ITEMS_ARE_DRAWS = "items are an independent sample of those meant"
 CEILING_ASSUMPTIONS = (
-    "items are an independent sample of those meant",
     "for U_e and U_star: an item's annotators are drawn from a pool, and one is right more often where "
     "another is (Theorem 1, assumption 2)",
     "where the aggregate is wrong, the model names the truth at least as often as the aggregate's "
@@ -58,6 +60,9 @@ class Evidence:
     x_t, largest, N_x
         From labels: mean of all-pairs agreement and of the largest share, and how many items have
         two labels or more.
+    clusters, clusters_x
+        Of items in clusters, these as the units of L, and of the items with two labels or more; None if
+        items are independent.
     """
 
     L: float
@@ -69,6 +74,18 @@ class Evidence:
     x_t: float | None = None
     largest: float | None = None
     N_x: int | None = None
+    clusters: Units | None = None
+    clusters_x: Units | None = None
+
+    @property
+    def units_x(self) -> Units:
+        """What is independent among the items with two labels or more."""
+        return self.clusters_x or Units(number=self.N_x or self.N)
+
+    @property
+    def tail(self) -> str:
+        """How a mean is bounded that is no share of independent items."""
+        return "Chernoff-KL over clusters" if self.clusters else "Chernoff-KL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,16 +158,21 @@ def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
 
 def lower_tail(e: Evidence) -> tuple[PValue, str]:
     """p_L(u), of "the model agrees with the aggregate on at most a share u", and how it is computed."""
-    if e.whole:
+    if e.whole and not e.clusters:
         hits = round(e.L * e.N)
         return (lambda u: binomial_at_least(hits, e.N, u)), "exact binomial"
-    return (lambda u: chernoff_high(e.L, e.N, u)), "Chernoff-KL"
+    units = e.clusters or Units(number=e.N)
+    return (lambda u: units.at_most(e.L, u)), e.tail
 
 
 def agreement_tail(e: Evidence) -> tuple[PValue, str]:
     """p_x(x0), of "pairs agree at least at the rate x0", and how it is computed."""
-    n, least = e.N_x or e.N, two_point(e)
+    units, least = e.units_x, two_point(e)
+    if least is not None and e.clusters:
+        share = (e.x - least) / (1 - least)
+        return (lambda x0: units.at_least(share, max(0.0, (x0 - least) / (1 - least)))), e.tail
     if least is not None:
+        n = units.number
         # X is 1 or `least`; an item splits with probability ρ = (1 − x)/(1 − least).
         splits = min(n, round((1 - e.x) / (1 - least) * n))
 
@@ -159,7 +181,7 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
             return 1.0 if rate >= 1 else binomial_at_least(splits, n, max(0.0, rate))
 
         return exact, "exact binomial"
-    return (lambda x0: chernoff_low(e.x, n, x0)), "Chernoff-KL"
+    return (lambda x0: units.at_least(e.x, x0)), e.tail
 
 
 def two_point(e: Evidence) -> float | None:
@@ -182,8 +204,8 @@ def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
         return theoretical(e.x, e.m), lambda u: p_x(_different(u * u, e.m)), tail
     if e.x_t is None:
         raise EstimateError("x_t is needed where the number of annotators varies")
-    x_t, n = e.x_t, e.N_x or e.N
-    return empirical(x_t), lambda u: chernoff_low(x_t, n, u * u), "Chernoff-KL"
+    x_t, units = e.x_t, e.units_x
+    return empirical(x_t), lambda u: units.at_least(x_t, u * u), e.tail
 
 
 def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
@@ -193,13 +215,13 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
     if e.largest is not None:
-        mean, n, floor = e.largest, e.N_x or e.N, 1 / e.C
+        mean, units, floor = e.largest, e.units_x, 1 / e.C
 
         def p_largest(u: float) -> float:
             # The largest share is at least 1/C; on [1/C, 1] the bound is sharper than on [0, 1].
-            return chernoff_low((mean - floor) / (1 - floor), n, max(0.0, (u - floor) / (1 - floor)))
+            return units.at_least((mean - floor) / (1 - floor), max(0.0, (u - floor) / (1 - floor)))
 
-        return mean, p_largest, "Chernoff-KL"
+        return mean, p_largest, e.tail
     bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)  # by Jensen, from x alone
     return bound, lambda u: p_x(_different(pool_agreement(u, e.C), e.m)), tail
 

@@ -6,8 +6,9 @@ published (`hms`, `oms`); the confidence that decides is the rigorous one of `ce
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
@@ -15,13 +16,14 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_known, check_level, check_unit
-from harness.panel.ratings import Panel, aggregate_votes, agreement_with
+from harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel, aggregate_votes, agreement_with
 from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
 from harness.panel.superhuman.betting_test import Tangent, betting_confidence, itself, pool_tangent, root
 from harness.panel.superhuman.ceiling import Ceiling, ceilings
 from harness.panel.superhuman.certificate import (
     CEILING_ASSUMPTIONS,
     CEILINGS,
+    ITEMS_ARE_DRAWS,
     WHOLE,
     Certainty,
     Evidence,
@@ -30,12 +32,18 @@ from harness.panel.superhuman.certificate import (
 )
 from harness.panel.superhuman.condition import list_conditions
 from harness.panel.superhuman.direct_comparison import DirectPlan, direct_plan, disagreement_rate
+from harness.panel.superhuman.independent_units import Units, count_units
 from harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
 from harness.panel.superhuman.verdict import Superhuman, list_valid_ceilings
 
 SUPERHUMAN_TESTS = ("split", "paired")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
 MOST_ITEMS = 10**7
+BY_ITEM_ALONE = {
+    **dict.fromkeys(("hms", "oms", "oms_exact"), "the published scores take items as independent"),
+    "direct": "the cost of the sign test takes items as independent",
+}
+"""What is withheld of items in clusters → why."""
 
 
 def assess_superhuman_from_counts(
@@ -91,7 +99,8 @@ def assess_superhuman(
     Parameters
     ----------
     panel
-        At least two annotators; numbers of labels may differ between items.
+        At least two annotators; numbers of labels may differ between items. Where its items come in clusters,
+        these are the independent units of every bound and confidence.
     predicted
         Shape (N,): the model's class of every item, negative if unreadable (agrees with nothing).
     aggregate
@@ -120,38 +129,44 @@ def assess_superhuman(
     m = votes.sum(axis=1)
     check_known("test", test, SUPERHUMAN_TESTS)
     check_level(level)
-    evidence = _gather(hits, bounds, m, panel.K)
+    evidence = _gather(panel, hits, bounds, m)
     against = certify(evidence, level=level)
     if test == "paired":
-        against = _paired(against, hits[m >= 2], bounds, panel.K, seed, level)
+        test_one = partial(betting_confidence, hits[m >= 2], seed=seed, level=level, unit=panel.unit[m >= 2])
+        against = _paired(against, bounds, panel.K, test_one)
     flags = []
     if (m < 2).any():
         flags.append(f"single_label_items: {int((m < 2).sum())} say nothing of agreement")
     if aggregate == "dawid-skene":
         flags.append("learned_aggregate: items share error rates, the tail of L is approximate")
     fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
-    check = None if oracle is None else check_assumptions(votes, winners, predicted, oracle)
+    check = None
+    if oracle is not None:
+        check = check_assumptions(votes, winners, predicted, oracle, cluster=panel.cluster, level=level)
     rate = disagreement_rate(votes, predicted)
     return _decide(evidence, against, level, rate, check, tuple(flags), fixed=fixed)
 
 
-def _gather(hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
+def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray) -> Evidence:
     """What the certificates rest on, from agreements and the numbers of labels `m` of every item."""
+    dependent = panel.cluster is not None
     return Evidence(
         L=float(hits.mean()),
         x=float(bounds.pairs.mean()),
         N=len(hits),
         m=int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0,
-        C=C,
+        C=panel.K,
         whole=bool((np.abs(hits - np.round(hits)) < WHOLE).all()),
         x_t=float(bounds.pairs_t.mean()),
         largest=bounds.U_panel,
         N_x=len(bounds.pairs),
+        clusters=count_units(panel.unit) if dependent else None,
+        clusters_x=count_units(panel.unit[m >= 2]) if dependent else None,
     )
 
 
 def _paired(
-    against: Mapping[str, Certainty], hits: FloatArray, bounds: Ceiling, C: int, seed: int, level: float
+    against: Mapping[str, Certainty], bounds: Ceiling, C: int, test: Callable[[FloatArray, Tangent], float]
 ) -> dict[str, Certainty]:
     """Every ceiling by the test of one mean."""
     how: dict[str, tuple[FloatArray, Tangent]] = {
@@ -162,8 +177,9 @@ def _paired(
     }
     found = {}
     for name, (x, tangent) in how.items():
-        confidence = betting_confidence(hits, x, tangent, seed=seed, level=level)
-        found[name] = replace(against[name], confidence=confidence, split=None, tails=("betting", "betting"))
+        found[name] = replace(
+            against[name], confidence=test(x, tangent), split=None, tails=("betting", "betting")
+        )
     return found
 
 
@@ -182,12 +198,13 @@ def _decide(
     # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, valid))
     bounds = {name: against[name].bound for name in CEILINGS}
-    published = (e.L, bounds["U_e"], e.N)
+    scores = (heuristic_score, published_score, optimal_score)
+    hms, oms, oms_exact = (None if e.clusters else score(e.L, bounds["U_e"], e.N) for score in scores)
     L_low = lower_bound(e, level)
     margin = L_low - min((against[name].high for name in certified), default=1.0)
     conditions = list_conditions(certified, check, level, margin)
     plans: tuple[DirectPlan, ...] = ()
-    if disagreement and (conditions or not certified):
+    if disagreement and not e.clusters and (conditions or not certified):
         plans = tuple(direct_plan(disagreement, w, level=level) for w in WIN_SHARES)
     return Superhuman(
         L=e.L,
@@ -197,9 +214,9 @@ def _decide(
         annotators=e.m,
         classes=e.C,
         level=level,
-        hms=heuristic_score(*published),
-        oms=published_score(*published),
-        oms_exact=optimal_score(*published),
+        hms=hms,
+        oms=oms,
+        oms_exact=oms_exact,
         confidence=against["U_e"].confidence,
         against=against,
         fixed=fixed,
@@ -209,10 +226,20 @@ def _decide(
         disagreement=disagreement,
         direct=plans,
         check=check,
-        assumptions=CEILING_ASSUMPTIONS,
+        assumptions=(_sampling(e), *CEILING_ASSUMPTIONS),
         conditions=conditions,
         flags=flags,
+        clusters=e.clusters.number if e.clusters else None,
+        undefined=BY_ITEM_ALONE if e.clusters else {},
     )
+
+
+def _sampling(e: Evidence) -> str:
+    """What is assumed of how the items were drawn."""
+    if e.clusters is None:
+        return ITEMS_ARE_DRAWS
+    alike = e.clusters.fullness == 1
+    return CLUSTERS_ARE_DRAWS + ("" if alike else ", and none has more items than the largest here")
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
@@ -222,7 +249,13 @@ def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
 
     def enough(n: int) -> bool:
         share = n / e.N
-        grown = replace(e, N=n, N_x=None if e.N_x is None else max(1, round(e.N_x * share)))
+        grown = replace(
+            e,
+            N=n,
+            N_x=None if e.N_x is None else max(1, round(e.N_x * share)),
+            clusters=_scale(e.clusters, share),
+            clusters_x=_scale(e.clusters_x, share),
+        )
         return certify(grown, (ceiling,))[ceiling].confidence >= level
 
     high = e.N
@@ -235,3 +268,8 @@ def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def _scale(units: Units | None, share: float) -> Units | None:
+    """As many times more clusters, of the same sizes."""
+    return None if units is None else replace(units, number=max(1, round(units.number * share)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.panel.superhuman.assumptions import AssumptionCheck
 from harness.panel.superhuman.certificate import Certainty
 from harness.panel.superhuman.condition import Condition
 from harness.panel.superhuman.direct_comparison import DirectPlan
+from harness.types import explain_flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,11 @@ class Superhuman:
     conditions
         What the certificate rests on and no oracle label has shown, the one that decides it first; empty
         where nothing is certified.
+    clusters
+        Clusters that the N items come in, the independent units of bounds and confidences; None if items are
+        independent.
+    undefined
+        What is withheld of items in clusters → why.
     """
 
     L: float
@@ -71,6 +77,13 @@ class Superhuman:
     assumptions: tuple[str, ...]
     conditions: tuple[Condition, ...] = ()
     flags: tuple[str, ...] = ()
+    clusters: int | None = None
+    undefined: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know, in words."""
+        return tuple(map(explain_flag, self.flags))
 
     @property
     def holds(self) -> bool:
@@ -95,7 +108,8 @@ class Superhuman:
             return found
         if self.items_needed is not None:
             shared = "if the model does not share the annotators' errors"
-            return f"not certified; the same margin on {self.items_needed:,} items would be, {shared}"
+            items = f"{self.items_needed:,} items" + (" in clusters like these" if self.clusters else "")
+            return f"not certified; the same margin on {items} would be, {shared}"
         if not self.valid:
             return "not certified: an assumption fails on the oracle labels, and L is no lower bound"
         return f"not certified, and on no number of items would it be: L does not exceed {self.valid[0]}"
