@@ -211,6 +211,11 @@ def _strata(items: Sequence[Item], study: Study) -> Strata:
     """By a column, by a panel, or by the model's confidence unless the items have a column of that name."""
     column = study.estimate.strata
     if study.estimate.panel is not None:
+        if study.items.cluster is not None:
+            raise BadInput(
+                "panel: the strata of a panel's certainty take items as independent, and these share "
+                f"{study.items.cluster!r} (items.cluster); leave the panel out"
+            )
         path = study.path(study.estimate.panel)
         certain = stratify_by_certainty(make_panel(read_ratings(path)))
         if not certain.keys() & {item.id for item in items}:

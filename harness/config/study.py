@@ -25,7 +25,7 @@ class ItemsSection(Section):
     """Where the items come from; see `harness.datasets.ItemMapping` for the columns.
 
     `cluster` names a column whose equal values make items depend on each other, such as the patient that
-    images are of; estimates then take clusters as the independent units.
+    images are of; estimates, comparisons and panels then take clusters as the independent units.
     """
 
     file: str | None = None

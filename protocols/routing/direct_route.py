@@ -52,6 +52,8 @@ class Direct:
         ids = tuple(item.id for item in self.items)
         if ids != self.panel.items:
             raise BadInput("items must be the panel's, in its order")
+        if self.panel.cluster is not None:
+            raise BadInput("the direct comparison takes items as independent, and these come in clusters")
         for item in self.items:
             missing = next((c for c in self.panel.classes if c not in item.options), None)
             if missing is not None:

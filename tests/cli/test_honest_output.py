@@ -5,71 +5,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from harness import BadInput
 from harness.analysis.looks import check_look
 from harness.cli.main import main
 from harness.store import PlannedLook, Store
+from tests.cli.conftest import CLASSES, TRUTH, N, Oversight
 
-N = 200
-CLASSES = ("red", "green", "blue", "black")
-TRUTH = np.random.default_rng(1).integers(4, size=N)
 GOLD = '{"yes_on_true": 98, "n_true": 100, "no_on_false": 297, "n_false": 300}'
-Oversight = Callable[..., Any]
-
-
-def write_model(name: str, rate: float, items: range) -> None:
-    rng = np.random.default_rng(len(name))
-    lines = [
-        f"i{j},{CLASSES[TRUTH[j] if rng.random() < rate else (TRUTH[j] + 1 + rng.integers(3)) % 4]}\n"
-        for j in items
-    ]
-    Path(f"{name}.csv").write_text("id,prediction\n" + "".join(lines))
-
-
-@pytest.fixture
-def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Callable[..., None]:
-    """Lay out a study with models imported and questions drawn; the answers of some experts come in."""
-    monkeypatch.chdir(tmp_path)
-    wards = [f"w{j % 4}" for j in range(N)]
-    Path("items.csv").write_text("id,text,ward\n" + "".join(f"i{j},item {j}.,{wards[j]}\n" for j in range(N)))
-    Path("experts.toml").write_text(
-        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
-    )
-
-    def lay_out(protocol: str, models: dict[str, tuple[float, int]], answered: float = 1.0) -> None:
-        Path("study.toml").write_text(
-            f'[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = {list(CLASSES)}\nmeta = ["ward"]\n'
-            f'[experts]\nprotocol = "{protocol}"\n'
-        )
-        for name, (rate, number) in models.items():
-            write_model(name, rate, range(number))
-            oversight("predictions", "import", f"{name}.csv", "--model", name)
-        oversight("label", "route")
-        fill(answered)
-        oversight("label", "import", *map(str, sorted(Path("filled").glob("*.csv"))))
-
-    def fill(share: float) -> None:
-        oversight("label", "export", "--folder", "open")
-        Path("filled").mkdir(exist_ok=True)
-        for path in Path("open").glob("*.csv"):
-            with path.open(newline="") as stream:
-                rows = list(csv.DictReader(stream))
-            for j, row in enumerate(rows):
-                if j < share * len(rows):
-                    number = int(row["text"].strip("item ."))
-                    truth = CLASSES[TRUTH[number]]
-                    row["answer"] = "yes" if truth in row["question"] else "no"
-            with Path("filled", path.name).open("w", newline="") as stream:
-                writer = csv.DictWriter(stream, list(rows[0]))
-                writer.writeheader()
-                writer.writerows(rows)
-
-    return lay_out
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -295,22 +240,3 @@ def test_counts_say_what_the_table_says(
         assert 0 <= estimate["low"] <= estimate["high"] <= 1
         for note in estimate["notes"]:
             assert note in text
-
-
-def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(
-    begin: Callable[..., None], oversight: Oversight
-) -> None:
-    begin("targeted", {"good": (0.85, N), "fair": (0.6, N)})
-    alone = oversight("estimate")["models"]["good"]["estimates"]["routed"]
-    pair = oversight("compare")["comparisons"][0]
-    text = Path("study.toml").read_text()
-    Path("study.toml").write_text(text.replace('meta = ["ward"]', 'meta = ["ward"]\ncluster = "ward"'))
-    together = oversight("estimate")["models"]["good"]["estimates"]["routed"]
-    assert together["high"] - together["low"] > alone["high"] - alone["low"]
-    found = oversight("compare")["comparisons"][0]
-    assert found["high"] - found["low"] > pair["high"] - pair["low"]
-    for verb in ("agree", "certify", "parity"):
-        words = [verb] if verb == "agree" else [verb, "--model", "good"]
-        assert "items.cluster" in oversight(*words, code=2)["error"]
-    Path("study.toml").write_text(text.replace('meta = ["ward"]', 'cluster = "nowhere"'))
-    assert "nowhere" in oversight("estimate", code=2)["error"]

@@ -261,3 +261,6 @@ def test_a_direct_comparison_that_does_not_fit_is_refused() -> None:
     odd = [Item(i.id, i.text, ("red", "green", "grey"), (0, 1, 2)) for i in direct.items]
     with pytest.raises(BadInput, match="has no option 'blue', which is a class of the panel"):
         Direct(direct.roster, odd, direct.panel, model)
+    together = direct.panel.clustered({i.id: str(j // 2) for j, i in enumerate(direct.items)})
+    with pytest.raises(BadInput, match="takes items as independent, and these come in clusters"):
+        Direct(direct.roster, direct.items, together, model)

@@ -13,17 +13,15 @@ Python, fifty to a hundred times slower; ``benchmarks/alpha_speed.py`` runs them
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate import check_least, check_level
 from harness.panel.agreement.coincidence import coincidences, distances
-from harness.panel.ratings import check_votes
+from harness.panel.ratings import FEWEST_CLUSTERS, check_votes, resampled_interval
 from harness.types import explain_flag
 
 
@@ -36,8 +34,8 @@ class Agreement:
     value
         The coefficient; at most 1, negative below chance.
     low, high
-        Percentile interval over resampled items, or clusters of them; None where none was asked for, or all
-        these items are of one cluster.
+        Percentile interval over resampled items, or clusters of them; None where none was asked for, or
+        there are fewer than 20 clusters.
     level
         Its confidence.
     pairable
@@ -46,7 +44,7 @@ class Agreement:
         Items with at least two ratings, and the clusters that they come in, None if items are independent.
     flags
         ``"degenerate_resamples: n"`` where n resamples held one class only and were left out,
-        ``"one_cluster"`` where there is nothing to resample.
+        ``"too_few_clusters: n"`` where they give no interval.
     """
 
     value: float
@@ -111,7 +109,7 @@ def krippendorff_alpha(
         ratings of one item stay together; valid if items are a sample of those meant.
     cluster
         Shape (N,): number of the item's cluster (`Panel.cluster`). Clusters are then what is drawn, valid if
-        they are a sample of those meant; the percentiles are widened for their number (`_tail`).
+        they are a sample of those meant, and the interval is wider (`resampled_interval`).
 
     Raises
     ------
@@ -134,11 +132,12 @@ def krippendorff_alpha(
     clusters = None if unit is None else int(unit.max()) + 1
     value = alpha_of_coincidences(coincidences(kept), level, values)
     low = high = None
-    flags: tuple[str, ...] = ("one_cluster",) if bootstrap and clusters == 1 else ()
+    flags: tuple[str, ...] = ()
+    if bootstrap and clusters is not None and clusters < FEWEST_CLUSTERS:
+        flags = (f"too_few_clusters: {clusters}",)
     if bootstrap and not flags:
         draws, lost = resampled(kept, level, values, bootstrap, seed, unit)
-        tail = _tail(confidence, clusters)
-        low, high = (float(q) for q in np.quantile(draws, [tail, 1 - tail]))
+        low, high = resampled_interval(value, draws, confidence, clusters)
         flags = (f"degenerate_resamples: {lost}",) if lost else ()
     return Agreement(
         value=value,
@@ -150,18 +149,6 @@ def krippendorff_alpha(
         clusters=clusters,
         flags=flags,
     )
-
-
-def _tail(confidence: float, clusters: int | None) -> float:
-    """Share of resamples beyond either end of the interval.
-
-    Percentiles of k resampled clusters spread √((k − 1)/k) too little, and as the normal distribution
-    instead of Student's t; Φ(−t √(k/(k − 1))) mends both (Hesterberg 2015, Am. Stat. 69, "expanded").
-    """
-    tail = (1 - confidence) / 2
-    if clusters is None:
-        return tail
-    return float(ndtr(stdtrit(clusters - 1, tail) * math.sqrt(clusters / (clusters - 1))))
 
 
 def resampled(

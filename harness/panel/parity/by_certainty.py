@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import IntArray
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
 from harness.panel.parity.clusters import Share, estimate_difference, estimate_share
@@ -27,6 +27,7 @@ from harness.panel.parity.detection import Detection, measure_detection, probabi
 from harness.panel.ratings import (
     CLUSTERS_ARE_DRAWS,
     EDGES,
+    FEWEST_CLUSTERS,
     Judgements,
     Panel,
     leave_rater_out,
@@ -63,7 +64,8 @@ class ParityBin:
     detection
         Precision, recall and F1 of the positive class, if one was named.
     flags
-        ``"few_items"`` below 30, ``"few_clusters"`` likewise.
+        ``"few_items"`` below 30, ``"few_clusters"`` likewise; ``"too_few_clusters: n"`` where fewer than 20
+        give no detection.
     """
 
     name: str
@@ -205,23 +207,35 @@ def _bin(
     counts = np.bincount(unit).astype(np.float64)
     delta, p_value = estimate_difference(np.bincount(unit, human - model).astype(np.float64), counts, level)
     p_d = float(rows.p_d.mean())
+
+    def share(right: FloatArray) -> Share:
+        few = cluster is not None
+        return estimate_share(np.bincount(unit, right).astype(np.float64), counts, level, few=few)
+
+    clusters = None if cluster is None else len(counts)
+    flags = []
+    if len(counts) < FEW:
+        flags.append("few_items" if cluster is None else "few_clusters")
     detected = None
-    if target is not None:
-        detected = measure_detection(rows, unit, target, level=level, bootstrap=bootstrap, seed=seed)
-    few = "few_items" if cluster is None else "few_clusters"
+    if target is not None and clusters is not None and clusters < FEWEST_CLUSTERS:
+        flags.append(f"too_few_clusters: {clusters}")
+    elif target is not None:
+        detected = measure_detection(
+            rows, unit, target, clusters=clusters, level=level, bootstrap=bootstrap, seed=seed
+        )
     return ParityBin(
         name=name,
         items=items,
         judgements=len(unit),
         p_d=p_d,
         at_least_80=probability_at_least(p_d, items) if cluster is None else None,
-        human=estimate_share(np.bincount(unit, human).astype(np.float64), counts, level),
-        model=estimate_share(np.bincount(unit, model).astype(np.float64), counts, level),
+        human=share(human),
+        model=share(model),
         delta=delta,
         p_value=p_value,
         detection=detected,
-        flags=(few,) if len(counts) < FEW else (),
-        clusters=None if cluster is None else len(counts),
+        flags=tuple(flags),
+        clusters=clusters,
     )
 
 

@@ -25,7 +25,7 @@ class Share:
     high: float
 
 
-def estimate_share(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> Share:
+def estimate_share(sums: FloatArray, counts: FloatArray, level: float = 0.95, *, few: bool = False) -> Share:
     """p̂ = Σ sums/Σ counts over clusters, Wilson's interval at the effective number of rows.
 
     The variance of a ratio over clusters, s² = k/(k − 1) Σ (sums − p̂ counts)²/(Σ counts)², gives
@@ -36,6 +36,8 @@ def estimate_share(sums: FloatArray, counts: FloatArray, level: float = 0.95) ->
     ----------
     sums, counts
         Shape (k,): right rows and rows of every cluster, counts > 0.
+    few
+        Whether n_eff pays for the k clusters that s² is measured with, by (z/t)².
 
     Raises
     ------
@@ -48,7 +50,10 @@ def estimate_share(sums: FloatArray, counts: FloatArray, level: float = 0.95) ->
     p = float(sums.sum()) / rows
     variance = k / max(1, k - 1) * float(((sums - p * counts) ** 2).sum()) / rows**2
     n = float(k) if variance < 1e-15 else min(rows, p * (1 - p) / variance)
-    z2 = z_value(level) ** 2
+    z = z_value(level)
+    if few and k > 1:
+        n *= (z / float(stats.t.ppf(0.5 + level / 2, k - 1))) ** 2
+    z2 = z**2
     centre = (p * n + z2 / 2) / (n + z2)
     half = math.sqrt(z2 * (p * (1 - p) * n + z2 / 4)) / (n + z2)
     low, high = max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))

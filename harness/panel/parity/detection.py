@@ -14,7 +14,7 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray, divide
 from harness.estimate import binomial_at_least, check_least, check_unit
 from harness.panel.parity.clusters import Share
-from harness.panel.ratings import Judgements
+from harness.panel.ratings import Judgements, resampled_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,14 @@ class Detection:
 
 
 def measure_detection(
-    rows: Judgements, unit: IntArray, target: int, *, level: float, bootstrap: int, seed: int
+    rows: Judgements,
+    unit: IntArray,
+    target: int,
+    *,
+    clusters: int | None,
+    level: float,
+    bootstrap: int,
+    seed: int,
 ) -> Detection:
     """Count who said the class `target`, by unit, and resample the units.
 
@@ -66,6 +73,8 @@ def measure_detection(
     ----------
     unit
         Shape (rows,): number 0..k−1 of the independent unit that a row belongs to, its item or cluster.
+    clusters
+        Number of clusters; None where units are items.
     """
     reference = rows.reference[:, target]
     sums = np.stack(
@@ -80,13 +89,12 @@ def measure_detection(
     k = len(sums)
     resampled = np.stack([rng.multinomial(k, np.full(k, 1 / k)) @ sums for _ in range(bootstrap)])
     (point,), draws = _scores(sums.sum(axis=0)), _scores(resampled)
-    tail = (1 - level) / 2
 
-    def make_share(value: float, drawn: FloatArray) -> Share | None:
+    def make_share(value: float, drawn: FloatArray, least: float = 0.0) -> Share | None:
         if np.isnan(value) or np.isnan(drawn).mean() > 0.5:
             return None
-        low, high = np.nanquantile(drawn, [tail, 1 - tail])
-        return Share(value=float(value), low=float(low), high=float(high))
+        low, high = resampled_interval(float(value), drawn, level, clusters, least)
+        return Share(value=float(value), low=low, high=high)
 
     def make_scores(who: int) -> Scores:
         precision, recall, f1 = (make_share(point[who, s], draws[:, who, s]) for s in range(3))
@@ -98,7 +106,7 @@ def measure_detection(
         expected=expected_scores(float(rows.p_d.mean()), positive),
         human=make_scores(0),
         model=make_scores(1),
-        delta_f1=make_share(point[0, 2] - point[1, 2], draws[:, 0, 2] - draws[:, 1, 2]),
+        delta_f1=make_share(point[0, 2] - point[1, 2], draws[:, 0, 2] - draws[:, 1, 2], -1.0),
     )
 
 

@@ -17,8 +17,6 @@ from harness.errors import EstimateError
 from harness.estimate import check_rows, number_clusters
 from harness.types import Rating
 
-CLUSTERS_ARE_DRAWS = "clusters are independent draws"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:

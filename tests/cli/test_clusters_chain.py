@@ -1,0 +1,156 @@
+"""Items in clusters through the real commands: the column that study.toml names is respected."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.cli.main import main
+from tests.cli.conftest import N as ITEMS
+from tests.cli.conftest import Oversight
+
+PATIENTS, IMAGES = 40, 3
+N = PATIENTS * IMAGES
+
+
+@pytest.fixture
+def rated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> str:
+    """A study whose three annotators and model err on all images of a patient; the study file's text."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    wrong = np.repeat(rng.random((PATIENTS, 4)) < (0.2, 0.2, 0.2, 0.1), IMAGES, axis=0)
+    Path("notes.csv").write_text(
+        "id,text,patient\n" + "".join(f"n{j},note {j},p{j // IMAGES}\n" for j in range(N))
+    )
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{p}"\nclasses = ["*"]\n' for p in ("ana", "bo", "cy"))
+    )
+    text = (
+        '[study]\nname = "t"\n[items]\nfile = "notes.csv"\nclasses = ["sick", "well"]\n'
+        '[experts]\nprotocol = "panel"\n'
+    )
+    Path("study.toml").write_text(text)
+    oversight("label", "route")
+    rows = [
+        {"item": f"n{j}", "annotator": who, "label": ("sick", "well")[int(wrong[j, a]) ^ (j // IMAGES % 2)]}
+        for j in range(N)
+        for a, who in enumerate(("ana", "bo", "cy"))
+    ]
+    with Path("more.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, ["item", "annotator", "label"])
+        writer.writeheader()
+        writer.writerows(rows)
+    oversight("label", "import", "more.csv")
+    for file, shown in (("model.csv", 3), ("truth.csv", None)):
+        said = [int(shown is not None and wrong[j, shown]) ^ (j // IMAGES % 2) for j in range(N)]
+        Path(file).write_text(
+            "item,label\n" + "".join(f"n{j},{('sick', 'well')[k]}\n" for j, k in enumerate(said))
+        )
+    return text
+
+
+def in_patients(text: str) -> None:
+    Path("study.toml").write_text(text.replace("[experts]", 'cluster = "patient"\n[experts]'))
+
+
+def width(interval: dict[str, float]) -> float:
+    return interval["high"] - interval["low"]
+
+
+def test_clusters_named_after_the_ratings_are_the_units_of_every_interval(
+    rated: str, oversight: Oversight
+) -> None:
+    with_model = ("--model", "model.csv")
+    by_reference = ("parity", *with_model, "--reference", "truth.csv", "--positive", "sick")
+    alone = oversight("agree"), oversight("certify", *with_model), oversight(*by_reference)
+    in_patients(rated)
+    agree, certify, parity = together = (
+        oversight("agree"),
+        oversight("certify", *with_model),
+        oversight(*by_reference),
+    )
+    assert [found["clusters"] for found in alone] == [None] * 3
+    assert [found["clusters"] for found in together] == [PATIENTS] * 3
+    for found in together:
+        assert "clusters are independent draws" in found["assumptions"]
+    assert agree["alpha"]["value"] == alone[0]["alpha"]["value"]
+    assert width(agree["alpha"]) > 1.2 * width(alone[0]["alpha"])
+    assert certify["L"] == alone[1]["L"]
+    assert certify["L_low"] < alone[1]["L_low"]
+    assert (certify["hms"], certify["direct"]) == (None, [])
+    assert set(certify["undefined"]) == {"hms", "oms", "oms_exact", "direct"}
+    overall = parity["overall"]
+    assert (overall["items"], overall["clusters"]) == (N, PATIENTS)
+    for name in ("human", "model", "delta"):
+        assert width(overall[name]) > 1.2 * width(alone[2]["overall"][name])
+    assert width(overall["detection"]["model"]["f1"]) > width(alone[2]["overall"]["detection"]["model"]["f1"])
+    assert overall["at_least_80"] is None
+    assert "at_least_80" in parity["undefined"]
+    assert alone[2]["human_level"]["test"] == "exact sign test"
+    assert parity["human_level"]["test"] == "t over clusters"
+
+
+def test_the_terminal_says_what_is_independent_and_what_is_withheld(
+    rated: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_patients(rated)
+    capsys.readouterr()
+    for verb, withheld in (("agree", ""), ("certify", "hms, oms, oms_exact:"), ("parity", "at_least_80:")):
+        assert main([verb] if verb == "agree" else [verb, "--model", "model.csv"]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert f"{N} items in {PATIENTS} clusters, which are the independent units" in text
+        assert "assumed: clusters are independent draws" in text
+        assert (f"not available for items in clusters: {withheld}" in text) == bool(withheld)
+
+
+def test_flags_of_panels_are_said_in_words(
+    rated: str, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certify = oversight("certify", "--model", "model.csv")
+    assert certify["flags"][0].startswith("fixed_panel: ")
+    assert certify["notes"][0].startswith("the annotators are a fixed panel: ")
+    parity = oversight("parity", "--model", "model.csv", "--reference", "truth.csv")
+    assert parity["human_level"]["notes"] == [
+        "people whose ratings the figures rest on: 3, at least 5 are advised"
+    ]
+    for b in (parity["overall"], *parity["bins"]):
+        assert len(b["notes"]) == len(b["flags"])
+    for words, flags in (
+        (["certify", "--model", "model.csv"], ["fixed_panel"]),
+        (["parity", "--model", "model.csv", "--reference", "truth.csv"], ["few_people", "few_items"]),
+    ):
+        assert main(words) == 0
+        text = capsys.readouterr().out
+        assert not any(flag in text for flag in flags)
+
+
+def test_a_column_that_is_missing_is_refused_by_name(rated: str, oversight: Oversight) -> None:
+    Path("study.toml").write_text(rated.replace("[experts]", 'cluster = "nowhere"\n[experts]'))
+    assert "nowhere" in oversight("agree", code=2)["error"]
+    rows = Path("notes.csv").read_text().splitlines()
+    Path("notes.csv").write_text("\n".join([rows[0], *(f"{r.rsplit(',', 1)[0]},p0" for r in rows[1:])]))
+    in_patients(rated)
+    assert "at least 2, all items are of 'p0'" in oversight("agree", code=2)["error"]
+
+
+def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin("targeted", {"good": (0.85, ITEMS), "fair": (0.6, ITEMS)})
+    alone = oversight("estimate")["models"]["good"]["estimates"]["routed"]
+    pair = oversight("compare")["comparisons"][0]
+    text = Path("study.toml").read_text()
+    Path("study.toml").write_text(text.replace('meta = ["ward"]', 'meta = ["ward"]\ncluster = "ward"'))
+    together = oversight("estimate")["models"]["good"]["estimates"]["routed"]
+    assert together["high"] - together["low"] > alone["high"] - alone["low"]
+    found = oversight("compare")["comparisons"][0]
+    assert found["high"] - found["low"] > pair["high"] - pair["low"]
+    refused = oversight("estimate", "--panel", "votes.csv", code=2)["error"]
+    assert "panel: the strata of a panel's certainty take items as independent" in refused
+    assert "items.cluster" in refused
+    Path("study.toml").write_text(text.replace('meta = ["ward"]', 'cluster = "nowhere"'))
+    assert "nowhere" in oversight("estimate", code=2)["error"]

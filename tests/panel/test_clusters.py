@@ -1,0 +1,215 @@
+"""Items in clusters: what panels print takes clusters as independent, and items would err too often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from harness import EstimateError, IntArray
+from harness.panel import (
+    Panel,
+    assess_superhuman,
+    human_level_choices,
+    krippendorff_alpha,
+    make_panel_from_grid,
+    measure_agreement,
+    measure_parity,
+)
+from harness.panel.parity.clusters import estimate_share
+from harness.panel.superhuman.assumptions import check_assumptions
+from harness.panel.superhuman.independent_units import Units, count_units
+
+SIZE = 5
+RUNS = 200
+ROOM = 2.6 * np.sqrt(0.05 * 0.95 / RUNS)
+Drawn = tuple[Panel, Panel, IntArray]
+
+
+def in_clusters(grid: IntArray, size: int = SIZE) -> tuple[Panel, Panel]:
+    """The same ratings of items on their own, and of items in clusters."""
+    alone = make_panel_from_grid(grid, ["0", "1"])
+    return alone, alone.clustered({item: str(j // size) for j, item in enumerate(alone.items)})
+
+
+def draw(rng: np.random.Generator, clusters: int, alike: float = 0.7) -> Drawn:
+    """Three raters (.8) and a model (.8) who err on most items of a cluster together."""
+    n = clusters * SIZE
+    cluster = np.repeat(np.arange(clusters), SIZE)
+
+    def together(shape: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        own, shared = rng.random((n, *shape)), rng.random((clusters, *shape))[cluster]
+        return np.where(rng.random((n, *shape)) < alike, shared, own)
+
+    truth = together(()) < 0.5
+    said = np.where(together((4,)) < 0.8, truth[:, None], ~truth[:, None]).astype(np.int64)
+    return *in_clusters(said[:, :3]), said[:, 3]
+
+
+def many(clusters: int, seed: int, runs: int = RUNS) -> Iterator[Drawn]:
+    rng = np.random.default_rng(seed)
+    return (draw(rng, clusters) for _ in range(runs))
+
+
+@pytest.mark.statistical
+def test_parity_holds_by_cluster_and_not_by_item() -> None:
+    alone, _, model = draw(np.random.default_rng(1), 60_000)
+    truth = measure_parity(alone, model).overall
+    held = {(kind, name): 0 for kind in (0, 1) for name in ("human", "model", "delta", "p")}
+    for *panels, predicted in many(30, seed=2):
+        for kind, panel in enumerate(panels):
+            found = measure_parity(panel, predicted).overall
+            held[kind, "p"] += found.p_value > 0.05 or abs(truth.delta.value) > 0.01
+            for name in ("human", "model", "delta"):
+                interval = getattr(found, name)
+                held[kind, name] += interval.low <= getattr(truth, name).value <= interval.high
+    assert all(held[1, name] / RUNS >= 0.95 - ROOM for name in ("human", "model", "delta", "p")), held
+    assert all(held[0, name] / RUNS < 0.9 for name in ("human", "model", "delta", "p")), held
+
+
+@pytest.mark.statistical
+def test_alpha_holds_by_cluster_and_not_by_item() -> None:
+    truth = krippendorff_alpha(draw(np.random.default_rng(1), 60_000)[0].votes()).value
+    held = [0, 0]
+    for *panels, _ in many(40, seed=3):
+        for kind, panel in enumerate(panels):
+            alpha = measure_agreement(panel, bootstrap=200).alpha
+            assert alpha is not None
+            assert alpha.low is not None
+            assert alpha.high is not None
+            held[kind] += alpha.low <= truth <= alpha.high
+    assert held[1] / RUNS >= 0.95 - ROOM
+    assert held[0] / RUNS < 0.85
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("choice", [(5,), (2, 8)])
+def test_certificates_err_by_item_and_not_by_cluster(choice: tuple[int, ...]) -> None:
+    """A model that is exactly as good as U(p): L = .9, and three tenths of the clusters split 2 to 1."""
+    rng = np.random.default_rng(4)
+    wrong = {(kind, test): 0 for kind in (0, 1) for test in ("split", "paired")}
+    low = [0, 0]
+    runs = 100
+    room = 2.6 * np.sqrt(0.05 * 0.95 / runs)
+    for _ in range(runs):
+        sizes = rng.choice(choice, size=80)
+        cluster = np.repeat(np.arange(80), sizes)
+        split, agrees = (rng.random(80) < 0.3)[cluster], (rng.random(80) < 0.9)[cluster]
+        grid = np.zeros((len(cluster), 3), dtype=np.int64)
+        grid[split, 2] = 1
+        alone = make_panel_from_grid(grid, ["0", "1"])
+        panels = alone, alone.clustered(dict(zip(alone.items, map(str, cluster), strict=True)))
+        for kind, panel in enumerate(panels):
+            for test in ("split", "paired"):
+                found = assess_superhuman(panel, 1 - agrees.astype(np.int64), test=test)
+                wrong[kind, test] += "U_panel" in found.certified
+            low[kind] += found.L_low <= 0.9
+    assert max(wrong[1, "split"], wrong[1, "paired"]) / runs <= 0.05 + room, wrong
+    assert wrong[0, "paired"] / runs > 0.05 + room, wrong
+    assert wrong[0, "split"] > wrong[1, "split"]
+    assert low[1] / runs >= 0.95 - room
+    assert low[0] / runs < 0.95 - room
+
+
+@pytest.mark.statistical
+def test_people_are_told_apart_by_cluster_and_not_by_item() -> None:
+    wrong = [0, 0]
+    for alone, panel, model in many(30, seed=5):
+        grid = alone.grid()
+        for kind, cluster in enumerate((None, panel.cluster)):
+            found = human_level_choices({"a": grid[:, 0]}, grid[:, 1], {"m": model}, cluster=cluster)
+            wrong[kind] += found.standings[0].on_par == 0
+    assert wrong[1] / RUNS <= 0.05 + ROOM
+    assert wrong[0] / RUNS > 0.1
+
+
+def test_clusters_change_intervals_and_no_estimate() -> None:
+    alone, together, model = draw(np.random.default_rng(6), 40)
+    by_item, by_cluster = assess_superhuman(alone, model), assess_superhuman(together, model)
+    for name in ("L", "U_e", "U_t", "U_star", "U_panel", "N"):
+        assert getattr(by_item, name) == getattr(by_cluster, name)
+    assert by_cluster.L_low < by_item.L_low
+    assert by_cluster.clusters == 40
+    assert by_cluster.assumptions[0] == "clusters are independent draws"
+    assert set(by_cluster.undefined) == {"hms", "oms", "oms_exact", "direct"}
+    assert (by_cluster.hms, by_cluster.oms, by_cluster.oms_exact, by_cluster.direct) == (None,) * 3 + ((),)
+    assert {c.tails for c in by_cluster.against.values()} == {("Chernoff-KL over clusters",) * 2}
+    assert (by_item.clusters, by_item.undefined) == (None, {})
+    one, other = measure_parity(alone, model, positive="1"), measure_parity(together, model, positive="1")
+    assert one.overall.human.value == other.overall.human.value
+    assert (other.clusters, other.overall.items, other.overall.clusters) == (40, 200, 40)
+    assert other.overall.at_least_80 is None
+    assert set(other.undefined) == {"at_least_80"}
+    assert one.overall.detection is not None
+    assert other.overall.detection is not None
+    assert one.overall.detection.model.f1 is not None
+    assert other.overall.detection.model.f1 is not None
+    assert one.overall.detection.model.f1.value == other.overall.detection.model.f1.value
+    assert one.overall.detection.model.f1.low > other.overall.detection.model.f1.low
+
+
+def test_few_clusters_are_named_and_give_no_interval_by_resampling() -> None:
+    _, panel, model = draw(np.random.default_rng(7), 19)
+    alpha = measure_agreement(panel).alpha
+    assert alpha is not None
+    assert (alpha.low, alpha.high, alpha.clusters) == (None, None, 19)
+    assert alpha.notes == ("19 clusters: by resampling fewer than 20 give no interval",)
+    found = measure_parity(panel, model, positive="1").overall
+    assert found.detection is None
+    assert found.flags == ("few_clusters", "too_few_clusters: 19")
+
+
+def test_clusters_of_one_item_each_are_items() -> None:
+    alone, _, model = draw(np.random.default_rng(8), 10)
+    single = alone.clustered({item: item for item in alone.items})
+    assert (single.cluster, single.clusters) == (None, None)
+    assert assess_superhuman(single, model) == assess_superhuman(alone, model)
+    with pytest.raises(EstimateError, match="item 'i1' has none"):
+        alone.clustered({"i0": "a"})
+    with pytest.raises(EstimateError, match="at least 2, all items are of 'a'"):
+        alone.clustered(dict.fromkeys(alone.items, "a"))
+
+
+def test_items_needed_grow_with_their_clusters() -> None:
+    grid = np.zeros((400, 3), dtype=np.int64)
+    grid[::4, 2] = 1
+    model = (np.arange(400) % 25 == 0).astype(np.int64)
+    alone, together = in_clusters(grid)
+    found = assess_superhuman(together, model)
+    needed = assess_superhuman(alone, model).items_needed
+    assert found.items_needed is not None
+    assert needed is not None
+    assert found.items_needed > 4 * needed
+    assert "items in clusters like these" in found.verdict
+
+
+def test_units_of_uneven_clusters() -> None:
+    units = count_units(np.array([3, 3, 3, 7, 9, 9]))
+    assert (units.number, round(units.fullness, 4)) == (3, 0.6667)
+    even, uneven = Units(number=50), Units(number=50, fullness=0.5)
+    assert even.at_most(0.9, 0.8) < uneven.at_most(0.9, 0.8) < 1
+    assert even.at_least(0.7, 0.8) < uneven.at_least(0.7, 0.8) < 1
+    assert uneven.at_most(0.7, 0.8) == uneven.at_least(0.9, 0.8) == 1
+
+
+def test_oracle_labels_of_clusters_show_less() -> None:
+    rng = np.random.default_rng(9)
+    truth = rng.integers(2, size=200)
+    wrong = np.repeat(rng.random(40) < 0.2, SIZE)
+    votes = np.zeros((200, 2), dtype=np.int64)
+    votes[np.arange(200), np.where(wrong, 1 - truth, truth)] = 3
+    cluster = np.repeat(np.arange(40), SIZE)
+
+    def overstated(of: IntArray | None) -> float:
+        return check_assumptions(votes, votes > 0, truth, truth, cluster=of).overstated(0.95)
+
+    assert overstated(cluster) > overstated(None)
+    assert overstated(np.zeros(200, dtype=np.int64)) == 1.0
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_shares_of_few_clusters_are_wider(level: float) -> None:
+    sums, counts = np.array([5.0, 4, 2, 5, 5, 3, 4, 5]), np.full(8, 5.0)
+    one, other = (estimate_share(sums, counts, level, few=few) for few in (False, True))
+    assert other.low < one.low < one.value == other.value < one.high < other.high
