@@ -33,12 +33,11 @@ from .estimators import (
 from .evaluation import accuracy as accuracy
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
-    complementary_radius as complementary_radius, effective_size as effective_size,
-    estimated_variance_radius as estimated_variance_radius, fixed_weight_radius as fixed_weight_radius,
-    grid_radius as grid_radius, hoeffding as hoeffding, likelihood_sequence as likelihood_sequence,
-    make_interval as make_interval, mixture_radius as mixture_radius,
-    obrien_fleming_constant as obrien_fleming_constant, obrien_fleming_level as obrien_fleming_level,
-    plugin_weight_radius as plugin_weight_radius,
+    complementary_radius as complementary_radius, estimated_variance_radius as estimated_variance_radius,
+    fixed_weight_radius as fixed_weight_radius, grid_radius as grid_radius, hoeffding as hoeffding,
+    likelihood_sequence as likelihood_sequence, make_interval as make_interval,
+    mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
+    obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
 )
 from .many_estimates import (
     accuracies as accuracies, joint_level as joint_level, keep_predicted as keep_predicted,

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import BoolArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate import effective_size, paired_proportions
+from harness.estimate import paired_proportions
+from harness.panel.superhuman.independent_units import Units, count_units
 
 LEAST = 1e-6
 """Two-sided level of a bound that need not hold more often than not."""
@@ -34,9 +35,8 @@ class AssumptionCheck:
         the second. None where the aggregate is never wrong.
     wrong_items
         How many items that rests on (ties count in part).
-    effective_items
-        How many independent items would tell as exactly how often the model repeats an error: all of them, or
-        fewer of items in clusters; 0 where they are of one cluster.
+    units
+        Of items in clusters, these as the independent units; None if items are independent.
     human_accuracy, model_accuracy, aggregate_accuracy
         Against the oracle.
     """
@@ -51,7 +51,7 @@ class AssumptionCheck:
     human_accuracy: float
     model_accuracy: float
     aggregate_accuracy: float
-    effective_items: float
+    units: Units | None = None
 
     @property
     def first_holds(self) -> bool | None:
@@ -71,11 +71,13 @@ class AssumptionCheck:
         P(the model repeats an error of the aggregate) − P(it is right where the aggregate is wrong), which
         Theorem 3 assumes to be at most 0, over all items with an oracle label.
         """
-        if not self.effective_items:
-            return 1.0
-        wrong = self.wrong_items / self.oracle_items * self.effective_items
-        repeats, right = wrong * (self.model_repeats or 0.0), wrong * (self.model_right or 0.0)
-        return paired_proportions(repeats, right, self.effective_items, max(0.0, 2 * level - 1) or LEAST)[1]
+        repeats = self.wrong_items * (self.model_repeats or 0.0)
+        right = self.wrong_items * (self.model_right or 0.0)
+        n = self.oracle_items
+        if self.units is not None:
+            half = (1 - level) / 2
+            return self.units.highest(repeats / n, half) - self.units.lowest(right / n, half)
+        return paired_proportions(repeats, right, n, max(0.0, 2 * level - 1) or LEAST)[1]
 
 
 def check_assumptions(
@@ -85,7 +87,6 @@ def check_assumptions(
     oracle: IntArray,
     *,
     cluster: IntArray | None = None,
-    level: float = 0.95,
 ) -> AssumptionCheck:
     """Compute Table 1 on the items whose oracle label is known.
 
@@ -97,9 +98,8 @@ def check_assumptions(
         Shape (N, K): the aggregate (`plurality`); an item's ties share its weight.
     predicted, oracle
         Shape (N,); a negative oracle label is unknown, a negative prediction unreadable.
-    cluster, level
-        Shape (N,): number of the item's cluster, if it has one (`Panel.cluster`); and the level at which
-        clusters are counted as effective items.
+    cluster
+        Shape (N,): number of the item's cluster, if it has one (`Panel.cluster`).
 
     Raises
     ------
@@ -123,7 +123,6 @@ def check_assumptions(
     total = float(wrong.sum())
     repeats = np.where((p >= 0) & ~hit, weight[row, np.maximum(p, 0)], 0.0)
     model_right = float((wrong * hit).sum()) / total if total else None
-    of = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
     return AssumptionCheck(
         oracle_items=len(o),
         right_given_right=both,
@@ -135,11 +134,5 @@ def check_assumptions(
         human_accuracy=right,
         model_accuracy=float(hit.mean()),
         aggregate_accuracy=float(1 - wrong.mean()),
-        effective_items=_effective(repeats - wrong * hit, of, level),
+        units=None if cluster is None else count_units(cluster[known]),
     )
-
-
-def _effective(values: FloatArray, cluster: IntArray | None, level: float) -> float:
-    if cluster is None:
-        return float(len(values))
-    return effective_size(values, cluster, level) if cluster.any() else 0.0

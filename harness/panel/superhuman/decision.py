@@ -142,7 +142,7 @@ def assess_superhuman(
     fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
     check = None
     if oracle is not None:
-        check = check_assumptions(votes, winners, predicted, oracle, cluster=panel.cluster, level=level)
+        check = check_assumptions(votes, winners, predicted, oracle, cluster=panel.cluster)
     rate = disagreement_rate(votes, predicted)
     return _decide(evidence, against, level, rate, check, tuple(flags), fixed=fixed)
 

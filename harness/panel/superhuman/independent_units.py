@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import optimize
 
 from harness.arrays import IntArray
 from harness.estimate import chernoff_high, chernoff_low
@@ -31,6 +32,16 @@ class Units:
     def at_least(self, mean: float, bound: float) -> float:
         """Bound of the p-value of "θ is at least `bound`"."""
         return chernoff_low(self._over_units(mean, bound), self.number, bound)
+
+    def highest(self, mean: float, alpha: float) -> float:
+        """Upper confidence bound of θ: the bound at which that p-value falls to α."""
+        if mean >= 1:
+            return 1.0
+        return float(optimize.brentq(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0))
+
+    def lowest(self, mean: float, alpha: float) -> float:
+        """Lower confidence bound of θ likewise."""
+        return 1 - self.highest(1 - mean, alpha)
 
     def _over_units(self, mean: float, bound: float) -> float:
         return mean if self.fullness == 1 else bound + (mean - bound) * self.fullness
