@@ -50,6 +50,7 @@ FLAG_WORDS = {
     "assumption_2_fails": "assumption 2 fails: {}",
     "few_items": "fewer than 30 items: 80 % can be chance",
     "few_clusters": "fewer than 30 clusters of items: 80 % can be chance",
+    "equal_resamples": "all resamples agree, and a sample gives no interval of width 0",
     "too_few_clusters": "{} clusters: by resampling fewer than 20 give no interval",
     "few_people": "people whose ratings the figures rest on: {}",
 }

@@ -160,6 +160,14 @@ def test_few_clusters_are_named_and_give_no_interval_by_resampling() -> None:
     assert found.flags == ("few_clusters", "too_few_clusters: 19")
 
 
+def test_perfect_agreement_gives_no_interval_of_width_0() -> None:
+    for panel in in_clusters(np.repeat(np.arange(200) // SIZE % 2, 3).reshape(200, 3)):
+        alpha = measure_agreement(panel).alpha
+        assert alpha is not None
+        assert (alpha.value, alpha.low, alpha.high) == (1.0, None, None)
+        assert alpha.notes == ("all resamples agree, and a sample gives no interval of width 0",)
+
+
 def test_clusters_of_one_item_each_are_items() -> None:
     alone, _, model = draw(np.random.default_rng(8), 10)
     single = alone.clustered({item: item for item in alone.items})

@@ -35,7 +35,7 @@ class Agreement:
         The coefficient; at most 1, negative below chance.
     low, high
         Percentile interval over resampled items, or clusters of them; None where none was asked for, or
-        there are fewer than 20 clusters.
+        there are fewer than 20 clusters, or all resamples are equal.
     level
         Its confidence.
     pairable
@@ -44,7 +44,7 @@ class Agreement:
         Items with at least two ratings, and the clusters that they come in, None if items are independent.
     flags
         ``"degenerate_resamples: n"`` where n resamples held one class only and were left out,
-        ``"too_few_clusters: n"`` where they give no interval.
+        ``"too_few_clusters: n"`` and ``"equal_resamples"`` where they give no interval.
     """
 
     value: float
@@ -139,6 +139,8 @@ def krippendorff_alpha(
         draws, lost = resampled(kept, level, values, bootstrap, seed, unit)
         low, high = resampled_interval(value, draws, confidence, clusters)
         flags = (f"degenerate_resamples: {lost}",) if lost else ()
+        if low == high:
+            low, high, flags = None, None, (*flags, "equal_resamples")
     return Agreement(
         value=value,
         low=low,
