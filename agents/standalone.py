@@ -21,6 +21,7 @@ from harness import OversightError
 from harness.config import ModelSection
 from harness.datasets import read_items
 from harness.llm import Budget, Model, make_model
+from harness.output import make_printable, say
 from harness.types import Item, Prediction
 
 
@@ -74,12 +75,12 @@ class Workflow:
             settings = ModelSection(model=args.model, endpoint=args.endpoint, api_key_env=args.key_env)
             answers = asyncio.run(self._ask(questions, settings))
         except OversightError as error:
-            sys.stderr.write(f"{error}\n")
+            say(str(error))
             sys.exit(error.exit_code)
         for item, found in zip(questions, answers, strict=True):
             option = None if found.option is None else item.options[found.option]
             line = {"id": item.id, "answer": option, "status": found.status, "reason": found.reason}
-            sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+            sys.stdout.write(make_printable(json.dumps(line, ensure_ascii=False)) + "\n")
 
     async def _ask(self, questions: Sequence[Item], settings: ModelSection) -> list[Prediction]:
         model = make_model(settings)

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from harness.output import redact
+
 
 class Fault(StrEnum):
     """Why a call failed that may succeed another time; summaries count by it."""
@@ -39,9 +41,12 @@ class Fault(StrEnum):
 
 
 class OversightError(Exception):
-    """Base of all errors; `exit_code` is what the command line returns."""
+    """Base of all errors; `exit_code` is what the command line returns. No message shows a known secret."""
 
     exit_code = 1
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*(redact(part) if isinstance(part, str) else part for part in parts))
 
 
 class BadInput(OversightError):

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError
 from harness.analysis import study_truth
-from harness.cli import add_study, emit, note, study_of
+from harness.cli import add_study, emit, study_of
 from harness.config import Study
+from harness.output import say
 from harness.store import Store
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchCon
     from agents.search import continue_search, estimate_costs, measure_power
 
     for line in measure_power(context.labels["select"]).lines():
-        note(line)
+        say(line)
     if getattr(args, "dry_run", False):
         costs = asyncio.run(estimate_costs(study, context))
         emit(args, {"search": context.id, "costs": costs}, "\n".join(costs.lines()))
         return 0
-    ended = asyncio.run(continue_search(study, store, context, note))
-    note(f"{ended.proposals} proposals: {ended.reason}")
+    ended = asyncio.run(continue_search(study, store, context, say))
+    say(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, study, store, context)
 
 

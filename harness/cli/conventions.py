@@ -10,6 +10,7 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import BadInput
+from harness.output import show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,19 +76,9 @@ def emit(
     elif isinstance(human, str):
         sys.stdout.write(human + "\n")
     else:
-        from rich.console import Console, Group
+        from rich.console import Group
 
-        # Without markup: square brackets in an item, a name or a path are what they are. A pipe or
-        # a log has no width of its own.
-        console = Console(markup=False)
-        if not console.is_terminal:
-            console = Console(markup=False, width=120)
-        console.print(Group(*human) if isinstance(human, list) else human)
-
-
-def note(text: str) -> None:
-    """Tell a person what goes on, beside the result."""
-    sys.stderr.write(text + "\n")
+        show(Group(*human) if isinstance(human, list) else human)
 
 
 def _plain(value: object) -> object:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from harness.errors import OversightError
+from harness.output import guarded_terminal
 from harness.registry import load_module
 
 VERBS = {
@@ -48,6 +49,11 @@ exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was c
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
+    with guarded_terminal():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<12} {h}" for v, (_, h) in VERBS.items())))

@@ -7,11 +7,12 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from harness.errors import ConfigError
+from harness.output import keep_secret
 
 LOCAL_ENDPOINT = "local"
 _OPENAI = "https://api.openai.com/v1"
@@ -21,6 +22,17 @@ class Section(BaseModel):
     """A section of study.toml: frozen, typed strictly, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _without_login(url: str) -> str:
+    if re.match(r"\w+://[^/?#]*@", url):
+        raise ValueError("a URL with a user or a password; the key belongs in what api_key_env names")
+    return url
+
+
+EndpointURL = Annotated[str, AfterValidator(_without_login)]
+KeyVariable = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
+"""The name of an environment variable; what is none is not shown, since it may be the key itself."""
 
 
 class EndpointSection(Section):
@@ -42,8 +54,8 @@ class EndpointSection(Section):
         The version of an Azure deployment's API; asks through the SDK.
     """
 
-    url: str = _OPENAI
-    api_key_env: str = "OPENAI_API_KEY"
+    url: EndpointURL = _OPENAI
+    api_key_env: KeyVariable = "OPENAI_API_KEY"
     concurrency: int = Field(default=8, ge=1, le=1024)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
@@ -78,11 +90,11 @@ class ModelSection(Section):
         Further fields of the request's body, such as ``top_p`` or ``reasoning_effort``.
     """
 
-    endpoint: str = _OPENAI
+    endpoint: EndpointURL = _OPENAI
     model: str = Field(min_length=1)
     python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     command: list[str] = []
-    api_key_env: str = "OPENAI_API_KEY"
+    api_key_env: KeyVariable = "OPENAI_API_KEY"
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=1)
     stop: list[str] = []
@@ -133,6 +145,7 @@ def api_key(model: ModelSection) -> str:
     """
     key = os.environ.get(model.api_key_env, "").strip()
     if key:
+        keep_secret(key)
         return key
     if model.endpoint == LOCAL_ENDPOINT or re.match(r"https?://(localhost|127\.|\[::1\])", model.endpoint):
         return "none"

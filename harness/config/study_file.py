@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from harness.config.study import Study
 from harness.errors import DataError
+from harness.output import shorten
 
 STUDY_FILE = "study.toml"
 
@@ -29,7 +30,10 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DataError("there is no such study file; make one with: oversight init", file=path) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        where = error.object.count(b"\n", 0, error.start) + 1
+        raise DataError("not UTF-8 here; mend the line, or put back a copy", file=path, line=where) from None
+    except OSError as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
     try:
         table = tomllib.loads(text)
@@ -37,6 +41,8 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else None
         raise DataError(f"not valid TOML: {error}", file=path, line=line) from None
+    except RecursionError:
+        raise DataError("not valid TOML: nested too deep", file=path) from None
     table.pop("folder", None)
     try:
         return Study.model_validate({**table, "folder": str(path.parent)})
@@ -52,7 +58,9 @@ def _reason(error: Any) -> str:
     if error["type"] == "missing":
         return "is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
-    shown = "" if isinstance(error["input"], dict) else f", is {error['input']!r}"
+    # A key that was written where its variable belongs must not be shown.
+    hidden = error["loc"][-1] == "api_key_env" or isinstance(error["input"], dict)
+    shown = "" if hidden else f", is {shorten(error['input'])}"
     return message[0].lower() + message[1:] + shown
 
 

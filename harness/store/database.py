@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -15,6 +16,7 @@ import orjson
 import sqlalchemy as sa
 
 from harness.errors import StoreError
+from harness.output import keep_secret, make_storable, redact
 from harness.store.schema import migrate
 
 if TYPE_CHECKING:
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 
 PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
+
+_DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
+_RECOVERY = (
+    "; the database is damaged: put back a copy of it, or save what can still be read "
+    "(of an SQLite file: sqlite3 {0} .recover | sqlite3 recovered.db)"
+)
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -45,15 +53,16 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        shown = url.removeprefix("sqlite:///")
-        if not url.startswith("sqlite"):
-            shown = sa.make_url(url).render_as_string(hide_password=True)
+        self._shown = shown = redact(url.removeprefix("sqlite:///"))
         try:
-            self._engine = sa.create_engine(url, json_deserializer=orjson.loads)
-        except (sa.exc.ArgumentError, ImportError) as error:
+            keep_secret(sa.make_url(url).password)
+            self._engine = sa.create_engine(url, json_serializer=_write_json, json_deserializer=_read_json)
+        except (sa.exc.ArgumentError, ImportError, ValueError) as error:  # the last of a port that is none
             raise StoreError(f"{shown}: the database cannot be used: {error}") from error
         if self._engine.dialect.name == "sqlite":
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
+        sa.event.listen(self._engine, "before_cursor_execute", _make_storable, retval=True)
+        self._shared: sa.Connection | None = None
         try:
             with _raising_store_errors(shown), self._engine.connect() as connection:
                 migrate(connection, shown)
@@ -74,7 +83,10 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
         """All or nothing; database errors become `StoreError`."""
-        with _raising_store_errors(repr(self._engine.url)):
+        if self._shared is not None:
+            yield self._shared
+            return
+        with _raising_store_errors(self._shown):
             try:
                 with self._engine.begin() as connection:
                     yield connection
@@ -83,6 +95,16 @@ class Database:
                     f"another process wrote the same rows at the same time ({error.orig}); nothing was "
                     "written; run the command again"
                 ) from error
+
+    @contextmanager
+    def one_transaction(self) -> Iterator[None]:
+        """Make one transaction of all that is written in the block, by whatever repository."""
+        with self.transaction() as connection:
+            self._shared = connection
+            try:
+                yield
+            finally:
+                self._shared = None
 
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """All rows of a query."""
@@ -197,7 +219,40 @@ def _raising_store_errors(shown: str) -> Iterator[None]:
         yield
     except sa.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise StoreError(f"{shown}: the database cannot be used: {reason}") from error
+        mend = _RECOVERY.format(shown) if any(word in reason for word in _DAMAGE) else ""
+        raise StoreError(f"{shown}: the database cannot be used: {reason}{mend}") from error
+    except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
+        raise _damaged(shown, error) from error
+
+
+def _damaged(shown: str, error: Exception) -> StoreError:
+    return StoreError(f"{shown}: a stored value is damaged ({error}){_RECOVERY.format(shown)}")
+
+
+def _write_json(value: Any) -> str:
+    return make_storable(json.dumps(value))
+
+
+def _read_json(text: str | bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:  # it knows no lone surrogates
+        if b"\\ud" in (text if isinstance(text, bytes) else text.encode()).lower():
+            return json.loads(text)
+        raise
+
+
+def _make_storable(
+    _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
+) -> tuple[str, Any]:
+    """Have no text reach any table that a database refuses, for one row's sake, with all rows beside it."""
+    return statement, [_clean(row) for row in parameters] if many else _clean(parameters)
+
+
+def _clean(row: Any) -> Any:
+    if isinstance(row, dict):
+        return dict(zip(row, _clean(tuple(row.values())), strict=True))
+    return tuple([make_storable(value) if type(value) is str else value for value in row])
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

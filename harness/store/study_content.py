@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 import sqlalchemy as sa
 
 from harness.errors import DataError
+from harness.output import make_storable
 from harness.store.database import (
     Repository,
     count_rows,
@@ -40,12 +42,13 @@ class ContentRepository(Repository):
         ------
         DataError
             If an item is there with another text or other options: questions about it were asked
-            as it was, so it may not change. If an id is given twice.
+            as it was, so it may not change. If an id is given twice, or is one that not every database
+            takes; of texts and options such characters are kept in visible form.
         """
         ids = list[str]()
         with self._database.transaction() as connection:
             count = count_rows(connection, _ITEM)
-            for portion in split_into_batches(items):
+            for portion in split_into_batches(map(_make_storable, items)):
                 names = [item.id for item in portion]
                 query = sa.select(_ITEM.c.id, _ITEM.c.text, _ITEM.c.options).where(_ITEM.c.id.in_(names))
                 known = {row.id: (row.text, row.options) for row in connection.execute(query)}
@@ -108,6 +111,15 @@ class ContentRepository(Repository):
             Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
             for r in self.replies.read_replies().values()
         ]
+
+
+def _make_storable(item: Item) -> Item:
+    if make_storable(item.id) != item.id:
+        raise DataError(f"the item id {item.id!r} holds a character that no database takes, or a key")
+    text, options = make_storable(item.text), tuple(map(make_storable, item.options))
+    if text == item.text and options == item.options:
+        return item
+    return replace(item, text=text, options=options)
 
 
 class PanelRepository(Repository):

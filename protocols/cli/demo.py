@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.cli import emit, note
+from harness.cli import emit
+from harness.output import say
 from harness.report import estimates_table
 from protocols.demo_study import run_demo
 
@@ -27,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chain; interrupted, the same command goes on."""
     folder = Path(args.folder)
-    report, page = run_demo(folder, args.limit, fresh=args.fresh, tell=note)
+    report, page = run_demo(folder, args.limit, fresh=args.fresh, tell=say)
     emit(args, {"report": str(page), "study": report}, estimates_table(report))
     if not args.json:
-        note(f"\nreport: {page}\nstudy:  {folder} (try: cd {folder} && oversight label status)")
+        say(f"\nreport: {page}\nstudy:  {folder} (try: cd {folder} && oversight label status)")
     return 0

@@ -7,8 +7,9 @@ import contextlib
 from dataclasses import asdict
 
 from harness import BadInput
-from harness.cli import emit, estimate_to_json, note
+from harness.cli import emit, estimate_to_json
 from harness.config import Study
+from harness.output import say
 from harness.store import Store
 from protocols.collect import Campaign, Difference, Look, measure_progress, watch_campaign
 
@@ -61,7 +62,7 @@ def watch(args: argparse.Namespace, study: Study) -> int:
                 if args.once or look.is_last:
                     emit(args, _payload(look), _lines(look))
                     break
-                note(_lines(look))
+                say(_lines(look))
     return 0
 
 

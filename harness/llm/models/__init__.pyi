@@ -1,5 +1,6 @@
 from .chat_completions import (
-    parse_completion as parse_completion, read_refusal as read_refusal, request_body as request_body,
+    load_body as load_body, parse_completion as parse_completion, read_refusal as read_refusal,
+    request_body as request_body,
 )
 from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,

@@ -5,6 +5,9 @@ Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and wri
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -15,6 +18,7 @@ import orjson
 from harness.config import LOCAL_ENDPOINT, ModelSection
 from harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
 from harness.llm.models.interface import ModelReply, Request
+from harness.output import redact
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
@@ -47,23 +51,50 @@ def parse_completion(data: bytes) -> ModelReply:
     TransientModelError
         If it is not JSON or holds no message, as from a proxy or a broken connection.
     """
+    payload = load_body(data)
     try:
-        payload = orjson.loads(data)
         choice = payload["choices"][0]
-        message, usage = choice["message"], payload.get("usage") or {}
-        logprobs = (choice.get("logprobs") or {}).get("content") or ()
+        message, usage = choice["message"], _given(payload.get("usage"), {})
+        logprobs = _given(_given(choice.get("logprobs"), {}).get("content"), ())
+        text = _text(message.get("content"))
         return ModelReply(
-            text=message.get("content") or message.get("refusal") or "",
-            finish_reason=choice.get("finish_reason") or "stop",
-            input_tokens=int(usage.get("prompt_tokens") or 0),
-            output_tokens=int(usage.get("completion_tokens") or 0),
-            model=payload.get("model") or "",
-            logprobs=tuple((t["token"], float(t["logprob"])) for t in logprobs),
+            text=_text(message.get("refusal")) if text == "" else text,
+            finish_reason=_given(choice.get("finish_reason"), "stop"),
+            input_tokens=_given(usage.get("prompt_tokens"), 0),
+            output_tokens=_given(usage.get("completion_tokens"), 0),
+            model=_given(payload.get("model"), ""),
+            logprobs=tuple((t["token"], t["logprob"]) for t in logprobs),
         )
-    except orjson.JSONDecodeError as error:
-        raise TransientModelError(f"not JSON: {_short(data)!r}", fault=Fault.MALFORMED) from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise TransientModelError(f"it holds no message: {_short(data)!r}", fault=Fault.MALFORMED) from error
+
+
+def load_body(data: bytes) -> Any:
+    """Parse a body; half a surrogate pair, which orjson refuses, is half an emoji and no reason to pay again.
+
+    Raises
+    ------
+    TransientModelError
+        If it is not JSON, or nested too deep.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        with contextlib.suppress(ValueError, RecursionError):
+            if b"\\u" in data:
+                return json.loads(data)
+        raise TransientModelError(f"not JSON: {_short(data)!r}", fault=Fault.MALFORMED) from error
+
+
+def _text(content: Any) -> Any:
+    """The text of a message; some endpoints send it in parts."""
+    if isinstance(content, list) and all(part["type"] == "text" for part in content):
+        return "".join(part["text"] for part in content)
+    return _given(content, "")
+
+
+def _given(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is None else value
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
@@ -95,11 +126,11 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Read Retry-After in either form, seconds or an HTTP date; None if absent or unreadable."""
     value = (headers.get("retry-after") or headers.get("Retry-After") or "").strip()
-    if value.replace(".", "", 1).isdigit():
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value):
         return float(value)
     try:
         until = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if until.tzinfo is None:
         until = until.replace(tzinfo=UTC)
@@ -113,16 +144,21 @@ def _said(data: bytes) -> tuple[str, str]:
     except orjson.JSONDecodeError:
         return "", _short(data)
     match payload.get("error", payload) if isinstance(payload, dict) else payload:
-        case {"message": message, **rest}:
-            return str(rest.get("code") or rest.get("type") or ""), str(message)[:_LONGEST_MESSAGE]
+        case {"message": str(message), **rest}:
+            code = rest.get("code") or rest.get("type")
+            return str(code) if isinstance(code, str | int) else "", _one_line(message, _LONGEST_MESSAGE)
         case str(message):
-            return "", message[:_LONGEST_MESSAGE]
+            return "", _one_line(message, _LONGEST_MESSAGE)
     return "", _short(data)
 
 
 def _short(data: bytes) -> str:
-    text = " ".join(data[:_LONGEST_MESSAGE].decode("utf-8", "replace").split())
-    return text[:200] or "an empty body"
+    return _one_line(data[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"), 200) or "an empty body"
+
+
+def _one_line(text: str, most: int) -> str:
+    """Without line breaks, behind which a server could write lines that look like the command's own."""
+    return redact(" ".join(text.split()))[:most]
 
 
 def base_url(settings: ModelSection) -> str:

@@ -9,6 +9,13 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from harness.config import ModelSection
+from harness.errors import Fault, TransientModelError
+from harness.output import shorten
+
+MOST_TOKENS = 20_000_000
+"""Of one reply; twice the longest context that any model has."""
+LEAST_LOGPROB, LARGEST_LOGPROB = -1e9, 0.01
+"""Some servers say a little more than 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A model's answer as it came.
+    """A model's answer as it came, every field of its type, whoever made it.
 
     Attributes
     ----------
@@ -78,6 +85,11 @@ class ModelReply:
         Name of the model that answered, as the endpoint calls it; empty if it did not say.
     logprobs
         Tokens of the answer with their log-probabilities; empty if none were asked for or offered.
+
+    Raises
+    ------
+    TransientModelError
+        ``Fault.MALFORMED``, naming the field that is of another type or out of range.
     """
 
     text: str
@@ -86,6 +98,25 @@ class ModelReply:
     output_tokens: int = 0
     model: str = ""
     logprobs: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("text", "finish_reason", "model"):
+            if not isinstance(getattr(self, name), str):
+                raise _malformed(name, "text", getattr(self, name))
+        for name in ("input_tokens", "output_tokens"):
+            count = getattr(self, name)
+            if type(count) is not int or not 0 <= count <= MOST_TOKENS:
+                raise _malformed(name, f"a whole number from 0 to {MOST_TOKENS:,}", count)
+        for token, logprob in self.logprobs:
+            if not isinstance(token, str):
+                raise _malformed("logprobs", "tokens", token)
+            if type(logprob) not in (float, int) or not LEAST_LOGPROB <= logprob <= LARGEST_LOGPROB:
+                raise _malformed("logprobs", "finite numbers that are at most 0", logprob)
+
+
+def _malformed(name: str, wanted: str, value: object) -> TransientModelError:
+    message = f"{name} must be {wanted}, is {shorten(value)}"
+    return TransientModelError(message, fault=Fault.MALFORMED)
 
 
 class Model(Protocol):

@@ -20,7 +20,8 @@ from harness.llm.models import sdk_client, translate_errors
 from harness.llm.runner.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.prompt import make_request, notation_of
-from harness.llm.runner.targets import Target, Wanted, load_items, tell
+from harness.llm.runner.targets import Target, Wanted, load_items
+from harness.output import say
 from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ async def _collect_all(runs: Sequence[_BatchRun], *, wait: bool, poll: float) ->
         waiting = [sum(len(batch.requests) for batch in run.under_way()) for run in runs]
         if not wait or not any(waiting):
             return [(run.target, n) for run, n in zip(runs, waiting, strict=True)]
-        tell(f"{sum(waiting):,} requests are in batches under way; stop and come back at any time")
+        say(f"{sum(waiting):,} requests are in batches under way; stop and come back at any time")
         await asyncio.sleep(poll)
         poll = min(2 * poll, _LONGEST_POLL)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from typing import Any
 
 import orjson
 
 from harness.config import ModelSection
-from harness.errors import Fault, ModelError
-from harness.llm.models import CallCounts, Request, parse_completion, read_refusal, request_body
+from harness.errors import Fault, ModelError, TransientModelError
+from harness.llm.models import CallCounts, Request, load_body, parse_completion, read_refusal, request_body
 from harness.llm.runner.parsing import Notation
 from harness.llm.runner.prediction import make_failed, read_prediction
 from harness.types import Item, Prediction, Source
@@ -27,27 +29,35 @@ def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
 
 
 def read_lines(data: bytes) -> dict[str, Any]:
-    """Read a file of answers or errors, by the ids of their requests."""
-    lines = (orjson.loads(line) for line in data.splitlines() if line.strip())
-    return {line["custom_id"]: line for line in lines}
+    """Read a file of answers or errors, by the ids of their requests; without the lines that name none."""
+    lines: dict[str, Any] = {}
+    for text in data.splitlines():
+        with contextlib.suppress(TransientModelError):
+            match load_body(text):
+                case {"custom_id": str(request)} as line:
+                    lines[request] = line
+    return lines
 
 
 def read_answer(
     item: Item, sample: int, line: Any, settings: ModelSection, *, asked: Notation | None = None
 ) -> Prediction:
     """Read the answer to one request as if it had come from a call; None is one that never came."""
-    response = (line or {}).get("response")
-    if not response:
-        said = ((line or {}).get("error") or {}).get("message") or "no answer came before the batch ended"
-        return make_failed(item, sample, f"{Fault.EXPIRED}: {said}", CallCounts(attempts=1), Source.BATCH)
-    body = orjson.dumps(response.get("body"))
+    counts = CallCounts(attempts=1)
     try:
-        if response.get("status_code") == 200:
-            reply = parse_completion(body)
-        else:
-            reply = read_refusal(response.get("status_code", 500), body, {}, settings)
+        match line:
+            case {"response": {"status_code": int(status), **others}}:
+                body = json.dumps(others.get("body")).encode()
+                read = parse_completion(body) if status == 200 else read_refusal(status, body, {}, settings)
+            case {"response": {"body": _}}:
+                raise TransientModelError("no status code came with it", fault=Fault.MALFORMED)
+            case {"error": {"message": str(message)}}:
+                raise TransientModelError(message, fault=Fault.EXPIRED)
+            case _:
+                message = "no answer that can be read came before the batch ended"
+                raise TransientModelError(message, fault=Fault.EXPIRED)
     except ModelError as error:
         kind = getattr(error, "fault", "refused request")
-        return make_failed(item, sample, f"{kind}: {error}", CallCounts(attempts=1), Source.BATCH)
-    counts = CallCounts(attempts=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
-    return read_prediction(item, sample, reply, counts, source=Source.BATCH, asked=asked)
+        return make_failed(item, sample, f"{kind}: {error}", counts, Source.BATCH)
+    counts.input_tokens, counts.output_tokens = read.input_tokens, read.output_tokens
+    return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)

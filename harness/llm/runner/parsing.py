@@ -28,8 +28,8 @@ _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
 _EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs count
 _TAGS = "think|thinking|thought|reasoning|reflection"
 _THOUGHT = re.compile(rf"<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(rf".*</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)  # the tag before is in the prompt
-_CHANNEL = re.compile(r".*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
+_THOUGHT_END = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)  # the tag before is in the prompt
+_CHANNEL = re.compile(r"<\|channel\|>\s*final\s*<\|message\|>")
 _ANALYSIS = re.compile(r"<\|channel\|>\s*analysis\s*<\|message\|>")
 _MARKUP = re.compile(r"<\|[a-z_]+\|>")
 _REFUSAL = re.compile(
@@ -61,6 +61,10 @@ _CHOSEN = re.compile(
 _ARTICLE = re.compile(r"\s+(?!because|since|as|for|due|and|or|is|per|given|-|–)[a-z]")
 _LEADING = re.compile(rf"^{_OPEN}({_NAME})[)\].:）](?:\s|\*|$)")
 _FENCED = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
+_FENCE_END = re.compile(r"\}\s*```")
+_LONGEST = 100_000
+"""Characters beside the thoughts; a longer text answers no question, and its reading would hold up others."""
+_GAP = re.compile(r"\s{8,}")  # patterns with several optional blanks take its length to the third power
 _OBJECT, _KEY = re.compile(r'\{\s*"'), '"answer"'
 _DECODER = json.JSONDecoder(strict=False)
 _NEGATED = ("not ", "not a ", "not an ", "not the ", "not in ", "not for ")
@@ -97,11 +101,13 @@ def parse_answer(
     int or Unreadable
         Position in `shown_options`.
     """
-    answer = _without_thoughts(text)
+    answer = _GAP.sub(_narrow, _without_thoughts(text))
     if not answer:
         return Unreadable("empty")
+    if len(answer) > _LONGEST:
+        return Unreadable("malformed")
     options = tuple(shown_options)
-    fenced = [block for block in _FENCED.findall(answer) if _KEY in block] if _KEY in answer else []
+    fenced = [block for block in _find_fenced(answer) if _KEY in block] if _KEY in answer else []
     if fenced or _OBJECT.match(answer):
         return _json(fenced[-1] if fenced else answer, options, asked)
     for read in (_by_mark, _whole) if cut else (_by_mark, _whole, _stated, _mentioned):
@@ -115,17 +121,31 @@ def _without_thoughts(text: str) -> str:
     if "<" not in text:
         return text.strip()
     if _ANALYSIS.search(text):
-        text, n = _CHANNEL.subn("", text)
-        text = text if n else ""
-    return _MARKUP.sub("", _THOUGHT_END.sub("", _THOUGHT.sub("", text))).strip()
+        text = text[_end_of_last(_CHANNEL, text) or len(text) :]
+    text = _THOUGHT.sub("", text)
+    return _MARKUP.sub("", text[_end_of_last(_THOUGHT_END, text) :]).strip()
+
+
+def _find_fenced(answer: str) -> list[str]:
+    """Objects in fences; behind the last end, each opening would be followed to the end of the text."""
+    return _FENCED.findall(answer, 0, _end_of_last(_FENCE_END, answer))
+
+
+def _end_of_last(mark: re.Pattern[str], text: str) -> int:
+    """Where the last match of a pattern ends; 0 without one. A leading ``.*`` takes the length squared."""
+    return max((found.end() for found in mark.finditer(text)), default=0)
+
+
+def _narrow(gap: re.Match[str]) -> str:
+    return "\n" if len(f"{gap[0]}.".splitlines()) > 1 else " "
 
 
 def _json(answer: str, options: tuple[str, ...], asked: Notation | None) -> int | Unreadable:
     try:
-        value = _DECODER.raw_decode(answer)[0]["answer"]
-    except (ValueError, KeyError, TypeError):
+        value = str(_DECODER.raw_decode(answer)[0]["answer"])
+    except (ValueError, KeyError, TypeError, RecursionError):  # the last if it is nested too deep
         return Unreadable("malformed")
-    found = _named(str(value), options, asked)
+    found = _named(value, options, asked)
     return found if found is not None else Unreadable("none")
 
 

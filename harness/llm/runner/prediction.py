@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from harness.errors import DataError
+from harness.errors import DataError, Fault
 from harness.llm.runner.parsing import Notation, Unreadable, option_letters_of, parse_answer
+from harness.output import redact
 from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def read_prediction(
 ) -> Prediction:
     """Read an answer that came, by whatever way; unreadable ones say why.
 
+    An answer that breaks the reading itself is a failed one whose reason names the error, so that no words
+    of a model end a run.
+
     Parameters
     ----------
     counts
@@ -40,14 +44,18 @@ def read_prediction(
     asked
         What was to be answered: a letter or an option's text.
     """
-    shown = read_option(item, reply, asked)
     option, status, reason, confidence = None, PredictionStatus.OK, "", None
-    if isinstance(shown, Unreadable):
-        status, reason = make_unreadable(shown, cut=reply.finish_reason == CUT)
-    else:
-        option = item.permutation[shown]
-        if reply.logprobs:
-            confidence = answer_confidence(reply.logprobs, item.shown_options, shown)
+    try:
+        shown = read_option(item, reply, asked)
+        if isinstance(shown, Unreadable):
+            status, reason = make_unreadable(shown, cut=reply.finish_reason == CUT)
+        else:
+            option = item.permutation[shown]
+            if reply.logprobs:
+                confidence = answer_confidence(reply.logprobs, item.shown_options, shown)
+    except Exception as error:  # noqa: BLE001  whatever it is, it is this item's
+        status, reason = PredictionStatus.FAILED, f"{Fault.MALFORMED}: {type(error).__name__} in reading it"
+        option = None
     return Prediction(
         item_id=item.id,
         option=option,
@@ -64,9 +72,9 @@ def read_prediction(
 def make_failed(
     item: Item, sample: int, reason: str, counts: CallCounts, source: Source = Source.CALL
 ) -> Prediction:
-    """Record that no answer came."""
+    """Record that no answer came; the reason shows no password of a URL."""
     status = PredictionStatus.FAILED
-    return Prediction(item.id, None, status, reason, sample, source=source, **asdict(counts))
+    return Prediction(item.id, None, status, redact(reason), sample, source=source, **asdict(counts))
 
 
 def make_unreadable(answer: Unreadable, *, cut: bool) -> tuple[PredictionStatus, str]:

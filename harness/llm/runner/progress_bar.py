@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from harness.llm.limits import Price
+from harness.output import make_printable
 from harness.types import Prediction, PredictionStatus
 
 
@@ -64,4 +65,4 @@ class Progress(AbstractContextManager["Progress"]):
         elif None in self._prices.values():
             parts.append("price unknown")
         parts += [f"{count} {kind}" for kind, count in self.by_kind.most_common(3)]
-        return ", ".join(parts)
+        return make_printable(", ".join(parts))

@@ -16,7 +16,8 @@ from harness.llm.runner.jobs import Job, StoredRow, run_jobs
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.progress_bar import Progress
 from harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
-from harness.llm.runner.targets import Target, Wanted, load_items, make_spec, tell
+from harness.llm.runner.targets import Target, Wanted, load_items, make_spec
+from harness.output import say
 from harness.store import Store
 from harness.types import Item, Prediction
 
@@ -146,7 +147,7 @@ def _jobs(wanted: Wanted, targets: Sequence[Target], budgets: Sequence[Budget | 
             make_model(settings, target.function),
             limiters[settings.where],
             settings.tries,
-            ServedModel(settings.model, settings.answers_as, tell),
+            ServedModel(settings.model, settings.answers_as, say),
         )
         todo = load_items(wanted.store, wanted.find_left(target))
         jobs.append(Job(target.spec, model, todo, budget))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,6 +12,7 @@ from harness.errors import BadInput
 from harness.llm.limits import FREE, Price, PriceTable
 from harness.llm.models import TokenGuess
 from harness.llm.runner.prompt import make_request
+from harness.output import say
 from harness.store import UNDER_WAY, Store
 from harness.types import Item
 
@@ -47,7 +47,7 @@ class Target:
         before = [run for run in runs if run["name"] == spec.name]
         if before:
             changed = "; ".join(spec.differences(before[-1]["spec"]))
-            tell(f"{spec.name}: a new run, since {changed}; the answers of run {before[-1]['id']} are kept")
+            say(f"{spec.name}: a new run, since {changed}; the answers of run {before[-1]['id']} are kept")
         store.runs.add_run(spec)
 
     def refuse_waiting(self, store: Store) -> None:
@@ -99,11 +99,6 @@ def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Itera
         items = store.content.find_items({item_id for item_id, _ in portion})
         for item_id, sample in portion:
             yield items[item_id], sample
-
-
-def tell(text: str) -> None:
-    """Say something to the user beside the result."""
-    sys.stderr.write(text + "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

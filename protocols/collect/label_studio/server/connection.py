@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from harness import ConfigError
+from harness.output import keep_secret
 from harness.types import Finding
 from protocols.collect.label_studio.server.install import VERSION
 
@@ -33,6 +34,9 @@ class Connection:
 
     url: str
     token: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        keep_secret(self.token)
 
     @property
     def kind(self) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from harness import LabelStudioError
 from harness.machine import cache_dir, hold_start_lock
+from harness.output import say
 
 VERSION = "1.23.2"
 DATABASE = "label_studio.sqlite3"
@@ -110,5 +111,4 @@ def _run(command: list[str], env: dict[str, str], failure: str, hint: str) -> No
 
 def _tell(text: str) -> None:
     with contextlib.suppress(BrokenPipeError):
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+        say(text)

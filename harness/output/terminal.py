@@ -1,0 +1,85 @@
+"""The one way to a terminal: whatever is printed there passes `make_printable`.
+
+A command runs inside `guarded_terminal`, so that what libraries print (argparse, progress bars, warnings)
+passes, too; `say` is for code that is also called from Python.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from harness.output.safe_text import make_printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+
+class _GuardedStream:
+    """A text stream whose written text is made printable; all else is the stream's own."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write; a progress bar may begin and end with a carriage return."""
+        bar = text.strip("\r")
+        start = "\r" if text.startswith("\r") else ""
+        end = "\r" if bar and text.endswith("\r") else ""
+        self.stream.write(start + make_printable(bar) + end)
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write several."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def guarded_terminal() -> Iterator[None]:
+    """Make all that is printed within the block printable."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (_GuardedStream(_plain(stream)) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def say(text: str) -> None:
+    """Tell a person what goes on, beside the result."""
+    sys.stderr.write(make_printable(text) + "\n")
+    sys.stderr.flush()
+
+
+def show(renderable: RenderableType) -> None:
+    """Print on standard output with rich; all texts are made printable, colours stay."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class _Console(Console):
+        def render_str(self, text: str, **options: Any) -> Text:  # before a table measures its cells
+            return super().render_str(make_printable(text), **options)
+
+        def render(self, *args: Any) -> Iterator[Segment]:
+            for text, style, control in super().render(*args):
+                yield Segment(text if control else make_printable(text), style, control)
+
+    # Without markup: square brackets in an item, a name or a path are what they are. A pipe or a log has
+    # no width of its own.
+    console = _Console(markup=False, file=_plain(sys.stdout))
+    if not console.is_terminal:
+        console.width = 120
+    console.print(renderable)
+
+
+def _plain(stream: Any) -> IO[str]:
+    """What a guarded stream writes to."""
+    plain: IO[str] = stream.stream if isinstance(stream, _GuardedStream) else stream
+    return plain
