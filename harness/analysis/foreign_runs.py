@@ -67,9 +67,10 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         max_words=None,
     )
     with Store(study.store_url) as store:
-        store.content.add_items(items)
-        store.runs.add_run(spec)
-        store.runs.store_predictions([(spec.id, p) for p in predictions])
+        with store.one_transaction():
+            store.content.add_items(items)
+            store.runs.add_run(spec)
+            store.runs.store_predictions([(spec.id, p) for p in predictions])
         voted = store.runs.read_predictions(spec.id)
     return ImportedRun(
         run=spec.id,

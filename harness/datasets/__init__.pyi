@@ -8,6 +8,5 @@ from .ratings_and_predictions import (
     predictions_from_arrays as predictions_from_arrays, read_choices as read_choices,
     read_ratings as read_ratings,
 )
-from .rows import (
-    Row as Row, read_hub as read_hub, read_rows as read_rows, write_predictions as write_predictions,
-)
+from .row import Row as Row
+from .rows import read_hub as read_hub, read_rows as read_rows, write_predictions as write_predictions

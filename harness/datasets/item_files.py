@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.datasets.rows import Row, read_rows
+from harness.datasets.row import Row
+from harness.datasets.rows import read_rows
 from harness.errors import DataError
+from harness.output import shorten
 from harness.seeding import derive_seed
 from harness.types import Item
 
@@ -79,7 +81,10 @@ def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Ite
     """Turn rows into items one by one; see `read_items`."""
     seen: dict[str, int] = {}
     for row in rows:
-        item = _item(row, mapping)
+        try:
+            item = _item(row, mapping)
+        except RecursionError:
+            raise row.error(None, "nested too deep to be text") from None
         if item.id in seen:
             hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
             raise row.error(mapping.id, f"the id {item.id!r} was used in line {seen[item.id]}{hint}")
@@ -148,7 +153,7 @@ def _item(row: Row, mapping: ItemMapping) -> Item:
 def _string(row: Row, column: str) -> str:
     value = row.value(column)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise row.error(column, f"must be text, is {value!r}" if value is not None else "is empty")
+        raise row.error(column, f"must be text, is {shorten(value)}" if value is not None else "is empty")
     if not str(value).strip():
         raise row.error(column, "is empty")
     return str(value).strip()
@@ -162,6 +167,9 @@ def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
     else:
         column = mapping.options[0]
         values = [v for v in (row.value(c) for c in mapping.options) if v not in (None, "")]
+    for value in values:
+        if isinstance(value, dict | list):
+            raise row.error(column, f"an option must be text, is {shorten(value)}")
     options = [str(v).strip() for v in values]
     if len(options) < 2:
         raise row.error(column, f"an item needs at least 2 options, this one has {len(options)}")
@@ -179,7 +187,7 @@ def _list(row: Row, column: str) -> list[Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise row.error(column, "must be a JSON list of options") from None
     if isinstance(value, dict):
         value = [v for _, v in sorted(value.items())]

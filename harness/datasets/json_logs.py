@@ -5,14 +5,16 @@ Every miss is named by file, record and field. A run of HELM has its ``scenario_
 
 from __future__ import annotations
 
-import json
 import struct
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.datasets.row import Row, parse_json
 from harness.errors import DataError
+from harness.output import shorten
 from harness.types import ForeignAnswer
 
 _ZSTANDARD = 93
@@ -29,41 +31,80 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     DataError
         If it is no such log, or a sample lacks its id or output.
     """
-    for number, sample in enumerate(_samples(path), start=1):
-        output = need(sample, "output", dict, path, number)
-        usage = output.get("usage") or {}
-        scores = sample.get("scores") or {}
-        answers = (s.get("answer") for s in scores.values() if isinstance(s, dict))
-        choices = output.get("choices") or [{}]
-        error = sample.get("error")
-        question = sample.get("input")
-        yield ForeignAnswer(
-            line=number,
-            id=str(need(sample, "id", (str, int), path, number)),
-            text=question if isinstance(question, str) else "",
-            options=tuple(map(str, sample.get("choices") or ())),
-            answer=next((a for a in answers if isinstance(a, str) and a.strip()), None),
-            raw=str(output.get("completion") or ""),
-            error=str(error.get("message") or "error") if isinstance(error, dict) else "",
-            cut=choices[0].get("stop_reason") == "max_tokens",
-            sample=int(sample.get("epoch") or 1) - 1,
-            input_tokens=int(usage.get("input_tokens") or 0),
-            output_tokens=int(usage.get("output_tokens") or 0),
-            seconds=float(output.get("time") or 0.0),
-        )
+    return read_each(_samples(path), path, _inspect_answer)
+
+
+def _inspect_answer(sample: Row) -> ForeignAnswer:
+    sample.need("output", dict)
+    choices, scores = sample.find("output.choices") or [{}], sample.find("scores") or {}
+    answers = (s.get("answer") for s in scores.values() if isinstance(s, dict))
+    error, question = sample.find("error"), sample.find("input")
+    return ForeignAnswer(
+        line=sample.line,
+        id=str(sample.need("id", (str, int))),
+        text=question if isinstance(question, str) else "",
+        options=_texts(sample, "choices", sample.find("choices") or ()),
+        answer=next((a for a in answers if isinstance(a, str) and a.strip()), None),
+        raw=sample.text("output.completion"),
+        error=sample.text("error.message") or "error" if isinstance(error, dict) else "",
+        cut=choices[0].get("stop_reason") == "max_tokens",
+        sample=max(1, sample.count("epoch", 1)) - 1,
+        input_tokens=sample.count("output.usage.input_tokens"),
+        output_tokens=sample.count("output.usage.output_tokens"),
+        seconds=sample.number("output.time") or 0.0,
+    )
+
+
+def read_each(
+    records: Iterable[Any], path: Path, read: Callable[[Row], ForeignAnswer]
+) -> Iterator[ForeignAnswer]:
+    """Read records one by one, numbered from 1; what is built otherwise than the format says is refused.
+
+    Raises
+    ------
+    DataError
+        Naming the record.
+    """
+    for number, fields in enumerate(records, start=1):
+        record = Row(str(path), number, fields)
+        if not isinstance(fields, dict):
+            raise record.error(None, f"must be a JSON object, is {shorten(fields)}")
+        yield read_one(record, read)
+
+
+def read_one(record: Row, read: Callable[[Row], ForeignAnswer]) -> ForeignAnswer:
+    """Read one record; raises as `read_each` does."""
+    try:
+        return read(record)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        told = f"is not built as the format says ({type(error).__name__}: {error})"
+        raise record.error(None, told) from None
+
+
+def _texts(record: Row, field: str, values: Iterable[Any]) -> tuple[str, ...]:
+    found = tuple(values)
+    for value in found:
+        if not isinstance(value, str | int | float):
+            raise record.error(field, f"must hold texts, holds {shorten(value)}")
+    return tuple(map(str, found))
 
 
 def _samples(path: Path) -> Iterator[Any]:
     if path.suffix == ".json":
-        yield from need(load_json(path.read_bytes(), path), "samples", list, path, 1)
+        yield from _whole(path).need("samples", list)
         return
     try:
         with zipfile.ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
                 if name.startswith("samples/") and name.endswith(".json"):
-                    yield load_json(_read(archive, name, path), path)
-    except zipfile.BadZipFile:
-        raise DataError("not a whole .eval archive", file=path) from None
+                    yield parse_json(_read(archive, name, path), f"{path}/{name}")
+    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, struct.error, zlib.error) as error:
+        raise DataError(f"not a whole .eval archive: {error}", file=path) from None
+
+
+def _whole(path: Path) -> Row:
+    """Return a file that is one record."""
+    return Row(str(path), 1, parse_json(path.read_bytes(), path))
 
 
 def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
@@ -87,39 +128,6 @@ def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
         raise DataError(f"{name} is damaged: {error}", file=path) from None
 
 
-def load_json(data: bytes, path: Path) -> Any:
-    """Parse JSON.
-
-    Raises
-    ------
-    DataError
-        If it is not UTF-8 or not JSON.
-    """
-    try:
-        return json.loads(data)
-    except UnicodeDecodeError:
-        raise DataError("not UTF-8", file=path) from None
-    except ValueError as error:
-        raise DataError(f"malformed JSON: {error}", file=path) from None
-
-
-def need(record: Any, field: str, kind: type | tuple[type, ...], path: Path, line: int) -> Any:
-    """Return a field by its dotted name.
-
-    Raises
-    ------
-    DataError
-        If it is not there or of another type.
-    """
-    value = record
-    for part in field.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    if not isinstance(value, kind):
-        names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-        raise DataError(f"must be {names}, is {type(value).__name__}", file=path, line=line, field=field)
-    return value
-
-
 def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     """Read the requests of a run; trials become samples of the same item.
 
@@ -131,26 +139,30 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
         If it is no such file, or the options were scored one by one (``request_mode`` "original" or
         "calibration"), where no request holds the answer.
     """
-    states = need(load_json(path.read_bytes(), path), "request_states", list, path, 1)
-    for number, state in enumerate(states, start=1):
-        if state.get("request_mode"):
-            told = "each option was scored in a request of its own"
-            told += "; only joint multiple choice and generation can be read"
-            raise DataError(told, file=path, line=number, field="request_mode")
-        result = need(state, "result", dict, path, number)
-        completions = result.get("completions") or [{}]
-        mapping = state.get("output_mapping")
-        references = state["instance"].get("references") or ()
-        options = mapping.values() if mapping else (r["output"]["text"] for r in references)
-        finish = completions[0].get("finish_reason") or {}
-        yield ForeignAnswer(
-            line=number,
-            id=str(need(state, "instance.id", str, path, number)),
-            text=need(state, "instance.input.text", str, path, number),
-            options=tuple(map(str, options)),
-            raw=str(completions[0].get("text") or ""),
-            error="" if result.get("success", True) else str(result.get("error") or "failed"),
-            cut=finish.get("reason") == "length" and bool(completions[0].get("text")) and not mapping,
-            sample=int(state.get("train_trial_index") or 0),
-            seconds=float(result.get("request_time") or 0.0),
-        )
+    return read_each(_whole(path).need("request_states", list), path, _helm_answer)
+
+
+def _helm_answer(state: Row) -> ForeignAnswer:
+    if state.find("request_mode"):
+        told = "each option was scored in a request of its own"
+        told += "; only joint multiple choice and generation can be read"
+        raise state.error("request_mode", told)
+    result = state.need("result", dict)
+    completions = result.get("completions") or [{}]
+    mapping = state.find("output_mapping")
+    references = state.find("instance.references") or ()
+    options = mapping.values() if mapping else (r["output"]["text"] for r in references)
+    finish = completions[0].get("finish_reason") or {}
+    completion = Row(state.file, state.line, completions[0])
+    raw = completion.text("text")
+    return ForeignAnswer(
+        line=state.line,
+        id=state.need("instance.id", str),
+        text=state.need("instance.input.text", str),
+        options=_texts(state, "output_mapping" if mapping else "instance.references", options),
+        raw=raw,
+        error="" if result.get("success", True) else state.text("result.error") or "failed",
+        cut=finish.get("reason") == "length" and bool(raw) and not mapping,
+        sample=state.count("train_trial_index"),
+        seconds=state.number("result.request_time") or 0.0,
+    )

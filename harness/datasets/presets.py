@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.datasets.item_files import ItemMapping, fold, iterate_items
-from harness.datasets.rows import Row, read_hub, read_rows
+from harness.datasets.row import Row
+from harness.datasets.rows import read_hub, read_rows
 from harness.errors import BadInput
 from harness.types import Item
 

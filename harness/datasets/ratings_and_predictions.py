@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.datasets.rows import Row, read_rows
+from harness.datasets.row import Row
+from harness.datasets.rows import read_rows
 from harness.errors import DataError
 from harness.types import Item, Prediction, Rating, Source
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.json_logs import need
-from harness.datasets.rows import Row, read_rows
-from harness.errors import DataError
+from harness.datasets.json_logs import read_one
+from harness.datasets.row import Row
+from harness.datasets.rows import read_rows
+from harness.output import shorten
 from harness.types import ForeignAnswer
 
 _INVALID = "[invalid]"  # what its filters put where they found nothing
@@ -33,45 +34,49 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     """
     first_filter = None
     for row in read_rows(path):
-        record = dict(row.fields)
-        first_filter = first_filter or record.get("filter")
-        if record.get("filter") != first_filter:
-            continue
-        document = need(record, "doc", dict, path, row.line)
-        arguments = need(record, "arguments", dict, path, row.line)
-        responses = need(record, "filtered_resps", list, path, row.line)
-        name = str(document.get("id", need(record, "doc_id", int, path, row.line)))
-        text = str(document.get("question") or document.get("text") or "")
-        first: Any = next(iter(arguments.values()), None)
-        if isinstance(first, dict) and isinstance(first.get("arg_1"), str):
-            options = tuple(str(a["arg_1"]).strip() for a in arguments.values())
-            best, share = _choose(responses, len(options), path, row.line)
-            yield ForeignAnswer(
-                line=row.line, id=name, text=text, options=options, answer=best, confidence=share
-            )
-        else:
-            raw = need(record, "resps", list, path, row.line)
-            said = responses[0] if responses else ""
-            yield ForeignAnswer(
-                line=row.line,
-                id=name,
-                text=text,
-                options=_listed(document),
-                answer=None if not isinstance(said, str) or said == _INVALID else said,
-                raw=str(raw[0][0] if raw and raw[0] else ""),
-            )
+        first_filter = first_filter or row.find("filter")
+        if row.find("filter") == first_filter:
+            yield read_one(row, _lm_eval_answer)
 
 
-def _choose(responses: Sequence[Any], k: int, path: Path, line: int) -> tuple[int, float]:
+def _lm_eval_answer(row: Row) -> ForeignAnswer:
+    document, arguments = row.need("doc", dict), row.need("arguments", dict)
+    responses = row.need("filtered_resps", list)
+    name = row.text("doc.id") if "id" in document else str(row.need("doc_id", int))
+    text = row.text("doc.question") or row.text("doc.text")
+    first: Any = next(iter(arguments.values()), None)
+    if isinstance(first, dict) and isinstance(first.get("arg_1"), str):
+        options = tuple(str(a["arg_1"]).strip() for a in arguments.values())
+        best, share = _choose(row, responses, len(options))
+        return ForeignAnswer(
+            line=row.line, id=name, text=text, options=options, answer=best, confidence=share
+        )
+    raw = row.need("resps", list)
+    said, written = responses[0] if responses else "", raw[0][0] if raw and raw[0] else ""
+    if not isinstance(written, str):
+        raise row.error("resps", f"must hold texts, holds {shorten(written)}")
+    return ForeignAnswer(
+        line=row.line,
+        id=name,
+        text=text,
+        options=_listed(document),
+        answer=None if not isinstance(said, str) or said == _INVALID else said,
+        raw=written,
+    )
+
+
+def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
     """The likeliest of k continuations, and its share when all are normalised."""
+    field = "filtered_resps"
     try:
         scores = [float(pair[0]) for pair in responses]
-    except (TypeError, ValueError, IndexError):
-        raise DataError("must be log-likelihoods", file=path, line=line, field="filtered_resps") from None
+    except (TypeError, ValueError, LookupError, OverflowError):
+        raise row.error(field, "must be log-likelihoods") from None
     if len(scores) != k:
-        message = f"{len(scores)} log-likelihoods for {k} continuations"
-        raise DataError(message, file=path, line=line, field="filtered_resps")
-    best = max(range(len(scores)), key=scores.__getitem__)
+        raise row.error(field, f"{len(scores)} log-likelihoods for {k} continuations")
+    best = max(range(k), key=scores.__getitem__)
+    if not math.isfinite(scores[best]) or any(map(math.isnan, scores)):
+        raise row.error(field, f"must be log-likelihoods, is {shorten(scores)}")
     return best, 1 / sum(math.exp(score - scores[best]) for score in scores)
 
 
@@ -98,32 +103,19 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
             raise row.error("id", "there is neither a column id nor a column text")
         if not {"prediction", "raw"} & set(row.fields):
             raise row.error("prediction", "there is neither a column prediction nor a column raw")
-        confidence = _number(row, "confidence")
+        confidence = row.number("confidence")
         if confidence is not None and not 0 <= confidence <= 1:
             raise row.error("confidence", f"must lie between 0 and 1, is {confidence:g}")
-        said = _text(row, "prediction")
+        said = row.text("prediction").strip()
         yield ForeignAnswer(
             line=row.line,
-            id=_text(row, "id"),
-            text=_text(row, "text"),
+            id=row.text("id").strip(),
+            text=row.text("text").strip(),
             answer=said or None,
-            raw=_text(row, "raw") or said,
-            error=_text(row, "error"),
-            sample=int(_number(row, "sample") or 0),
-            input_tokens=int(_number(row, "input_tokens") or 0),
-            output_tokens=int(_number(row, "output_tokens") or 0),
+            raw=row.text("raw").strip() or said,
+            error=row.text("error").strip(),
+            sample=row.count("sample"),
+            input_tokens=row.count("input_tokens"),
+            output_tokens=row.count("output_tokens"),
             confidence=confidence,
         )
-
-
-def _text(row: Row, column: str) -> str:
-    value = row.fields.get(column)
-    return "" if value is None else str(value).strip()
-
-
-def _number(row: Row, column: str) -> float | None:
-    value: Any = row.fields.get(column)
-    try:
-        return None if value in (None, "") else float(value)
-    except (TypeError, ValueError):
-        raise row.error(column, f"must be a number, is {value!r}") from None

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from harness.datasets.row import Row, parse_json
 from harness.errors import DataError
 
 _PORTION = 10_000
@@ -35,32 +34,6 @@ _PREDICTION = {
     "attempts": "int32",
     "source": "string",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One record with the place it came from; `line` counts from 1 as an editor does."""
-
-    file: str
-    line: int
-    fields: Mapping[str, Any]
-
-    def value(self, column: str) -> Any:
-        """The value in a column.
-
-        Raises
-        ------
-        DataError
-            If there is no such column.
-        """
-        if column not in self.fields:
-            known = ", ".join(list(self.fields)[:12])
-            raise self.error(column, f"there is no such column; there are: {known}")
-        return self.fields[column]
-
-    def error(self, field: str | None, message: str) -> DataError:
-        """Make an error that names this row."""
-        return DataError(message, file=self.file, line=self.line, field=field)
 
 
 def read_rows(path: str | Path) -> Iterator[Row]:
@@ -142,10 +115,7 @@ def _jsonl_rows(path: Path) -> Iterator[Row]:
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
-        try:
-            fields = json.loads(line)
-        except ValueError as error:
-            raise DataError(f"malformed JSON: {error}", file=path, line=number) from None
+        fields = parse_json(line, path, number)
         if not isinstance(fields, dict):
             raise DataError("every line must be a JSON object", file=path, line=number)
         yield Row(str(path), number, fields)
@@ -159,7 +129,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         batches = pq.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False)
         for number, fields in enumerate((f for batch in batches for f in batch.to_pylist()), start=1):
             yield Row(str(path), number, fields)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         message = f"not a whole Parquet file: {str(error).splitlines()[0]}"
         raise DataError(message, file=path, line=number + 1) from None
 

@@ -67,8 +67,8 @@ def show(renderable: RenderableType) -> None:
         def render_str(self, text: str, **options: Any) -> Text:  # before a table measures its cells
             return super().render_str(make_printable(text), **options)
 
-        def render(self, *args: Any) -> Iterator[Segment]:
-            for text, style, control in super().render(*args):
+        def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
+            for text, style, control in super().render(*given, **options):
                 yield Segment(text if control else make_printable(text), style, control)
 
     # Without markup: square brackets in an item, a name or a path are what they are. A pipe or a log has

@@ -106,6 +106,14 @@ class Database:
             finally:
                 self._shared = None
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Make of what was stored what it was before; where that cannot be, the database is damaged."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(self._shown, error) from error
+
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """All rows of a query."""
         with self.transaction() as connection:
@@ -113,7 +121,7 @@ class Database:
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""
-        with self.transaction() as connection:
+        with self.reading(), self.transaction() as connection:
             return [kind(**row) for row in connection.execute(query, parameters).mappings()]
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
@@ -226,7 +234,8 @@ def _raising_store_errors(shown: str) -> Iterator[None]:
 
 
 def _damaged(shown: str, error: Exception) -> StoreError:
-    return StoreError(f"{shown}: a stored value is damaged ({error}){_RECOVERY.format(shown)}")
+    told = f"a stored value is not what was written ({type(error).__name__}: {error})"
+    return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
 
 
 def _write_json(value: Any) -> str:

@@ -69,8 +69,9 @@ class RunRepository(Repository):
         )
         with self._database.transaction() as connection:
             for row in connection.execution_options(yield_per=PORTION).execute(query).mappings():
-                status, source = PredictionStatus(row["status"]), Source(row["source"])
-                yield Prediction(**{**row, "status": status, "source": source})
+                with self._database.reading():
+                    kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
+                yield Prediction(**{**row, **kinds})
 
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False

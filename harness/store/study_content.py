@@ -107,10 +107,9 @@ class ContentRepository(Repository):
     def read_answers(self) -> list[Answer]:
         """All answers with their questions, in order of arrival."""
         asked = {q.id: q for q in self.read_questions()}
-        return [
-            Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
-            for r in self.replies.read_replies().values()
-        ]
+        replies = self.replies.read_replies().values()
+        with self._database.reading():
+            return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
 
 def _make_storable(item: Item) -> Item:
@@ -155,7 +154,8 @@ class PanelRepository(Repository):
         """All that was chosen or skipped, in order of arrival."""
         given = {a.id: a for a in self.read_assignments()}
         replies = self.replies.read_replies().values()
-        return [Choice(given[r.id], r.value, r.source, r.comment) for r in replies]
+        with self._database.reading():
+            return [Choice(given[r.id], r.value, r.source, r.comment) for r in replies]
 
     def read_ratings(self) -> list[Rating]:
         """What was chosen, in the order of the items; what was skipped is no row."""

@@ -54,7 +54,7 @@ def read_answer(
             case {"error": {"message": str(message)}}:
                 raise TransientModelError(message, fault=Fault.EXPIRED)
             case _:
-                message = "no answer that can be read came before the batch ended"
+                message = "no answer came before the batch ended"
                 raise TransientModelError(message, fault=Fault.EXPIRED)
     except ModelError as error:
         kind = getattr(error, "fault", "refused request")

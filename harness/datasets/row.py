@@ -1,0 +1,146 @@
+"""One record of a file: its fields by name, each of its type, or an error that names the place."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import DataError
+from harness.output import make_printable, shorten
+
+_MOST = 2**31 - 1
+"""What an integer column of every database holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record with the place it came from; `line` counts from 1 as an editor does."""
+
+    file: str
+    line: int
+    fields: Mapping[str, Any]
+
+    def error(self, field: str | None, message: str) -> DataError:
+        """Make an error that names this row."""
+        return DataError(message, file=self.file, line=self.line, field=field)
+
+    def value(self, column: str) -> Any:
+        """The value in a column.
+
+        Raises
+        ------
+        DataError
+            If there is no such column.
+        """
+        if column not in self.fields:
+            known = ", ".join(list(self.fields)[:12])
+            raise self.error(column, f"there is no such column; there are: {known}")
+        return self.fields[column]
+
+    def find(self, field: str) -> Any:
+        """A field by its dotted name; None if it is not there."""
+        value: Any = self.fields
+        for part in field.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        return value
+
+    def need(self, field: str, kind: type | tuple[type, ...]) -> Any:
+        """A field by its dotted name.
+
+        Raises
+        ------
+        DataError
+            If it is not there or of another type.
+        """
+        value = self.find(field)
+        if not isinstance(value, kind):
+            names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+            raise self.error(field, f"must be {names}, is {type(value).__name__}")
+        return value
+
+    def text(self, field: str) -> str:
+        """A text, or a number as one; empty if it is not there.
+
+        Raises
+        ------
+        DataError
+            If it is anything else.
+        """
+        value = self.find(field)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
+            raise self.error(field, f"must be text or a number, is {shorten(value)}")
+        return "" if value is None else str(value)
+
+    def number(self, field: str) -> float | None:
+        """A finite number; None if it is empty or not there.
+
+        Raises
+        ------
+        DataError
+            If it is anything else.
+        """
+        value = self.find(field)
+        if value is None or value == "":
+            return None
+        number = math.nan
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            with contextlib.suppress(ValueError, OverflowError):
+                number = float(value)
+        if not math.isfinite(number):
+            raise self.error(field, f"must be a number, is {shorten(value)}")
+        return number
+
+    def count(self, field: str, otherwise: int = 0) -> int:
+        """A whole number ≥ 0 that every database holds; `otherwise` if it is empty or not there.
+
+        Raises
+        ------
+        DataError
+            If it is anything else.
+        """
+        number = self.number(field)
+        if number is None:
+            return otherwise
+        if not number.is_integer() or not 0 <= number <= _MOST:
+            raise self.error(
+                field, f"must be a whole number from 0 to {_MOST:,}, is {shorten(self.find(field))}"
+            )
+        return int(number)
+
+
+def parse_json(text: str | bytes, file: object, line: int | None = None) -> Any:
+    """Parse JSON whose texts can be stored and sent.
+
+    Raises
+    ------
+    DataError
+        If it is not UTF-8, not JSON, nested too deep, or holds half a surrogate pair, which is no character.
+    """
+    try:
+        found = json.loads(text)
+    except UnicodeDecodeError:
+        raise DataError("not UTF-8", file=file, line=line) from None
+    except ValueError as error:
+        raise DataError(f"malformed JSON: {error}", file=file, line=line) from None
+    except RecursionError:
+        raise DataError("malformed JSON: nested too deep", file=file, line=line) from None
+    escapes = ("\\ud", "\\uD") if isinstance(text, str) else (b"\\ud", b"\\uD")
+    if any(escape in text for escape in escapes):  # type: ignore[operator]  # both are of one kind
+        _refuse_half_pairs(found, file, line)
+    return found
+
+
+def _refuse_half_pairs(found: Any, file: object, line: int | None) -> None:
+    for name, value in found.items() if isinstance(found, dict) else [(None, found)]:
+        try:
+            json.dumps((name, value), ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            message = f"holds {half!r}, half a surrogate pair, which is no character"
+            raise DataError(message, file=file, line=line, field=name and make_printable(name)) from None
+        except RecursionError:
+            raise DataError("malformed JSON: nested too deep", file=file, line=line, field=name) from None
