@@ -154,7 +154,7 @@ def read_workflow_settings(
         found = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DataError(f"not valid TOML: {error}", file=path) from None
     except ValidationError as error:
         first = error.errors()[0]

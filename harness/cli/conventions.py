@@ -42,7 +42,7 @@ def parse_json(option: str, text: str) -> Any:
     """
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{option}: not JSON: {error}") from None
 
 

@@ -52,7 +52,7 @@ def _tasks(file: str | Path) -> list[Any]:
         tasks = json.loads(Path(file).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError("there is no such file", file=file) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"not a readable JSON file: {error}", file=file) from None
     if not isinstance(tasks, list):
         raise DataError("a Label Studio export is a list of tasks; choose the format JSON", file=file)

@@ -1,0 +1,155 @@
+"""The fault matrix: one odd reply, to the first, a middle or the last item, on either database.
+
+Every other item is answered and stored; the odd one has its one row, too.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import sqlalchemy as sa
+
+import harness as h
+from harness import TransientModelError
+from harness.errors import Fault
+from harness.llm import CallCounts
+from harness.llm.models.chat_completions import parse_completion, retry_after
+from harness.llm.runner.prediction import read_prediction
+from harness.types import Item, PredictionStatus
+from tests.fakes.openai_server import Reply, fake_openai
+from tests.llm.odd_replies import ODD, Odd, body
+from tests.store.test_study_store import postgresql
+
+__all__ = ["postgresql"]  # fixture
+
+N = 9
+ITEMS = [Item(f"i{j}", f"number {j}.", ("red", "green", "blue"), (0, 1, 2)) for j in range(N)]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One for all kinds of replies: each is a run of its own."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('odd') / 'study.db'}"
+    server: str = request.getfixturevalue("postgresql")
+    engine = sa.create_engine(server)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    engine.dispose()
+    return server
+
+
+@pytest.mark.parametrize("place", [0, N // 2, N - 1], ids=["first", "middle", "last"])
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd.name)
+def test_an_odd_reply_costs_no_other_item(odd: Odd, place: int, database: str) -> None:
+    asked: list[str] = []
+
+    def answer(prompt: str, n: int) -> Reply:
+        asked.append(prompt)
+        again = odd.once and asked.count(prompt) > 1
+        return odd.reply if prompt == ITEMS[place].text and not again else Reply("green")
+
+    settings: dict[str, Any] = {"template": "$text", "concurrency": 4, "tries": 1, "answers_as": "m"}
+    with fake_openai(answer) as server:
+        found = h.run(f"{odd.name} {place}", ITEMS, store=database, endpoint=server.url, **settings)
+    strange = found.pop(place)
+    assert [(p.item_id, p.option) for p in found] == [(i.id, 1) for i in ITEMS if i.id != strange.item_id]
+    assert (strange.item_id, strange.status, strange.kind) == (ITEMS[place].id, odd.status, odd.reason)
+
+
+def test_what_no_database_takes_is_kept_in_visible_form(tmp_path: Path) -> None:
+    said = Reply("green \0 \ud83d")
+    with fake_openai(lambda prompt, n: said) as server:
+        [found] = h.run("m", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, template="$text")
+    assert (found.option, found.raw) == (1, "green \\u0000 \\ud83d")
+
+
+def test_an_item_with_a_nul_is_asked_and_the_same_item_again_is_no_other(tmp_path: Path) -> None:
+    item = Item("i", "a\0b\ud800", ("red", "gr\0een"), (0, 1))
+    with fake_openai(lambda prompt, n: Reply("B")) as server:
+        for _ in range(2):
+            [found] = h.run("m", [item], store=str(tmp_path / "s.db"), endpoint=server.url)
+        assert len(server.prompts) == 1
+    assert found.option == 1
+    with pytest.raises(h.DataError, match="the item id 'i\\\\x00' holds a character"):
+        h.run("m", [Item("i\0", "a", ("b", "c"), (0, 1))], store=str(tmp_path / "s.db"))
+
+
+def test_an_error_in_reading_is_the_items_own() -> None:
+    damaged = Item("i", "a", ("red", "green"), (0, 7))  # shows an option that it does not have
+    reply, counts = parse_completion(body().payload("m").encode()), CallCounts(attempts=1, input_tokens=7)
+    found = read_prediction(damaged, 0, reply, counts)
+    assert (found.status, found.option, found.input_tokens, found.raw) == ("failed", None, 7, "green")
+    assert found.reason == "malformed response: IndexError in reading it"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("1.5", 1.5), ("²", None), ("٣", None), ("1_0", None), ("9" * 400, None), ("1e9", None), ("-1", None),
+     ("Thu, 01 Jan 99999999999999999999 00:00:00 GMT", None)],
+)  # fmt: skip
+def test_retry_after_is_ascii_digits_or_a_date(value: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": value}) == seconds
+
+
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1.5, 1e30, 2**63, "", "x", "\0", "\x1b[2J", [], {}, [[]], {"text": 3}, ["x", 1],
+    '{"answer":' * 3000, "9" * 5000, "\u202e", [{"type": "text"}], [{"token": "a", "logprob": -1e400}],
+)  # fmt: skip
+VALID = {
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": '{"answer": "B"}', "refusal": None},
+            "finish_reason": "stop",
+            "logprobs": {"content": [{"token": "B", "logprob": -0.1, "bytes": [66]}]},
+        }
+    ],
+    "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+}
+
+
+def mutate(data: bytes, rng: random.Random) -> bytes:
+    """Another value at any place, or a few bytes changed, cut out or doubled."""
+    if rng.random() < 0.7:
+        whole = orjson.loads(data)
+        place: Any = whole
+        while True:
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            key = rng.choice(keys)
+            if isinstance(place[key], dict | list) and place[key] and rng.random() < 0.8:
+                place = place[key]
+                continue
+            place[key] = rng.choice(VALUES)
+            break
+        return orjson.dumps(whole, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+    changed = bytearray(data)
+    for _ in range(rng.choice([1, 2, 8])):
+        start = rng.randrange(len(changed))
+        changed[start : start + rng.randrange(3)] = rng.choice(
+            [b"", b"\0", b"\xff", b"\\ud800", b"[" * 5000, b"1"]
+        )
+    return bytes(changed)
+
+
+def test_of_a_mutated_reply_comes_a_prediction_or_a_fault() -> None:
+    rng, valid = random.Random(14), orjson.dumps(VALID)  # noqa: S311  draws a test, no secret
+    predicted, faults = 0, []
+    for _ in range(1500):
+        try:
+            reply = parse_completion(mutate(valid, rng))
+        except TransientModelError as error:
+            faults.append(error.fault)
+            continue
+        found = read_prediction(ITEMS[0], 0, reply, CallCounts(attempts=1))
+        assert found.status is not PredictionStatus.FAILED, found.reason
+        assert found.confidence is None or 0 <= found.confidence <= 1
+        predicted += 1
+    assert set(faults) == {Fault.MALFORMED}
+    assert min(predicted, len(faults)) > 300
