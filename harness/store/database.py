@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -16,20 +15,21 @@ import orjson
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.output import keep_secret, make_storable, redact
+from harness.output import keep_secret, redact
 from harness.store.schema import migrate
+from harness.store.stored_values import (
+    add_recovery,
+    describe_damage,
+    make_rows_storable,
+    read_json,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
 
 PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
-
-_DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
-_RECOVERY = (
-    "; the database is damaged: put back a copy of it, or save what can still be read "
-    "(of an SQLite file: sqlite3 {0} .recover | sqlite3 recovered.db)"
-)
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -56,12 +56,12 @@ class Database:
         self._shown = shown = redact(url.removeprefix("sqlite:///"))
         try:
             keep_secret(sa.make_url(url).password)
-            self._engine = sa.create_engine(url, json_serializer=_write_json, json_deserializer=_read_json)
+            self._engine = sa.create_engine(url, json_serializer=write_json, json_deserializer=read_json)
         except (sa.exc.ArgumentError, ImportError, ValueError) as error:  # the last of a port that is none
             raise StoreError(f"{shown}: the database cannot be used: {error}") from error
         if self._engine.dialect.name == "sqlite":
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
-        sa.event.listen(self._engine, "before_cursor_execute", _make_storable, retval=True)
+        sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
         self._shared: sa.Connection | None = None
         try:
             with _raising_store_errors(shown), self._engine.connect() as connection:
@@ -112,7 +112,7 @@ class Database:
         try:
             yield
         except (KeyError, TypeError, ValueError) as error:
-            raise _damaged(self._shown, error) from error
+            raise describe_damage(self._shown, error) from error
 
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """All rows of a query."""
@@ -227,41 +227,9 @@ def _raising_store_errors(shown: str) -> Iterator[None]:
         yield
     except sa.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        mend = _RECOVERY.format(shown) if any(word in reason for word in _DAMAGE) else ""
-        raise StoreError(f"{shown}: the database cannot be used: {reason}{mend}") from error
+        raise StoreError(f"{shown}: the database cannot be used: {add_recovery(reason, shown)}") from error
     except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
-        raise _damaged(shown, error) from error
-
-
-def _damaged(shown: str, error: Exception) -> StoreError:
-    told = f"a stored value is not what was written ({type(error).__name__}: {error})"
-    return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
-
-
-def _write_json(value: Any) -> str:
-    return make_storable(json.dumps(value))
-
-
-def _read_json(text: str | bytes) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:  # it knows no lone surrogates
-        if b"\\ud" in (text if isinstance(text, bytes) else text.encode()).lower():
-            return json.loads(text)
-        raise
-
-
-def _make_storable(
-    _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
-) -> tuple[str, Any]:
-    """Have no text reach any table that a database refuses, for one row's sake, with all rows beside it."""
-    return statement, [_clean(row) for row in parameters] if many else _clean(parameters)
-
-
-def _clean(row: Any) -> Any:
-    if isinstance(row, dict):
-        return dict(zip(row, _clean(tuple(row.values())), strict=True))
-    return tuple([make_storable(value) if type(value) is str else value for value in row])
+        raise describe_damage(shown, error) from error
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

@@ -1,0 +1,56 @@
+"""What may go into a database, and what to say when something else comes out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from harness.errors import StoreError
+from harness.output import make_storable
+
+_DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
+_RECOVERY = (
+    "; the database is damaged: put back a copy of it, or save what can still be read "
+    "(of an SQLite file: sqlite3 {0} .recover | sqlite3 recovered.db)"
+)
+
+
+def add_recovery(reason: str, shown: str) -> str:
+    """Say how to recover if what a database says means that it is damaged."""
+    return reason + (_RECOVERY.format(shown) if any(sign in reason for sign in _DAMAGE) else "")
+
+
+def describe_damage(shown: str, error: Exception) -> StoreError:
+    """Make the error of a stored value that cannot be what was written."""
+    told = f"a stored value is not what was written ({type(error).__name__}: {error})"
+    return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
+
+
+def write_json(value: Any) -> str:
+    """Write a JSON column."""
+    return make_storable(json.dumps(value))
+
+
+def read_json(text: str | bytes) -> Any:
+    """Read a JSON column."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:  # it knows no lone surrogates
+        if b"\\ud" in (text if isinstance(text, bytes) else text.encode()).lower():
+            return json.loads(text)
+        raise
+
+
+def make_rows_storable(
+    _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
+) -> tuple[str, Any]:
+    """Have no text reach any table that a database refuses, for one row's sake, with all rows beside it."""
+    return statement, [_clean(row) for row in parameters] if many else _clean(parameters)
+
+
+def _clean(row: Any) -> Any:
+    if isinstance(row, dict):
+        return dict(zip(row, _clean(tuple(row.values())), strict=True))
+    return tuple([make_storable(value) if type(value) is str else value for value in row])
