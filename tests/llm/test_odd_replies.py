@@ -15,9 +15,11 @@ import sqlalchemy as sa
 
 import harness as h
 from harness import TransientModelError
+from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import CallCounts
 from harness.llm.models.chat_completions import parse_completion, retry_after
+from harness.llm.runner.batch_file import read_answer, read_lines
 from harness.llm.runner.prediction import read_prediction
 from harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import Reply, fake_openai
@@ -153,3 +155,23 @@ def test_of_a_mutated_reply_comes_a_prediction_or_a_fault() -> None:
         predicted += 1
     assert set(faults) == {Fault.MALFORMED}
     assert min(predicted, len(faults)) > 300
+
+
+def test_odd_lines_of_a_batch_cost_no_other_line() -> None:
+    whole = orjson.loads(body().payload("m"))
+    good = {"custom_id": "r0", "response": {"status_code": 200, "body": whole}}
+    odd: dict[str, Any] = {
+        "r1": {"response": {"status_code": "200", "body": whole}},
+        "r2": {"response": {"status_code": 200, "body": [whole]}},
+        "r3": {"response": [], "error": "x"},
+        "r4": {"response": {"status_code": 500, "body": {"error": {"message": [[["\0"]]]}}}},
+        "r5": {"error": {"message": "too late"}},
+    }
+    data = [orjson.dumps(good), b"{", b"[]", b'{"custom_id": ["r1"]}', b"[" * 5000]
+    data += [orjson.dumps({"custom_id": name, **line}) for name, line in odd.items()]
+    lines = read_lines(b"\n".join(data))
+    settings = ModelSection(model="m")
+    found = [read_answer(ITEMS[0], 0, lines.get(f"r{n}"), settings) for n in range(7)]
+    kinds = ["", "malformed response", "malformed response", "batch expired", "server error", "batch expired"]
+    assert [p.kind for p in found] == [*kinds, "batch expired"]
+    assert found[0].option == 1
