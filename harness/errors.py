@@ -131,13 +131,20 @@ class TransientModelError(ModelError):
         What kind of failure it is.
     retry_after
         Seconds the endpoint asked to wait, if it did.
+    sent
+        Whether the request may have reached the endpoint, which then may ask to be paid for it.
     """
 
     def __init__(
-        self, message: str, *, fault: Fault = Fault.SERVER, retry_after: float | None = None
+        self,
+        message: str,
+        *,
+        fault: Fault = Fault.SERVER,
+        retry_after: float | None = None,
+        sent: bool = True,
     ) -> None:
         super().__init__(message)
-        self.fault, self.retry_after = fault, retry_after
+        self.fault, self.retry_after, self.sent = fault, retry_after, sent
 
 
 class FatalModelError(ModelError):

@@ -189,21 +189,16 @@ class Broker:
         return _after(reply, second)
 
     async def _send(self, request: Request) -> ModelReply:
-        held = await self._budget.hold(*self._model.guess.guess(request))
         try:
-            reply = await self._model.ask(request, CallCounts())
+            reply = await self._model.ask(request, CallCounts(), self._budget.hold)
         except FatalModelError as error:
             if not self._answered:
                 raise
             # An endpoint that has answered before refuses this request, not us.
             raise TransientModelError(str(error)) from error
-        else:
-            self._answered = True
-            self.spent.calls += 1
-            self._budget.settle(held, reply.input_tokens, reply.output_tokens)
-            return reply
-        finally:
-            self._budget.release(held)
+        self._answered = True
+        self.spent.calls += 1
+        return reply
 
     async def _keep(self, key: str, request: str, reply: ModelReply, started: float, error: str) -> None:
         price = self._price

@@ -12,6 +12,7 @@ from harness.analysis.inputs import stream_items, system_of, template_of
 from harness.config import Study
 from harness.errors import ConfigError
 from harness.llm import (
+    DEFAULT_PATIENCE,
     BudgetCaps,
     Forecast,
     PriceTable,
@@ -29,7 +30,12 @@ from harness.types import PredictionStatus
 
 
 def run_study(
-    study: Study, names: Sequence[str] | None = None, *, caps: BudgetCaps, retry_failed: bool = False
+    study: Study,
+    names: Sequence[str] | None = None,
+    *,
+    caps: BudgetCaps,
+    patience: float = DEFAULT_PATIENCE,
+    retry_failed: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """Ask the models about every item that is not answered yet; name → `summarise_run`.
 
@@ -41,7 +47,7 @@ def run_study(
         If the next call might cost more than is left; what was answered is stored.
     """
     with _opened(study, names, retry_failed=retry_failed) as (wanted, targets, prices):
-        done = run_targets(wanted, targets, prices=prices, limits=caps)
+        done = run_targets(wanted, targets, prices=prices, limits=caps, patience=patience)
         return {r.target.spec.name: summarise_run(wanted.store, r.target, r.asked) for r in done}
 
 
@@ -88,10 +94,11 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
     by_status: Counter[PredictionStatus] = Counter()
     by_kind: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    sent = received = 0
+    usage = store.runs.sum_usage(target.spec.id)
+    guessed = 0
     for p in store.runs.read_samples(target.spec.id):
         by_status[p.status] += 1
-        sent, received = sent + p.input_tokens, received + p.output_tokens
+        guessed += p.guessed > 0
         if p.reason:
             by_kind[f"{p.status}: {p.kind}"] += 1
             if p.reason in reasons or len(reasons) < 100:
@@ -104,7 +111,9 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         **{status.value: by_status[status] for status in PredictionStatus},
         "kinds": dict(by_kind.most_common()),
         "reasons": dict(reasons.most_common(10)),
-        "input_tokens": sent,
-        "output_tokens": received,
-        "usd": None if target.price is None else dollars(target.price, store.runs.sum_usage(target.spec.id)),
+        "input_tokens": sum(u.input_tokens for u in usage),
+        "output_tokens": sum(u.output_tokens for u in usage),
+        "guessed": guessed,
+        "unfinished": store.reservations.read_charge(target.spec.id).answers,
+        "usd": None if target.price is None else dollars(target.price, usage),
     }

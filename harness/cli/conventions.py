@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
@@ -65,6 +66,14 @@ def parse_numbers(
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
             raise BadInput(f"{option}: {name} must be a {'whole ' if whole else ''}number, is {value!r}")
     return numbers
+
+
+def duration(text: str) -> float:
+    """Seconds of ``90``, ``90s``, ``10m`` or ``2h``."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"must be a time such as 90s, 10m or 2h, not {text!r}")
+    return float(found[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
 
 
 def emit(

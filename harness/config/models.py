@@ -45,9 +45,11 @@ class EndpointSection(Section):
     api_key_env
         Environment variable that holds the key.
     concurrency
-        Most calls under way at once, over all models; fewer while the endpoint says it is overloaded.
+        Most calls under way at once, of each model; fewer while the endpoint says it is overloaded.
     requests_per_minute, tokens_per_minute
-        Limits to keep to; None has none.
+        Limits to keep to, of each model; None has none.
+    shared_limits
+        Whether these are limits of all models together.
     timeout, tries
         Seconds to wait for one answer, and calls per item before it counts as failed.
     api_version
@@ -59,6 +61,7 @@ class EndpointSection(Section):
     concurrency: int = Field(default=8, ge=1, le=1024)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
+    shared_limits: bool = False
     timeout: float = Field(default=60.0, gt=0)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
@@ -106,6 +109,7 @@ class ModelSection(Section):
     concurrency: int = Field(default=8, ge=1, le=1024)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
+    shared_limits: bool = False
     timeout: float = Field(default=60.0, gt=0)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None

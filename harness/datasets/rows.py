@@ -33,6 +33,7 @@ _PREDICTION = {
     "seconds": "float64",
     "attempts": "int32",
     "source": "string",
+    "guessed": "int32",
 }
 
 

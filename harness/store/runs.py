@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -13,14 +13,26 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.config import RunSpec
-from harness.store.database import PORTION, Repository, row_of, select_values, split_into_batches, upsert
-from harness.store.tables import ItemRow, PredictionRow, RunRow
+from harness.store.database import (
+    PORTION,
+    Repository,
+    execute_many,
+    row_of,
+    select_values,
+    split_into_batches,
+    upsert,
+)
+from harness.store.tables import ChargeRow, ItemRow, PredictionRow, ReservationRow, RunRow
 from harness.types import Prediction, PredictionStatus, Source
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
+_CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
+_SETTLED = sa.delete(_RESERVATION).where(
+    *(_RESERVATION.c[name] == sa.bindparam(f"settled_{name}") for name in ("run_id", "item_id", "sample"))
+)
 
-_SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts")
-"""What several samples of one item have used together."""
+_SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
+"""What several answers have used together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,7 @@ class Usage:
 
     source: Source
     predictions: int
+    requests: int
     input_tokens: int
     output_tokens: int
 
@@ -46,13 +59,20 @@ class RunRepository(Repository):
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
         return self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))
 
-    def store_predictions(self, rows: Sequence[tuple[str, Prediction]]) -> None:
+    def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:
         """Store predictions of any runs (by id) in one transaction; a later one replaces an earlier one.
 
-        So a failed prediction gives way to the answer of another try.
+        So a failed prediction gives way to the answer of another try. With `reserved`, their reservations
+        end in the same transaction.
         """
         with self._database.transaction() as connection:
             upsert(connection, _PREDICTION, [{"run_id": run, **row_of(p)} for run, p in rows])
+            if reserved:
+                settled = [
+                    {"settled_run_id": run, "settled_item_id": p.item_id, "settled_sample": p.sample}
+                    for run, p in rows
+                ]
+                execute_many(connection, _SETTLED, settled)
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
         """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
@@ -84,12 +104,23 @@ class RunRepository(Repository):
             have = set(map(tuple, self._database.read_rows(done.where(_PREDICTION.c.item_id.in_(portion)))))
             yield [(i, s) for i in portion for s in range(n_samples) if (i, s) not in have]
 
+    def read_failed(self, run_id: str) -> dict[tuple[str, int], Prediction]:
+        """A run's answers that failed, by item and sample."""
+        return {
+            (p.item_id, p.sample): p for p in self.read_samples(run_id) if p.status is PredictionStatus.FAILED
+        }
+
     def sum_usage(self, run_id: str) -> list[Usage]:
-        """Sum up what a run used, by source."""
-        table = _PREDICTION.c
-        columns = (sa.func.count(), sa.func.sum(table.input_tokens), sa.func.sum(table.output_tokens))
-        query = sa.select(table.source, *columns).where(table.run_id == run_id).group_by(table.source)
-        return [Usage(Source(s), n, int(i), int(o)) for s, n, i, o in self._database.read_rows(query)]
+        """Sum up what a run used, by source; what it was charged without an answer has no predictions."""
+        table, charge = _PREDICTION.c, _CHARGE.c
+        used = (table.attempts, table.input_tokens, table.output_tokens)
+        query = sa.select(table.source, sa.func.count(), *map(sa.func.sum, used))
+        charged = sa.select(charge.requests, charge.input_tokens, charge.output_tokens)
+        rows = self._database.read_rows(query.where(table.run_id == run_id).group_by(table.source))
+        return [Usage(Source(source), n, *map(int, sums)) for source, n, *sums in rows] + [
+            Usage(Source.CALL, 0, *sums)
+            for sums in self._database.read_rows(charged.where(charge.run_id == run_id))
+        ]
 
 
 def take_vote(samples: Sequence[Prediction]) -> Prediction:
@@ -114,9 +145,12 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
         confidence = count / len(came)
     else:
         chosen = came[0] if came else samples[0]
-    return replace(
-        chosen,
-        sample=0,
-        confidence=confidence,
-        **{name: sum(getattr(p, name) for p in samples) for name in _SUMMED},
+    return add_usage(
+        replace(chosen, sample=0, confidence=confidence), [p for p in samples if p is not chosen]
     )
+
+
+def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Prediction:
+    """The same prediction with what others used counted in."""
+    counted = [prediction, *others]
+    return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})

@@ -7,6 +7,7 @@ from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
 from harness.store.planned_looks import LookRepository
 from harness.store.replies import ReplyRepository
+from harness.store.reservations import ReservationRepository
 from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
 from harness.store.study_content import ContentRepository, PanelRepository
@@ -20,6 +21,7 @@ class Store(Database):
         super().__init__(url)
         self.content = ContentRepository(self)
         self.runs = RunRepository(self)
+        self.reservations = ReservationRepository(self)
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)

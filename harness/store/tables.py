@@ -134,6 +134,27 @@ class PredictionRow(_ModelAnswer, table=True):
     sample: int = Field(primary_key=True)
     confidence: float | None
     source: str = Field(sa_column_kwargs={"server_default": "call"})
+    guessed: int = Field(sa_column_kwargs={"server_default": "0"})
+
+
+class _Used(TableRow):
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    requests: int
+    input_tokens: int
+    output_tokens: int
+
+
+class ReservationRow(_Used, table=True):
+    """What an answer under way may have used at most, with the call that is out; gone once it is stored."""
+
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
+    sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+
+
+class ChargeRow(_Used, table=True):
+    """What a run was charged for answers that were under way when a command ended, and never stored."""
+
+    answers: int
 
 
 class ProbeRow(TableRow, table=True):

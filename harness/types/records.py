@@ -170,6 +170,8 @@ class Prediction:
         Number of those calls.
     confidence
         Probability that the model itself gave to `option`, in [0, 1]; None if it said nothing.
+    guessed
+        Number of those calls whose tokens are an upper guess, since the endpoint did not say.
     """
 
     item_id: str
@@ -184,6 +186,7 @@ class Prediction:
     attempts: int = 1
     confidence: float | None = None
     source: Source = Source.CALL
+    guessed: int = 0
 
     @property
     def kind(self) -> str:

@@ -77,7 +77,7 @@ def test_ten_models_share_an_endpoint_fairly(lay_out: Callable[..., None], overs
     names = [f"m{j}" for j in range(10)]
     models = "".join(f'[models.{m}]\nmodel = "{m}"\nendpoint = "all"\n' for m in names)
     with fake_openai(lambda p, n: Reply("green")) as server:
-        lay_out(server, models=models)
+        lay_out(server, models=f"shared_limits = true\n{models}")
         results = oversight("run")["models"]
         asked = [request["model"] for request in server.requests]
     assert [results[m]["predictions"] for m in names] == [N] * 10

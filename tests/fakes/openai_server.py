@@ -27,6 +27,8 @@ class Reply:
     logprobs: tuple[tuple[str, float], ...] = ()
     stall: float = 0.0  # seconds between the first half of the body and the second
     missing: int = 0  # bytes at the end that never come
+    billed: tuple[int, int] = (7, 3)  # tokens sent and received, if the status is 200
+    says_usage: bool = True
 
     def payload(self, asked: str) -> str:
         if self.body is not None:
@@ -35,27 +37,33 @@ class Reply:
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         if self.logprobs:
             choice["logprobs"] = {"content": [{"token": t, "logprob": p} for t, p in self.logprobs]}
-        return json.dumps(
-            {
-                "id": "c",
-                "object": "chat.completion",
-                "created": 0,
-                "model": self.model or asked,
-                "choices": [choice],
-                "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-            }
-        )
+        completion = {
+            "id": "c",
+            "object": "chat.completion",
+            "created": 0,
+            "model": self.model or asked,
+            "choices": [choice],
+        }
+        if self.says_usage:
+            sent, received = self.billed
+            usage = {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
+            completion["usage"] = usage
+        return json.dumps(completion)
 
 
 @dataclass
 class FakeOpenAI:
-    """`answer(prompt, n)` makes the reply to the n-th call (from 0); calls and keys are kept."""
+    """`answer(prompt, n)` makes the reply to the n-th call (from 0); calls and keys are kept.
+
+    `bill` has the tokens sent and received of every call that is to be paid for.
+    """
 
     answer: Callable[[str, int], Reply]
     url: str = ""
     prompts: list[str] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    bill: list[tuple[int, int]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, request: dict[str, Any], key: str) -> Reply:
@@ -65,7 +73,11 @@ class FakeOpenAI:
             self.prompts.append(prompt)
             self.requests.append(request)
             self.keys.append(key)
-        return self.answer(prompt, n)
+        reply = self.answer(prompt, n)
+        if reply.status == 200:
+            with self.lock:
+                self.bill.append(reply.billed)
+        return reply
 
 
 @contextmanager

@@ -10,46 +10,87 @@ from typing import Any
 import pytest
 
 from harness.llm import Limiter
-from harness.llm.limits.limiter import LONGEST_PAUSE
-from harness.llm.models.chat_completions import retry_after
-
-
-class Clock:
-    """Time that passes only when somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        await asyncio.sleep(0)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from harness.llm.models.chat_completions import read_limits, retry_after
+from tests.llm.clock import Clock
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
     asyncio.run(work)
 
 
-def test_an_overload_halves_the_window_once_per_window_of_calls(clock: Clock) -> None:
+def refuse(limiter: Limiter, clock: Clock, times: int) -> None:
+    for _ in range(times):
+        limiter.refused(clock.now)
+
+
+def test_a_lone_refusal_changes_nothing(clock: Clock) -> None:
     async def work() -> None:
         limiter = Limiter(16, clock=clock, sleep=clock.sleep)
-        started = [await limiter.acquire() for _ in range(4)]
-        clock.now += 1
-        for start in started:
-            limiter.overloaded(start, None)
-        assert limiter.window == 8  # four refusals of one window are one overload
-        limiter.overloaded(clock.now, None)
-        assert limiter.window == 4
-        for _ in range(400):
-            limiter.succeeded()
+        for _ in range(50):  # 4 % of the calls
+            limiter.refused(await limiter.acquire())
+            limiter.release()
+            for _ in range(24):
+                await limiter.acquire()
+                limiter.succeeded()
+                limiter.release()
         assert limiter.window == 16
+        assert not limiter.is_limited
+        assert clock.now == 1000.0  # nobody waited
+
+    run(work())
+
+
+def test_a_cluster_of_refusals_halves_the_window_once_a_second_and_successes_widen_it(clock: Clock) -> None:
+    limiter = Limiter(16, clock=clock, sleep=clock.sleep)
+    refuse(limiter, clock, 16)
+    assert limiter.window == 8
+    started = clock.now
+    clock.now += 1
+    limiter.refused(started - 1)  # one that started before the window was narrowed
+    assert limiter.window == 8
+    refuse(limiter, clock, 16)
+    assert limiter.window == 4
+    for _ in range(400):
+        limiter.succeeded()
+    assert limiter.window == 16
+
+
+@pytest.mark.parametrize("rate", [20.0, 60.0, 300.0])
+@pytest.mark.parametrize("burst", [0.0, 1.0])
+def test_the_pace_is_learnt_from_refusals(rate: float, burst: float, clock: Clock) -> None:
+    """An endpoint with a bucket of tokens; nobody is told its rate, and a call takes no time."""
+
+    async def work() -> None:
+        limiter = Limiter(1, clock=clock, sleep=clock.sleep)
+        tokens, filled, good, refused = rate * burst, clock.now, 0, 0
+        begun = clock.now
+        while good < 15 * rate:
+            started = await limiter.acquire()
+            clock.now += 0.001
+            tokens, filled = min(rate, tokens + rate * (clock.now - filled)), clock.now
+            if tokens >= 1:
+                tokens, good = tokens - 1, good + 1
+                limiter.succeeded()
+            else:
+                refused += 1
+                limiter.refused(started)
+            limiter.release()
+        assert clock.now - begun <= 1.15 * (15 - burst)
+        assert refused <= 600 + 0.15 * good  # it was asked without a pause at the beginning
+
+    run(work())
+
+
+def test_a_pace_that_the_endpoint_states_is_kept_from_then_on(clock: Clock) -> None:
+    async def work() -> None:
+        limiter = Limiter(64, clock=clock, sleep=clock.sleep)
+        limiter.told(1200, 0.05)  # one call after a pause: the bucket is as good as full
+        limiter.told(1200, 60.0)
+        begun = clock.now
+        for _ in range(201):
+            await limiter.acquire()
+            limiter.release()
+        assert 9.8 <= clock.now - begun <= 10.1  # 20 a second
 
     run(work())
 
@@ -57,8 +98,10 @@ def test_an_overload_halves_the_window_once_per_window_of_calls(clock: Clock) ->
 def test_no_more_calls_are_under_way_than_the_window(clock: Clock) -> None:
     async def work() -> None:
         limiter = Limiter(8, clock=clock, sleep=clock.sleep)
-        limiter.overloaded(clock.now, None)
-        limiter.overloaded(clock.now, None)
+        refuse(limiter, clock, 16)
+        clock.now += 1
+        refuse(limiter, clock, 16)
+        limiter.succeeded()
         running = most = 0
 
         async def call() -> None:
@@ -91,21 +134,6 @@ def test_a_cancelled_waiter_leaves_its_place_to_the_next(clock: Clock) -> None:
     run(work())
 
 
-def test_retry_after_pauses_the_whole_endpoint(clock: Clock) -> None:
-    async def work() -> None:
-        limiter = Limiter(4, clock=clock, sleep=clock.sleep)
-        start = await limiter.acquire()
-        limiter.overloaded(start, 7.0)
-        limiter.release()
-        assert await limiter.acquire() >= start + 7.0
-        limiter.overloaded(clock.now, 10_000.0)
-        limiter.release()
-        before = clock.now
-        assert await limiter.acquire() <= before + LONGEST_PAUSE + 1e-9
-
-    run(work())
-
-
 @pytest.mark.parametrize(("requests", "tokens", "per_call"), [(60, None, 0), (None, 6_000, 100)])
 def test_known_rates_are_kept(
     requests: float | None, tokens: float | None, per_call: int, clock: Clock
@@ -116,7 +144,7 @@ def test_known_rates_are_kept(
         for _ in range(121):
             await limiter.acquire(per_call)
             limiter.release()
-        assert 118 <= clock.now - begun <= 121  # one a second, with a second's worth in the bucket
+        assert 119 <= clock.now - begun <= 121  # one a second, and no burst at the start
 
     run(work())
 
@@ -149,3 +177,19 @@ def test_tokens_are_corrected_by_what_was_used(clock: Clock) -> None:
 def test_retry_after_is_read_in_both_forms(value: str, seconds: float | None) -> None:
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     assert retry_after({"retry-after": value}, now) == seconds
+
+
+@pytest.mark.parametrize(
+    ("limit", "reset", "read"),
+    [
+        ("5000", "12ms", (5000.0, 0.012)),
+        ("14400", "6m0.5s", (14400.0, 360.5)),
+        ("20", "1", (20.0, 1.0)),
+        ("20", "soon", None),
+        ("many", "1s", None),
+        ("", "", None),
+    ],
+)
+def test_stated_limits_are_read(limit: str, reset: str, read: tuple[float, float] | None) -> None:
+    headers = {"x-ratelimit-limit-requests": limit, "x-ratelimit-reset-requests": reset}
+    assert read_limits(headers) == read

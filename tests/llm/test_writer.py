@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from harness.llm import Batches, Price, Progress, Request
-from harness.llm.models.limited_model import TokenGuess
+from harness.llm.models.token_guess import TokenGuess
 from harness.types import Prediction, PredictionStatus
 
 

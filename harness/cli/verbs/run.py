@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from harness.cli.conventions import add_study, emit, study_of
+from harness.cli.conventions import add_study, duration, emit, study_of
 from harness.errors import ConfigError
 from harness.registry import load_module
 
@@ -24,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
     add("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
     add("--budget-tokens", type=int, metavar="N", help="stop before the runs use more")
+    add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
+    waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
+    add("--patience", type=duration, metavar="TIME", help=waits)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"
     add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)
 
@@ -31,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run every model asked for; 1 if any item failed."""
     from harness.analysis import batch_study, forecast_study, give_up_batches, run_study
-    from harness.llm import BudgetCaps
+    from harness.llm import DEFAULT_PATIENCE, BudgetCaps
 
     study, again = study_of(args), args.retry_errors
     if args.workflow:
@@ -43,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
         found = forecast_study(study, args.model, retry_failed=again)
         emit(args, {"forecast": found}, "\n".join(str(f) for f in found))
         return 0
-    if args.batch and (args.budget_usd is not None or args.budget_tokens is not None):
+    caps = BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests)
+    if args.batch and caps != BudgetCaps():
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
     if args.batch == "cancel":
         n = give_up_batches(study, args.model)
@@ -52,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     if args.batch:
         results = batch_study(study, args.model, wait=args.batch == "wait", retry_failed=again)
     else:
-        caps = BudgetCaps(args.budget_usd, args.budget_tokens)
-        results = run_study(study, args.model, caps=caps, retry_failed=again)
+        patience = DEFAULT_PATIENCE if args.patience is None else args.patience
+        results = run_study(study, args.model, caps=caps, patience=patience, retry_failed=again)
     emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
     return 1 if any(result["failed"] for result in results.values()) else 0
 
@@ -66,6 +70,12 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
     ]
     cost = "price unknown" if result["usd"] is None else f"${result['usd']:.4f}"
     said.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")
+    if result["guessed"]:
+        said.append(f"    {result['guessed']} answers without usage, charged by guess")
+    if result["unfinished"]:
+        said.append(
+            f"    {result['unfinished']} answers were under way when a command ended, charged in full"
+        )
     said += [f"    {count} × {kind}" for kind, count in result["kinds"].items()]
     if result["failed"]:
         last = next(r for r in result["reasons"] if r.startswith("failed"))

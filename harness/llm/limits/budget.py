@@ -15,31 +15,50 @@ if TYPE_CHECKING:
     from harness.store import Usage
 
 
+@dataclass(slots=True)
+class _Amount:
+    usd: float = 0.0
+    tokens: int = 0
+    requests: int = 0
+
+    def add(self, usd: float, tokens: int, requests: int) -> None:
+        self.usd += usd
+        self.tokens += tokens
+        self.requests += requests
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservation:
-    """What one call may cost at most, held back until it is settled or released."""
+    """What one call may cost at most, held back until it is settled."""
 
+    budget: Budget
     input_tokens: int
     output_tokens: int
     usd: float
+
+    def settle(self, input_tokens: int, output_tokens: int) -> None:
+        """Replace what was held back for the call by what it used."""
+        self.budget.settle(self, input_tokens, output_tokens)
+
+    def release(self) -> None:
+        """Give back what was held for the call, if it was never sent."""
+        self.budget.release(self)
 
 
 @dataclass(slots=True, eq=False)
 class _Account:
     """What has been spent and what is held back; shared by all models under one budget."""
 
-    spent_usd: float = 0.0
-    spent_tokens: int = 0
-    held: set[Reservation] = field(default_factory=set)
-    held_usd: float = 0.0
-    held_tokens: int = 0
+    spent: _Amount = field(default_factory=_Amount)
+    held: _Amount = field(default_factory=_Amount)
+    calls: set[Reservation] = field(default_factory=set)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Budget:
-    """A hard limit on dollars, tokens or both, for calls made from one event loop.
+    """A hard limit on dollars, tokens and requests, for calls made from one event loop.
 
-    A call first reserves the most it may use, so that calls under way together cannot pass the limit;
+    Every call first reserves the most it may use, so that calls under way together cannot pass the limit;
     when its usage is known the reservation is settled for that. Only a call that uses more than it
     reserved can pass the limit, and by no more than the difference.
 
@@ -49,6 +68,8 @@ class Budget:
         Limits; None sets none. Tokens are those sent and received together.
     price
         What the model that is asked costs; None if unknown.
+    requests
+        Limit on the calls sent, also those that are refused.
 
     Raises
     ------
@@ -56,8 +77,10 @@ class Budget:
         If dollars are limited and the price is unknown, or a limit is negative.
     """
 
-    def __init__(self, usd: float | None, tokens: int | None, price: Price | None) -> None:
-        for name, limit in (("usd", usd), ("tokens", tokens)):
+    def __init__(
+        self, usd: float | None, tokens: int | None, price: Price | None, *, requests: int | None = None
+    ) -> None:
+        for name, limit in (("usd", usd), ("tokens", tokens), ("requests", requests)):
             if limit is not None and not limit >= 0:
                 raise ConfigError(f"budget: {name} must be ≥ 0, not {limit}")
         if usd is not None and price is None:
@@ -65,29 +88,40 @@ class Budget:
                 "a budget in dollars needs the model's price, which is unknown: add the model to "
                 "prices.toml, or limit tokens instead"
             )
-        self._usd, self._tokens, self._price = usd, tokens, price or FREE
+        self._usd, self._tokens, self._requests = usd, tokens, requests
+        self._price = price or FREE
         self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
         """Return the same budget for a model of another price: both draw on the same limits."""
-        other = Budget(self._usd, self._tokens, price)
+        other = Budget(self._usd, self._tokens, price, requests=self._requests)
         other._account = self._account
         return other
 
     @property
+    def counts_tokens(self) -> bool:
+        """Whether it matters how long an answer is."""
+        return self._usd is not None or self._tokens is not None
+
+    @property
     def spent_usd(self) -> float:
         """Dollars settled so far; calls of models without a price count nothing."""
-        return self._account.spent_usd
+        return self._account.spent.usd
 
     @property
     def spent_tokens(self) -> int:
         """Tokens settled so far, sent and received together."""
-        return self._account.spent_tokens
+        return self._account.spent.tokens
+
+    @property
+    def spent_requests(self) -> int:
+        """Calls sent so far."""
+        return self._account.spent.requests
 
     @property
     def under_way(self) -> int:
-        """Number of reservations that are neither settled nor released."""
-        return len(self._account.held)
+        """Number of reservations that are not settled."""
+        return len(self._account.calls)
 
     def reserve(self, input_tokens: int, output_tokens: int) -> Reservation:
         """Hold back what a call may use at most.
@@ -97,19 +131,19 @@ class Budget:
         BudgetSpent
             If that, what is spent and what is held back would pass a limit; nothing is held then.
         """
-        call = Reservation(input_tokens, output_tokens, self._price.dollars(input_tokens, output_tokens))
-        account = self._account
-        usd = account.spent_usd + account.held_usd + call.usd
-        tokens = account.spent_tokens + account.held_tokens + input_tokens + output_tokens
-        if self._usd is not None and usd > self._usd:
-            raise BudgetSpent(f"the budget of ${self._usd:g} is spent: ${account.spent_usd:.4f} used")
-        if self._tokens is not None and tokens > self._tokens:
-            raise BudgetSpent(
-                f"the budget of {self._tokens:,} tokens is spent: {account.spent_tokens:,} used"
-            )
-        account.held.add(call)
-        account.held_usd += call.usd
-        account.held_tokens += input_tokens + output_tokens
+        call = Reservation(
+            self, input_tokens, output_tokens, self._price.dollars(input_tokens, output_tokens)
+        )
+        spent, held = self._account.spent, self._account.held
+        tokens = input_tokens + output_tokens
+        if self._usd is not None and spent.usd + held.usd + call.usd > self._usd:
+            raise BudgetSpent(f"the budget of ${self._usd:g} is spent: ${spent.usd:.4f} used")
+        if self._tokens is not None and spent.tokens + held.tokens + tokens > self._tokens:
+            raise BudgetSpent(f"the budget of {self._tokens:,} tokens is spent: {spent.tokens:,} used")
+        if self._requests is not None and spent.requests + held.requests + 1 > self._requests:
+            raise BudgetSpent(f"the budget of {self._requests:,} requests is spent: {spent.requests:,} used")
+        self._account.calls.add(call)
+        held.add(call.usd, tokens, 1)
         return call
 
     async def hold(self, input_tokens: int, output_tokens: int) -> Reservation:
@@ -128,31 +162,31 @@ class Budget:
                     raise
             await self._account.changed.wait()
 
-    def settle(self, reservation: Reservation, input_tokens: int, output_tokens: int) -> None:
-        """Replace what was held back for a call by what it used."""
-        self.charge(input_tokens, output_tokens)
-        self.release(reservation)
-
-    def release(self, reservation: Reservation) -> None:
-        """Give back what was held for a call that used nothing; a second time does nothing."""
+    def settle(self, call: Reservation, input_tokens: int, output_tokens: int, requests: int = 1) -> None:
+        """Replace what was held back for a call by what it used; a second time does nothing."""
         account = self._account
-        if reservation not in account.held:
+        if call not in account.calls:
             return
-        account.held.remove(reservation)
-        account.held_tokens -= reservation.input_tokens + reservation.output_tokens
-        # Sums of floats drift; nothing held is exactly nothing.
-        account.held_usd = account.held_usd - reservation.usd if account.held else 0.0
+        self.charge(input_tokens, output_tokens, requests)
+        account.calls.remove(call)
+        account.held.add(-call.usd, -call.input_tokens - call.output_tokens, -1)
+        if not account.calls:
+            account.held.usd = 0.0  # sums of floats drift; nothing held is exactly nothing
         account.changed.set()
         account.changed = asyncio.Event()
 
-    def charge(self, input_tokens: int, output_tokens: int) -> None:
+    def release(self, call: Reservation) -> None:
+        """Give back what was held for a call that was never sent; a second time does nothing."""
+        self.settle(call, 0, 0, 0)
+
+    def charge(self, input_tokens: int, output_tokens: int, requests: int = 0) -> None:
         """Count what was used without a reservation."""
-        self._account.spent_usd += self._price.dollars(input_tokens, output_tokens)
-        self._account.spent_tokens += input_tokens + output_tokens
+        usd = self._price.dollars(input_tokens, output_tokens)
+        self._account.spent.add(usd, input_tokens + output_tokens, requests)
 
     def charge_before(self, used: Iterable[Usage]) -> None:
-        """Count what an earlier command used for the same run."""
+        """Count what earlier commands used for the same run."""
         for part in used:
             if part.source is not Source.IMPORT:
-                self._account.spent_tokens += part.input_tokens + part.output_tokens
-                self._account.spent_usd += dollars(self._price, [part])
+                tokens = part.input_tokens + part.output_tokens
+                self._account.spent.add(dollars(self._price, [part]), tokens, part.requests)

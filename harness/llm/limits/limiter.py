@@ -1,8 +1,9 @@
-"""How many calls an endpoint takes: a window that follows what it says, and known rates.
+"""How many calls an endpoint takes: a window and a pace that follow what it says.
 
 The window is additive increase, multiplicative decrease (Chiu & Jain, 1989, Computer Networks 17): each
-success widens it by one call per window, each overload halves it, once per window of calls. Rates are
-kept by spacing calls out, which is right only where a rate is known; without one the window suffices.
+success widens it by one call per window, each cluster of refusals halves it, at most once a second. A
+lone refusal is its own call's affair. Calls are spaced out where a rate is known, by the settings or by
+what the endpoint says of itself, and where one was learnt (`harness.llm.limits.learned_pace`).
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from harness.llm.limits.learned_pace import LearnedPace
+from harness.llm.limits.outage import Outage
+
 LONGEST_PAUSE = 300.0
 """Seconds; an endpoint that asks for more is asked again after this long."""
 
-_BURST = 1.0  # seconds' worth of calls that may go out at once
+_BURST = 0.1  # seconds' worth of calls that may go out at once, after a while without any
 _SOON = 1e-4  # seconds not worth sleeping for
+_BETWEEN = 1.0  # seconds between two halvings of the window
 
 
 class Limiter:
-    """The limits of one endpoint, shared by all models behind it; for one event loop.
+    """The limits of one model at its endpoint, or of several that share them; for one event loop.
 
     Parameters
     ----------
@@ -28,6 +33,8 @@ class Limiter:
         Most calls under way at once.
     requests_per_minute, tokens_per_minute
         Known limits; None has none.
+    patience
+        Seconds for which an outage is waited out; with 0 none is.
     clock, sleep
         Seconds that pass; others for tests.
 
@@ -39,6 +46,10 @@ class Limiter:
         Calls that may be under way at once, as of now.
     counts_tokens
         Whether there is a limit on tokens.
+    outage
+        Whether the endpoint answers at all.
+    sleep
+        Lets seconds pass.
     """
 
     def __init__(
@@ -47,17 +58,29 @@ class Limiter:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         *,
+        patience: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.concurrency, self.window = concurrency, float(concurrency)
         self.counts_tokens = tokens_per_minute is not None
+        self.outage = Outage(concurrency, patience, clock, sleep)
+        self.sleep = sleep
         self._under_way = 0
-        self._narrowed = clock()
+        self._narrowed = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._clock, self._sleep = clock, sleep
-        self._requests, self._tokens = _Pace(requests_per_minute), _Pace(tokens_per_minute)
-        self._not_before = 0.0
+        self._clock = clock
+        self._learned, self._longest_reset = LearnedPace(), 0.0
+        self._set = requests_per_minute and requests_per_minute / 60
+        self._told: float | None = None
+        self._requests = _Spacing(self._set)
+        self._tokens = _Spacing(tokens_per_minute and tokens_per_minute / 60)
+        self._line = asyncio.Lock()
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the endpoint refuses calls in clusters, or did so lately."""
+        return self._learned.is_limited
 
     async def acquire(self, tokens: int = 0) -> float:
         """Wait for a place and for the endpoint's rates; return when the call starts.
@@ -67,6 +90,7 @@ class Limiter:
         tokens
             Tokens the call is expected to use; only matters with a limit on them.
         """
+        await self.outage.wait()
         # Whoever waits goes first, so that no model starves behind another's quick calls.
         if self._waiting or self._under_way >= max(1, int(self.window)):
             place = asyncio.get_running_loop().create_future()
@@ -79,53 +103,77 @@ class Limiter:
                 raise
         else:
             self._under_way += 1
-        try:
-            delay = self._delay(tokens)
-            while delay > _SOON:
-                await self._sleep(delay)
-                delay = self._not_before - self._clock()  # told to pause while waiting
-        except asyncio.CancelledError:
-            self.release()
-            raise
+        if self._requests.rate or self._tokens.rate:
+            try:
+                await self._take_turn(tokens)
+            except asyncio.CancelledError:
+                self.release()
+                raise
         return self._clock()
 
     def release(self) -> None:
         """Give a place back, whatever came of the call."""
         self._under_way -= 1
+        self.outage.looked()
         self._admit()
 
     def succeeded(self) -> None:
         """Widen the window a little."""
+        self.outage.answered()
+        was_limited = self.is_limited
+        self._learned.succeeded(self._clock(), self._under_way)
+        if was_limited:
+            self._set_pace()
         if self.window < self.concurrency:
             self.window = min(self.concurrency, self.window + 1 / self.window)
             self._admit()
 
-    def overloaded(self, started: float, retry_after: float | None) -> None:
-        """Halve the window, and pause if the endpoint asked for it.
+    def refused(self, started: float) -> None:
+        """Take in that the endpoint took no more calls: one of a cluster halves the window.
 
         Parameters
         ----------
         started
             When the refused call started; those that started before the last halving do not count
             again.
-        retry_after
-            Seconds that the endpoint asked to wait.
         """
         now = self._clock()
-        if started >= self._narrowed:
+        clustered = self._learned.refused(now, self._under_way)
+        self._set_pace()
+        if clustered and started >= self._narrowed and now - self._narrowed >= _BETWEEN:
             self.window = max(1.0, self.window / 2)
             self._narrowed = now
-        if retry_after is not None:
-            self._not_before = max(self._not_before, now + min(retry_after, LONGEST_PAUSE))
+
+    def told(self, limit: float, reset: float) -> None:
+        """Take in the endpoint's own words: `limit` requests, and seconds until they are there again.
+
+        Endpoints count in seconds, minutes or days, and down to the end of a window or up to a full
+        bucket; the longest reset seen is about what they count in.
+        """
+        self._longest_reset = max(self._longest_reset, reset)
+        if self._longest_reset > 0:
+            self._told = limit / self._longest_reset
+            self._set_pace()
 
     def used(self, expected: int, tokens: int) -> None:
         """Correct what `acquire` was told by the tokens that were used."""
         self._tokens.correct(tokens - expected)
 
-    def _delay(self, tokens: int) -> float:
-        now = self._clock()
-        start = max(self._requests.next(now, 1), self._tokens.next(now, tokens), self._not_before)
-        return start - now
+    def _set_pace(self) -> None:
+        known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
+        self._requests.rate = min(known, default=None)
+
+    async def _take_turn(self, tokens: int) -> None:
+        """Wait in line, so that a pace that changes changes for all who wait."""
+        async with self._line:
+            while True:
+                now = self._clock()
+                delay = max(self._requests.free_at, self._tokens.free_at) - now
+                if delay <= _SOON:
+                    break
+                await self.sleep(delay)
+            self._requests.book(now, 1)
+            self._tokens.book(now, tokens)
 
     def _admit(self) -> None:
         while self._waiting and self._under_way < max(1, int(self.window)):
@@ -135,20 +183,16 @@ class Limiter:
                 place.set_result(None)
 
 
-class _Pace:
-    """A rate per minute, kept by spacing out (a leaky bucket that holds one second)."""
+class _Spacing:
+    """Keeps a rate a second, None being none, by spacing out."""
 
-    def __init__(self, per_minute: float | None) -> None:
-        self._seconds = 60 / per_minute if per_minute else 0.0
-        self._free_at = 0.0
+    def __init__(self, rate: float | None) -> None:
+        self.rate, self.free_at = rate, 0.0
 
-    def next(self, now: float, amount: int) -> float:
-        """Book `amount` and return from when on it may be used."""
-        if not self._seconds:
-            return now
-        start = max(self._free_at, now - _BURST)
-        self._free_at = start + amount * self._seconds
-        return max(now, start)
+    def book(self, now: float, amount: int) -> None:
+        if self.rate:
+            self.free_at = max(self.free_at, now - _BURST) + amount / self.rate
 
     def correct(self, amount: int) -> None:
-        self._free_at += amount * self._seconds
+        if self.rate:
+            self.free_at += amount / self.rate

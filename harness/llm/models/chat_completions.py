@@ -23,6 +23,7 @@ from harness.output import redact
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
 _LONGEST_MESSAGE = 500
+_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
@@ -135,6 +136,14 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     if until.tzinfo is None:
         until = until.replace(tzinfo=UTC)
     return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+
+
+def read_limits(headers: Mapping[str, str]) -> tuple[float, float] | None:
+    """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s``; None if absent."""
+    limit, reset = (headers.get(f"x-ratelimit-{name}-requests", "") for name in ("limit", "reset"))
+    found = re.findall(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|$)", reset)
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
+    return (float(limit), seconds) if re.fullmatch("[0-9]{1,9}", limit) and seconds else None
 
 
 def _said(data: bytes) -> tuple[str, str]:

@@ -9,6 +9,7 @@ that matter with `orjson`, and imports in a fifth of the SDK's time.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -17,7 +18,13 @@ from yarl import URL
 
 from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import base_url, parse_completion, read_refusal, request_body
+from harness.llm.models.chat_completions import (
+    base_url,
+    parse_completion,
+    read_limits,
+    read_refusal,
+    request_body,
+)
 from harness.llm.models.interface import ModelReply, Request
 
 _LOOK_SECONDS = 10.0
@@ -58,7 +65,9 @@ class HttpModel:
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise self._no_answer(error) from error
         if response.status == 200:
-            return parse_completion(data)
+            reply = parse_completion(data)
+            limits = read_limits(response.headers)
+            return reply if limits is None else replace(reply, limits=limits)
         return read_refusal(response.status, data, response.headers, self._settings)
 
     async def check(self) -> None:
@@ -113,4 +122,5 @@ class HttpModel:
             return TransientModelError(message, fault=Fault.TIMEOUT)
         if isinstance(error, aiohttp.ClientPayloadError):
             return TransientModelError(f"the body was cut short: {error}", fault=Fault.MALFORMED)
-        return TransientModelError(f"{type(error).__name__}: {error}", fault=Fault.CONNECTION)
+        sent = not isinstance(error, aiohttp.ClientConnectorError)
+        return TransientModelError(f"{type(error).__name__}: {error}", fault=Fault.CONNECTION, sent=sent)

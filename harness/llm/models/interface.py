@@ -85,6 +85,8 @@ class ModelReply:
         Name of the model that answered, as the endpoint calls it; empty if it did not say.
     logprobs
         Tokens of the answer with their log-probabilities; empty if none were asked for or offered.
+    limits
+        Requests that the endpoint takes, and seconds until so many are there again; None if it did not say.
 
     Raises
     ------
@@ -98,6 +100,7 @@ class ModelReply:
     output_tokens: int = 0
     model: str = ""
     logprobs: tuple[tuple[str, float], ...] = ()
+    limits: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         for name in ("text", "finish_reason", "model"):

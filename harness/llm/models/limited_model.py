@@ -1,66 +1,44 @@
-"""A model within the limits of its endpoint: every call in a place of its own, guessed, retried, counted.
+"""A model within the limits of its endpoint: every call in a place of its own, retried, counted, charged.
 
 This is the one layer that retries; the clients below are told not to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-import tenacity
-
-from harness.errors import Fault, TransientModelError
-from harness.llm.limits import LONGEST_PAUSE, Limiter
+from harness.errors import FatalModelError, Fault, TransientModelError
+from harness.llm.limits import LONGEST_PAUSE, Limiter, Reservation
 from harness.llm.models.interface import Model, ModelReply, Request
+from harness.llm.models.token_guess import TokenGuess
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3
 """So many times the tries for HTTP 429: a refused call costs nothing, and a later one will succeed."""
 
-_PER_MESSAGE = 8
-_SAFETY = 1.25
+_LONGEST_UNDER_A_LIMIT = 1.0  # seconds: the pace spaces calls out then, and nobody asked for more
+_MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED})
+_random = random.Random()  # noqa: S311  so that not all try again at the same moment
 
-_backoff = tenacity.wait_random_exponential(multiplier=0.5, max=LONGEST_WAIT)
-_jitter = tenacity.wait_random(0, 0.1)
-_again = tenacity.retry_if_exception_type(TransientModelError)
+Hold: TypeAlias = Callable[[int, int], Awaitable[Reservation]]
+"""Reserves most tokens sent and received before a call goes out."""
 
 
 @dataclass(slots=True)
 class CallCounts:
-    """What the calls for one answer used, also those whose reply was not taken."""
+    """What the calls for one answer used, also those whose reply was not taken.
+
+    `guessed` calls did not say what they used; an upper guess is counted for them.
+    """
 
     attempts: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
-
-
-class TokenGuess:
-    """Upper guesses that learn from what calls used.
-
-    Before the first answer a token is taken to be three bytes of UTF-8, which over-estimates most
-    languages' texts, and an answer without a limit 1,024 tokens; afterwards the largest ratio and the
-    longest answer seen, and a quarter more.
-    """
-
-    def __init__(self) -> None:
-        self._per_byte, self._output, self._seen = 1 / 3, 1024.0, False
-
-    def guess(self, request: Request) -> tuple[int, int]:
-        """Return most tokens that the request and its answer will have."""
-        sent = int(_size(request) * self._per_byte) + _PER_MESSAGE * len(request.messages)
-        return sent, request.max_tokens or int(self._output)
-
-    def learn(self, request: Request, input_tokens: int, output_tokens: int) -> None:
-        """Take in what a call used; zeros are endpoints that do not say."""
-        if not input_tokens:
-            return
-        if not self._seen:
-            self._per_byte, self._output, self._seen = 0.0, 1.0, True
-        sent = max(0, input_tokens - _PER_MESSAGE * len(request.messages)) / max(1, _size(request))
-        self._per_byte = max(self._per_byte, _SAFETY * sent)
-        self._output = max(self._output, _SAFETY * output_tokens)
+    guessed: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +57,8 @@ class LimitedModel:
         Whether an answer of the model of this name will do.
     guess
         How many tokens a call will use, learnt from those before.
+    is_billed
+        Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
     """
 
     model: Model
@@ -86,75 +66,132 @@ class LimitedModel:
     tries: int = 5
     accepts: Callable[[str], bool] = lambda _: True
     guess: TokenGuess = field(default_factory=TokenGuess)
+    is_billed: bool = True
 
-    async def ask(self, request: Request, counts: CallCounts) -> ModelReply:
+    async def ask(self, request: Request, counts: CallCounts, hold: Hold | None = None) -> ModelReply:
         """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
+
+        Calls that fell into an outage of the endpoint, or were refused together with many others, do not
+        count as tries while the limiter's patience lasts.
+
+        Parameters
+        ----------
+        counts
+            Counts what is used.
+        hold
+            Reserves what each call may use at most; settled when it is over.
 
         Raises
         ------
         ModelError
             The last one, if no try succeeded; at once if it is fatal.
+        FatalModelError
+            If the endpoint answered nothing for as long as the patience lasts.
+        BudgetSpent
+            As `hold` does.
         """
-        try:
-            return await self._call(request, counts)
-        except TransientModelError as error:
-            failed = [error]
-
-        async def try_again() -> ModelReply:
-            if failed:
-                raise failed.pop()
-            return await self._call(request, counts)
-
-        # Only now: a try's bookkeeping in tenacity takes as long as half a call on a fast endpoint.
-        retrying = tenacity.AsyncRetrying(retry=_again, stop=self._is_enough, wait=_pause, reraise=True)
-        return await retrying(try_again)
-
-    def _is_enough(self, state: tenacity.RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome else None
-        limited = isinstance(error, TransientModelError) and error.fault is Fault.RATE_LIMIT
-        return state.attempt_number >= self.tries * (PATIENCE if limited else 1)
+        failed = refused = 0
+        while True:
+            try:
+                return await self._call(request, counts, hold)
+            except TransientModelError as error:
+                is_refused = error.fault is Fault.RATE_LIMIT
+                if not self._waits_out(error):
+                    refused, failed = refused + is_refused, failed + (not is_refused)
+                if failed + refused >= self.tries * (PATIENCE if is_refused else 1):
+                    raise
+                await self.limiter.sleep(self._pause(error, refused if is_refused else failed))
 
     async def close(self) -> None:
         """Free the model's connections."""
         await self.model.close()
 
-    async def _call(self, request: Request, counts: CallCounts) -> ModelReply:
-        """Make one call, and tell the limiter and the guess what came of it."""
-        counts.attempts += 1
-        limiter = self.limiter
-        expected = sum(self.guess.guess(request)) if limiter.counts_tokens else 0
+    def _waits_out(self, error: TransientModelError) -> bool:
+        """Whether the endpoint is to blame, and is given time."""
+        outage = self.limiter.outage
+        is_limited = error.fault is Fault.RATE_LIMIT and self.limiter.is_limited
+        if not outage.patience or not (outage.is_on or is_limited or not error.sent):
+            return False
+        if outage.is_too_long:
+            raise FatalModelError(
+                f"nothing was answered for {outage.patience:g} s (see --patience), and at last: {error}"
+            ) from error
+        return True
+
+    def _pause(self, error: TransientModelError, tries: int) -> float:
+        """Seconds until the next try: what was asked for and a little more, else ever longer ones."""
+        if error.retry_after is not None:
+            # Not all at the same moment, or the next second starts with the same overload.
+            return min(error.retry_after, LONGEST_PAUSE) * _random.uniform(1.0, 1.1)
+        if error.fault is Fault.RATE_LIMIT:
+            longest = _LONGEST_UNDER_A_LIMIT if self.limiter.is_limited else LONGEST_WAIT
+            return _random.uniform(0.5, 1.0) * min(longest, 0.3 * 2.0**tries)
+        return _random.uniform(0.0, min(LONGEST_WAIT, 0.1 * 4.0 ** max(0, tries - 1)))
+
+    async def _call(self, request: Request, counts: CallCounts, hold: Hold | None) -> ModelReply:
+        """Make one call in a place of its own, and tell the limiter what came of it."""
+        limiter, guess = self.limiter, self.guess.guess(request)
+        expected = sum(guess) if limiter.counts_tokens else 0
         started = await limiter.acquire(expected)
         try:
-            reply = await self.model.ask(request)
+            held = None if hold is None else await hold(*guess)
+            reply = await self._send(request, guess, counts, held)
         except TransientModelError as error:
-            if error.fault in (Fault.RATE_LIMIT, Fault.OVERLOADED):
-                limiter.overloaded(started, error.retry_after)
+            self._tell(error, started, counts)
+            raise
+        except FatalModelError:  # which is an answer, too
+            limiter.outage.answered()
             raise
         finally:
             limiter.release()
         limiter.succeeded()
+        if reply.limits is not None:
+            limiter.told(*reply.limits)
         if expected:
             limiter.used(expected, reply.input_tokens + reply.output_tokens)
-        self.guess.learn(request, reply.input_tokens, reply.output_tokens)
-        counts.input_tokens += reply.input_tokens
-        counts.output_tokens += reply.output_tokens
         if reply.model and not self.accepts(reply.model):
             raise TransientModelError(f"{reply.model!r} answered", fault=Fault.WRONG_MODEL)
         return reply
 
+    async def _send(
+        self, request: Request, guess: tuple[int, int], counts: CallCounts, held: Reservation | None
+    ) -> ModelReply:
+        """Send a request and count what that took, whatever comes of it."""
+        counts.attempts += 1
+        # Whatever else happens, it may have to be paid.
+        used, is_guess = guess if self.is_billed else (0, 0), self.is_billed
+        try:
+            reply = await self.model.ask(request)
+            if self.is_billed:
+                reply, is_guess = self.guess.complete(request, reply)
+            used = reply.input_tokens, reply.output_tokens
+        except TransientModelError as error:
+            is_guess = is_guess and error.sent and error.fault in _MAYBE_BILLED
+            used = guess if is_guess else (0, 0)
+            raise
+        except FatalModelError:  # nothing is paid for a refusal
+            used, is_guess = (0, 0), False
+            raise
+        finally:
+            counts.input_tokens += used[0]
+            counts.output_tokens += used[1]
+            counts.guessed += is_guess
+            if held is not None:
+                held.settle(*used)
+        return reply
 
-def _pause(state: tenacity.RetryCallState) -> float:
-    """Return the seconds the endpoint asked for and a little more, else random exponential back-off."""
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after if isinstance(error, TransientModelError) else None
-    if asked is None:
-        return _backoff(state)
-    # Not all at the same moment, or the next second starts with the same overload.
-    return min(asked, LONGEST_PAUSE) * (1 + _jitter(state))
-
-
-def _size(request: Request) -> int:
-    return sum([len(message.content.encode()) for message in request.messages])
+    def _tell(self, error: TransientModelError, started: float, counts: CallCounts) -> None:
+        """Tell the limiter of a failure: of its limits, of the endpoint, or of the reply alone."""
+        limiter = self.limiter
+        if error.fault is Fault.RATE_LIMIT:
+            limiter.outage.answered(refused=True)
+            limiter.refused(started)
+        elif error.fault in (Fault.MALFORMED, Fault.PROGRAM):
+            limiter.outage.answered()
+        else:
+            limiter.outage.failed(id(counts), sent=error.sent)
+            if error.fault is Fault.OVERLOADED:
+                limiter.refused(started)
 
 
 def is_same_model(asked: str, served: str) -> bool:

@@ -6,7 +6,9 @@ from .parsing import (
 from .prediction import to_predictions as to_predictions
 from .progress_bar import Progress as Progress
 from .prompt import DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template
-from .run_models import BudgetCaps as BudgetCaps, run as run, run_targets as run_targets
+from .run_models import (
+    BudgetCaps as BudgetCaps, DEFAULT_PATIENCE as DEFAULT_PATIENCE, run as run, run_targets as run_targets,
+)
 from .targets import (
     Forecast as Forecast, Target as Target, Wanted as Wanted, forecast as forecast, make_spec as make_spec,
 )

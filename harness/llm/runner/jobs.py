@@ -14,18 +14,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from harness.config import RunSpec
-from harness.errors import FatalModelError, ModelError, TransientModelError, first_of
-from harness.llm.limits import Budget, Limiter
+from harness.errors import BudgetSpent, FatalModelError, ModelError, TransientModelError, first_of
+from harness.llm.limits import Budget, Limiter, Reservation
 from harness.llm.models import CallCounts, LimitedModel, Request
 from harness.llm.runner.batches import Batches
 from harness.llm.runner.parsing import Unreadable
 from harness.llm.runner.prediction import CUT, make_failed, read_option, read_prediction
 from harness.llm.runner.prompt import make_request, notation_of
+from harness.store import ReservedAnswer, add_usage
 from harness.types import Item, Prediction
 
 StoredRow: TypeAlias = tuple[str, Prediction]
@@ -47,13 +49,20 @@ class Job:
         Items and sample numbers without a stored answer; drawn from as places come free.
     budget
         What may still be spent; None has no limit.
+    reserve
+        Stores what an answer may have used, before each of its calls under a budget goes out.
+    before
+        What earlier answers used that these are to replace; counted as theirs.
     """
 
     spec: RunSpec
     model: LimitedModel
     todo: Iterator[tuple[Item, int]]
     budget: Budget | None = None
+    reserve: Callable[[ReservedAnswer], Awaitable[None]] | None = None
+    before: Mapping[tuple[str, int], Prediction] = field(default_factory=dict)
     run_id: str = field(init=False)
+    _first: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
         self.run_id = self.spec.id  # hashed once, not for every row
@@ -69,15 +78,12 @@ class Job:
             If a call failed in a way that no repetition mends.
         """
         request = make_request(self.spec, item)
-        if self.budget is None:
-            return await self._ask(request, item, sample)
-        held = await self.budget.hold(*self.model.guess.guess(request))
-        try:
-            prediction = await self._ask(request, item, sample)
-            self.budget.charge(prediction.input_tokens, prediction.output_tokens)
-            return prediction
-        finally:
-            self.budget.release(held)
+        if self.budget is not None and self.budget.counts_tokens and not self.model.guess.bounds(request):
+            # Nothing says how much an answer may cost, so the first one goes out alone.
+            async with self._first:
+                if not self.model.guess.bounds(request):
+                    return await self._ask(request, item, sample)
+        return await self._ask(request, item, sample)
 
     async def _ask(self, request: Request, item: Item, sample: int) -> Prediction:
         """Ask; a last passing fault becomes a prediction that failed.
@@ -86,23 +92,53 @@ class Job:
         limit.
         """
         started, counts, asked = time.perf_counter(), CallCounts(), notation_of(self.spec.template)
+        hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
         try:
-            reply = await self.model.ask(request, counts)
+            reply = await self.model.ask(request, counts, hold)
             if (
                 reply.finish_reason == CUT
                 and request.max_tokens
                 and isinstance(read_option(item, reply, asked), Unreadable)
             ):
                 more = replace(request, max_tokens=MORE * request.max_tokens)
-                reply = await self.model.ask(more, counts)
+                reply = await self.model.ask(more, counts, hold)
         except FatalModelError as error:
             raise FatalModelError(f"{self.spec.name}, item {item.id!r}: {error}") from error
         except ModelError as error:
             counts.seconds = time.perf_counter() - started
             kind = f"{error.fault}: " if isinstance(error, TransientModelError) else ""
-            return make_failed(item, sample, f"{kind}{error}", counts)
+            return self._counted(make_failed(item, sample, f"{kind}{error}", counts))
+        except BudgetSpent:
+            if counts.attempts:  # paid for, and not yet an answer
+                await self._note(item, sample, counts, 0, 0)
+            raise
         counts.seconds = time.perf_counter() - started
-        return read_prediction(item, sample, reply, counts, asked=asked)
+        return self._counted(read_prediction(item, sample, reply, counts, asked=asked))
+
+    async def _hold(
+        self, budget: Budget, item: Item, sample: int, counts: CallCounts, sent: int, received: int
+    ) -> Reservation:
+        """Reserve what the next call for an answer may use, here and in the store."""
+        held = await budget.hold(sent, received)
+        try:
+            await self._note(item, sample, counts, sent, received, requests=1)
+        except BaseException:
+            held.release()
+            raise
+        return held
+
+    async def _note(
+        self, item: Item, sample: int, counts: CallCounts, sent: int, received: int, requests: int = 0
+    ) -> None:
+        """Store what an answer used so far, and what its next call may use."""
+        if self.reserve is not None:
+            used = counts.attempts + requests, counts.input_tokens + sent, counts.output_tokens + received
+            await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
+
+    def _counted(self, prediction: Prediction) -> Prediction:
+        """Add what an earlier answer used that this one replaces."""
+        before = self.before.get((prediction.item_id, prediction.sample))
+        return prediction if before is None else add_usage(prediction, [before])
 
 
 async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]) -> None:

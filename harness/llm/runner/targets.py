@@ -156,7 +156,7 @@ def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
     for item, _ in load_items(store, wanted.find_left(replace(target, spec=spec))):
         calls += 1
         sent += guess.guess(make_request(spec, item))[0]
-    known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens]
+    known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens and u.predictions]
     answers = sum(u.predictions for u in known)
     if answers:
         sent = round(calls * sum(u.input_tokens for u in known) / answers)

@@ -1,0 +1,130 @@
+"""What a server bills beside what a budget allows: only a call that ignores its own limit may pass it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness as h
+from harness import BudgetSpent
+from harness.config import ModelSection
+from harness.llm import Price, PriceTable, Target, Wanted, make_spec, run_targets
+from harness.store import Store, Usage
+from harness.types import Item
+from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+
+PRICE = Price(10.0, 100.0)  # 12 + 20 tokens cost 0.212 cents
+ITEMS = [Item(f"i{j}", f"number {j}.", ("red", "green", "blue"), (0, 1, 2)) for j in range(300)]
+CONCURRENCY, MOST = 16, 20
+
+
+def ask(server: FakeOpenAI, folder: Path, **settings: Any) -> list[h.Prediction]:
+    prices = PriceTable({"m": PRICE})
+    options: dict[str, Any] = {"concurrency": CONCURRENCY, "max_tokens": MOST, **settings}
+    return h.run("m", ITEMS, store=str(folder / "s.db"), endpoint=server.url, prices=prices, **options)
+
+
+def billed(server: FakeOpenAI) -> float:
+    return sum(PRICE.dollars(*call) for call in server.bill)
+
+
+def limit_of(server: FakeOpenAI, n: int) -> int:
+    limit: int = server.requests[n]["max_completion_tokens"]
+    return limit
+
+
+def cut(server: FakeOpenAI, n: int) -> Reply:
+    return Reply("let me think", finish_reason="length", billed=(12, limit_of(server, n)))
+
+
+def unreadable(server: FakeOpenAI, n: int) -> Reply:
+    return Reply(body='{"choices": [{"mess' if n % 2 else '{"choices": 7}', billed=(12, MOST))
+
+
+def without_usage(server: FakeOpenAI, n: int) -> Reply:
+    return Reply("red", says_usage=False, billed=(12, MOST))
+
+
+@pytest.mark.parametrize("answer", [cut, unreadable, without_usage])
+@pytest.mark.parametrize("concurrency", [1, CONCURRENCY])
+def test_the_bill_never_passes_the_cap(
+    answer: Callable[[FakeOpenAI, int], Reply], concurrency: int, tmp_path: Path
+) -> None:
+    with fake_openai(lambda prompt, n: answer(server, n)) as server:
+        for cap in (0.05, 0.15):
+            with pytest.raises(BudgetSpent):
+                ask(server, tmp_path, budget_usd=cap, concurrency=concurrency, tries=2)
+            assert 0.7 * cap <= billed(server) <= cap
+
+
+def test_answers_without_usage_are_counted_and_charged_by_a_guess(tmp_path: Path) -> None:
+    with fake_openai(lambda prompt, n: Reply("red", says_usage=n % 2 == 0)) as server:
+        found = ask(server, tmp_path)
+    assert sum(p.guessed for p in found) == len(ITEMS) / 2
+    assert {p.output_tokens for p in found} == {3, MOST}
+    assert min(p.input_tokens for p in found) == 7
+
+
+def test_one_answer_past_its_limit_makes_all_others_dearer(tmp_path: Path) -> None:
+    often, cap = 200, 0.5
+    with fake_openai(lambda prompt, n: Reply("red", billed=(12, often))) as server:
+        with pytest.raises(BudgetSpent):
+            ask(server, tmp_path, budget_usd=cap)
+        first = billed(server)
+        assert first <= cap  # what is learnt is learnt long before
+        with pytest.raises(BudgetSpent):
+            ask(server, tmp_path, budget_usd=first + 0.04)
+        past = PRICE.dollars(12, often) - PRICE.dollars(12, MOST)
+        assert billed(server) <= first + 0.04 + CONCURRENCY * past
+
+
+def test_requests_are_capped_with_those_that_were_refused(tmp_path: Path) -> None:
+    def answer(prompt: str, n: int) -> Reply:
+        return Reply("red") if n % 3 else Reply(status=429, body="", headers={"Retry-After": "0"})
+
+    with fake_openai(answer) as server:
+        for cap in (20, 50):
+            with pytest.raises(BudgetSpent, match=f"the budget of {cap} requests is spent"):
+                ask(server, tmp_path, budget_requests=cap)
+            assert cap - 1 <= len(server.prompts) <= cap
+
+
+def test_without_max_tokens_the_first_answer_goes_out_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cap = 8.0
+
+    def answer(prompt: str, n: int) -> Reply:
+        # The first is still under way when half of its body has come.
+        return Reply("red", billed=(12, 4_000), stall=0.3 if n == 0 else 0.0)
+
+    with fake_openai(answer) as server:
+        with pytest.raises(BudgetSpent):
+            ask(server, tmp_path, max_tokens=None, budget_usd=cap)
+        assert 0.8 * cap <= billed(server) <= cap  # 16 at once, of 1,024 tokens each, would have passed it
+    assert "without max_tokens nothing bounds an answer" in capsys.readouterr().err
+
+
+def test_a_failure_that_is_tried_again_keeps_what_it_cost(tmp_path: Path) -> None:
+    settings = ModelSection(model="m", endpoint="", max_tokens=MOST, tries=2)
+
+    def ask_again(url: str, store: Store) -> Usage:
+        target = Target(
+            make_spec("m", settings, "$text", None), settings.model_copy(update={"endpoint": url})
+        )
+        wanted = Wanted(store, store.content.add_items(ITEMS[:20]), retry_failed=True)
+        run_targets(wanted, [target], prices=PriceTable())
+        [usage] = store.runs.sum_usage(target.spec.id)
+        return usage
+
+    with fake_openai(lambda prompt, n: unreadable(server, n)) as server:
+        with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+            first = ask_again(server.url, store)
+            server.answer = lambda prompt, n: Reply("red")
+            second = ask_again(server.url, store)
+        assert first.requests == 40
+        assert (first.output_tokens, second.output_tokens) == (40 * MOST, 40 * MOST + 20 * 3)
+        assert second.requests == len(server.prompts)
