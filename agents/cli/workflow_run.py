@@ -33,6 +33,8 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     """
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
+    if args.budget_requests is not None or args.patience is not None:
+        raise ConfigError("--workflow goes with neither --budget-requests nor --patience")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     program, prices = load_program(args.workflow), study_prices(study)

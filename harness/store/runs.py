@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
@@ -13,24 +13,19 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.config import RunSpec
-from harness.store.database import (
-    PORTION,
-    Repository,
-    execute_many,
-    row_of,
-    select_values,
-    split_into_batches,
-    upsert,
-)
-from harness.store.tables import ChargeRow, ItemRow, PredictionRow, ReservationRow, RunRow
+from harness.store.database import PORTION, Repository, execute_many, row_of, split_into_batches, upsert
+from harness.store.tables import ChargeRow, GuessedUsageRow, ItemRow, PredictionRow, ReservationRow, RunRow
 from harness.types import Prediction, PredictionStatus, Source
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
+_GUESSED = GuessedUsageRow.__table__
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
+_KEY = ("run_id", "item_id", "sample")
 _SETTLED = sa.delete(_RESERVATION).where(
-    *(_RESERVATION.c[name] == sa.bindparam(f"settled_{name}") for name in ("run_id", "item_id", "sample"))
+    *(_RESERVATION.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY)
 )
 
+_STORED = [_PREDICTION.c[f.name] for f in fields(Prediction) if f.name != "guessed"]
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 """What several answers have used together."""
 
@@ -65,14 +60,18 @@ class RunRepository(Repository):
         So a failed prediction gives way to the answer of another try. With `reserved`, their reservations
         end in the same transaction.
         """
+        predictions = [{"run_id": run, **row_of(p)} for run, p in rows]
+        calls = [row.pop("guessed") for row in predictions]
+        keys = [{name: row[name] for name in _KEY} for row in predictions] if reserved or any(calls) else []
         with self._database.transaction() as connection:
-            upsert(connection, _PREDICTION, [{"run_id": run, **row_of(p)} for run, p in rows])
+            upsert(connection, _PREDICTION, predictions)
+            if any(calls):
+                guessed = [{**key, "calls": n} for key, n in zip(keys, calls, strict=True) if n]
+                upsert(connection, _GUESSED, guessed)
             if reserved:
-                settled = [
-                    {"settled_run_id": run, "settled_item_id": p.item_id, "settled_sample": p.sample}
-                    for run, p in rows
-                ]
-                execute_many(connection, _SETTLED, settled)
+                execute_many(
+                    connection, _SETTLED, [{f"settled_{n}": v for n, v in key.items()} for key in keys]
+                )
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
         """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
@@ -82,8 +81,9 @@ class RunRepository(Repository):
     def read_samples(self, run_id: str) -> Iterator[Prediction]:
         """All predictions of a run, sample by sample, in the order of the items."""
         query = (
-            select_values(Prediction, _PREDICTION)
-            .join(_ITEM)
+            sa.select(*_STORED, sa.func.coalesce(_GUESSED.c.calls, 0).label("guessed"))
+            .join(_ITEM, _PREDICTION.c.item_id == _ITEM.c.id)
+            .outerjoin(_GUESSED, sa.and_(*(_GUESSED.c[name] == _PREDICTION.c[name] for name in _KEY)))
             .where(_PREDICTION.c.run_id == run_id)
             .order_by(_ITEM.c.position, _PREDICTION.c.sample)
         )

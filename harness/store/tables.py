@@ -134,7 +134,20 @@ class PredictionRow(_ModelAnswer, table=True):
     sample: int = Field(primary_key=True)
     confidence: float | None
     source: str = Field(sa_column_kwargs={"server_default": "call"})
-    guessed: int = Field(sa_column_kwargs={"server_default": "0"})
+
+
+class GuessedUsageRow(TableRow, table=True):
+    """An answer with `calls` whose tokens are a guess, since the endpoint did not say."""
+
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["run_id", "item_id", "sample"], ["prediction.run_id", "prediction.item_id", "prediction.sample"]
+        ),
+    )
+    run_id: str = Field(primary_key=True)
+    item_id: str = Field(primary_key=True)
+    sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    calls: int
 
 
 class _Used(TableRow):

@@ -49,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     caps = BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests)
     if args.batch and caps != BudgetCaps():
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
+    if args.batch and args.patience is not None:
+        raise ConfigError("--patience does not go with --batch, which looks rarely anyway")
     if args.batch == "cancel":
         n = give_up_batches(study, args.model)
         emit(args, {"cancelled": n}, f"{n} batches given up; what they had answered is stored")
