@@ -65,6 +65,8 @@ class Broker:
         Tries per call.
     limiter
         The endpoint's, in place of `concurrency`, where its rates are known or shared.
+    is_billed
+        Whether tokens are paid for, so that a reply which does not say what it used is charged by a guess.
     """
 
     def __init__(
@@ -78,10 +80,11 @@ class Broker:
         concurrency: int = 8,
         tries: int = 5,
         limiter: Limiter | None = None,
+        is_billed: bool = True,
     ) -> None:
         self._name, self._budget, self._price = name, budget, price
         self._cache = CallCache(store)
-        self._model = LimitedModel(model, limiter or Limiter(concurrency), tries)
+        self._model = LimitedModel(model, limiter or Limiter(concurrency), tries, is_billed=is_billed)
         # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._under_way: dict[str, asyncio.Task[ModelReply]] = {}
@@ -101,6 +104,7 @@ class Broker:
             store=store,
             tries=settings.tries,
             limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
+            is_billed=not (settings.python or settings.command),
         )
 
     async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:

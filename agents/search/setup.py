@@ -41,7 +41,7 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     spec: dict[str, Any] = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": seed,
-        "model": study.model(model_name(study, section.model)).model_dump(),
+        "model": study.model(model_name(study, section.model)).model_dump(exclude={"shared_limits"}),
         "programs": [p.id for p in programs],
         "roles": [asdict(role) for role in roles],
         "shape": asdict(shape),

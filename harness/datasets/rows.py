@@ -33,7 +33,6 @@ _PREDICTION = {
     "seconds": "float64",
     "attempts": "int32",
     "source": "string",
-    "guessed": "int32",
 }
 
 
