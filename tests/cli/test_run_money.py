@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,26 @@ def test_ten_models_share_an_endpoint_fairly(lay_out: Callable[..., None], overs
     with Store("sqlite:///study.db") as store:
         rows = [p.item_id for run in store.runs.read_runs() for p in store.runs.read_samples(run["id"])]
     assert {rows.count(f"i{j}") for j in range(N)} == {10}
+
+
+def test_a_model_that_hangs_holds_up_no_neighbour(lay_out: Callable[..., None], oversight: Oversight) -> None:
+    finished, quick, waited = threading.Event(), list[int](), list[bool]()
+
+    def answer(prompt: str, n: int) -> Reply:
+        if server.requests[n]["model"] == "slow":
+            waited.append(finished.wait(10))
+        else:
+            quick.append(n)
+            if len(quick) == N:
+                finished.set()
+        return Reply("green")
+
+    models = "".join(f'[models.{m}]\nmodel = "{m}"\nendpoint = "all"\n' for m in ("slow", "quick"))
+    with fake_openai(answer) as server:
+        lay_out(server, models=models)
+        results = oversight("run")["models"]
+    assert [result["predictions"] for result in results.values()] == [N, N]
+    assert all(waited)
 
 
 def test_a_changed_template_says_so_and_errors_alone_are_tried_again(
