@@ -6,12 +6,13 @@ while a server restarts; writing is not: whoever wrote looks first what has arri
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+import tenacity
 
 from harness import ConfigError, LabelStudioError
 
@@ -83,15 +84,16 @@ class Transport:
 
     def read(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
         """Call, and again while the server is away; first waits are short, as a restart may be."""
-        deadline, wait = time.monotonic() + (self._patience if patient else 0), 0.2
-        while True:
-            try:
-                return self.write(call, **arguments)
-            except _AwayError as error:
-                if time.monotonic() + wait > deadline:
-                    raise LabelStudioError(str(error)) from None
-            time.sleep(wait)
-            wait = min(2 * wait, 2.0)
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_AwayError),
+            stop=tenacity.stop_before_delay(self._patience if patient else 0),
+            wait=tenacity.wait_exponential(multiplier=0.2, max=2.0),
+            reraise=True,
+        )
+        try:
+            return retrying(self.write, call, **arguments)
+        except _AwayError as error:
+            raise LabelStudioError(str(error)) from None
 
     def write(self, call: str, **arguments: Any) -> Any:
         """Call once; the server may have done it even if this fails."""
