@@ -52,6 +52,8 @@ class EndpointSection(Section):
         Whether these are limits of all models together.
     timeout, tries
         Seconds to wait for one answer, and calls per item before it counts as failed.
+    max_reply_bytes
+        Largest reply that is read, unpacked; a larger one is no answer.
     api_version
         The version of an Azure deployment's API; asks through the SDK.
     """
@@ -63,6 +65,7 @@ class EndpointSection(Section):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     shared_limits: bool = False
     timeout: float = Field(default=60.0, gt=0)
+    max_reply_bytes: int = Field(default=4_000_000, ge=1_000)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
 
@@ -111,6 +114,7 @@ class ModelSection(Section):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     shared_limits: bool = False
     timeout: float = Field(default=60.0, gt=0)
+    max_reply_bytes: int = Field(default=4_000_000, ge=1_000)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
 

@@ -1,3 +1,4 @@
+from .http import HttpClient as HttpClient
 from .limits import (
     Budget as Budget, FREE as FREE, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
     dollars as dollars, read_prices as read_prices,
@@ -16,5 +17,6 @@ from .runner import (
     Unreadable as Unreadable, Wanted as Wanted, cancel_batches as cancel_batches,
     check_template as check_template, forecast as forecast, make_spec as make_spec,
     option_letters_of as option_letters_of, parse_answer as parse_answer, run as run,
-    run_batches as run_batches, run_targets as run_targets, to_predictions as to_predictions,
+    run_batches as run_batches, run_in_loop as run_in_loop, run_targets as run_targets,
+    to_predictions as to_predictions,
 )

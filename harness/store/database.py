@@ -122,7 +122,9 @@ class Database:
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""
         with self.reading(), self.transaction() as connection:
-            return [kind(**row) for row in connection.execute(query, parameters).mappings()]
+            result = connection.execute(query, parameters)
+            names = tuple(result.keys())
+            return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
         """All rows of a table in this order, each made a value of the columns that are its fields."""

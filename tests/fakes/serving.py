@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import HTTPServer
+from socketserver import TCPServer
 
 
 @contextmanager
-def serving(server: HTTPServer) -> Iterator[str]:
+def serving(server: TCPServer) -> Iterator[str]:
     """Yield the address, without a slash at its end."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

@@ -30,6 +30,7 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
             lambda: str(
                 h.accuracy(h.run("m", items, store=str(tmp_path / "s.db"), endpoint=server.url), labels)
             ),
+            start="harness/llm/models/",  # before that it is bytes of a connection
         )
     assert_short("a prediction from the wire to an interval", walk, files=20, returns=0)
 

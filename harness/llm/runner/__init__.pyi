@@ -1,5 +1,6 @@
 from .batch_api import cancel_batches as cancel_batches, run_batches as run_batches
 from .batches import Batches as Batches
+from .event_loop import run_in_loop as run_in_loop
 from .parsing import (
     Unreadable as Unreadable, option_letters_of as option_letters_of, parse_answer as parse_answer,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +12,7 @@ from harness.config import ModelSection
 from harness.llm.limits import Budget, Limiter, PriceTable
 from harness.llm.models import LimitedModel, ServedModel, make_model
 from harness.llm.runner.batches import Batches
+from harness.llm.runner.event_loop import run_in_loop
 from harness.llm.runner.jobs import Job, StoredRow, run_jobs
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.progress_bar import Progress
@@ -150,7 +150,7 @@ def run_targets(
             jobs = _jobs(wanted, targets, budgets, patience)
             gc.freeze()  # or the collector looks through all that was imported: a fifth of a fast run
             try:
-                asyncio.run(run_jobs(jobs, write))
+                run_in_loop(run_jobs(jobs, write))
             finally:
                 gc.unfreeze()
     return [RunResult(target=target, asked=asked) for target, asked in zip(targets, left, strict=True)]

@@ -1,0 +1,164 @@
+"""Connections are kept, given up when stale, never shared by two requests; headers stay whole."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+
+from harness import ConfigError
+from harness.config import ModelSection
+from harness.llm import HttpClient, make_model
+from harness.llm.http.failures import HttpFailure, NoConnection
+from tests.fakes.raw_server import Received, answer, raw_server
+from tests.llm.http.conftest import Asking
+
+
+def test_as_many_connections_as_requests_at_once_and_no_more(asking: Asking) -> None:
+    async def rounds(client: HttpClient) -> list[bytes]:
+        async def one(j: int) -> bytes:
+            return (await client.request("POST", "/path", b"%d" % j)).body
+
+        found = []
+        for _ in range(5):
+            found += await asyncio.gather(*(one(j) for j in range(8)))
+        return found
+
+    with raw_server(lambda r: [answer(b"to " + r.body)]) as server:
+        found = asking(f"http://127.0.0.1:{server.port}", rounds)
+    assert found == [b"to %d" % j for j in range(8)] * 5
+    assert server.connections == 8
+
+
+def closes_kept_connections(received: Received) -> Iterator[bytes | None]:
+    """Answers each connection's first request, and ends it at the second."""
+    if received.body == b"first" or received.connection > 1:
+        yield answer(received.body)
+    else:
+        yield None
+
+
+@pytest.mark.parametrize(("rested", "calls"), [(0.0, 3), (60.0, 2)])
+def test_only_a_rested_connection_that_closes_is_replaced_silently(
+    rested: float, calls: int, asking: Asking
+) -> None:
+    async def use(client: HttpClient) -> bytes:
+        await client.request("POST", "/path", b"first")
+        return (await client.request("POST", "/path", b"second")).body
+
+    with raw_server(closes_kept_connections) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        if rested:
+            with pytest.raises(HttpFailure, match="without a reply"):
+                asking(url, use, rested=rested)
+        else:
+            assert asking(url, use, rested=rested) == b"second"
+    assert len(server.seen) == calls
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_not_used(asking: Asking) -> None:
+    def once(_: Received) -> Iterator[bytes | None]:
+        yield from (answer(), None)
+
+    async def use(client: HttpClient) -> None:
+        for _ in range(3):
+            await client.request("POST", "/path", b"{}")
+            await asyncio.to_thread(server.ended.acquire, timeout=20)
+
+    with raw_server(once) as server:
+        asking(f"http://127.0.0.1:{server.port}", use, rested=0.0)
+    assert len(server.seen) == server.connections == 3
+
+
+@pytest.mark.parametrize("parts", [[], [b"HTTP/1.1 200 OK\r\n"], [answer(b"{} ")[:-1]]])
+def test_time_runs_out_wherever_the_server_stops(parts: list[bytes], asking: Asking) -> None:
+    done = Event()
+
+    def reply(_: Received) -> Iterator[bytes]:
+        yield from parts
+        done.wait(20)
+
+    with raw_server(reply) as server:
+        try:
+            with pytest.raises(TimeoutError):
+                asking(f"http://127.0.0.1:{server.port}", timeout=0.2)
+        finally:
+            done.set()
+
+
+def test_time_runs_out_while_connecting(asking: Asking) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"  # it never answers the handshake
+        with pytest.raises(NoConnection, match=r"not within 0\.2 s"):
+            asking(url, timeout=0.2)
+
+
+def test_a_cancelled_request_leaves_nothing_to_the_next(asking: Asking) -> None:
+    asked, go_on = Event(), Event()
+
+    def reply(received: Received) -> Iterator[bytes]:
+        asked.set()
+        if received.body == b"first":
+            go_on.wait(20)
+        yield answer(received.body)
+
+    async def use(client: HttpClient) -> bytes:
+        first = asyncio.create_task(client.request("POST", "/path", b"first"))
+        await asyncio.to_thread(asked.wait, 20)
+        first.cancel()
+        go_on.set()
+        return (await client.request("POST", "/path", b"second")).body
+
+    with raw_server(reply) as server:
+        assert asking(f"http://127.0.0.1:{server.port}", use) == b"second"
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://no-such-host.invalid"])
+def test_a_server_that_is_not_there_is_no_connection(url: str, asking: Asking) -> None:
+    with pytest.raises(NoConnection, match="no connection to "):
+        asking(url)
+
+
+@pytest.mark.parametrize("key", ["sk-1\r\nX-Evil: 1", "sk-1\nx", "sk-\x00", "sk-ü", "sk-\x7f"])
+def test_a_key_that_would_end_its_header_is_refused_and_not_shown(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.environ", {"MY_KEY": key})
+    with pytest.raises(ConfigError, match="the key in MY_KEY holds a line break") as raised:
+        make_model(ModelSection(model="m", endpoint="http://model.test/v1", api_key_env="MY_KEY"))
+    assert "sk-" not in str(raised.value)
+    with pytest.raises(ConfigError, match="the X header would hold") as raised:
+        asyncio.run(_request(key))
+    assert "sk-" not in str(raised.value)
+
+
+async def _request(value: str) -> None:
+    client = HttpClient("http://127.0.0.1:1", {"X": value}, timeout=1.0, max_reply_bytes=1_000)
+    await client.request("GET", "/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://host/a\r\nX-Evil: 1",
+        "http://host\n/v1",
+        "http://ho st/v1",
+        "http://host:port/v1",
+        "http://",
+        "http://[::1/v1",
+        "http://host/v1?key=hunter2",
+        "http://me:hunter2@host/v1",
+    ],
+)
+def test_a_url_that_cannot_be_sent_is_refused_and_not_shown(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    with pytest.raises(ConfigError, match="the endpoint") as raised:
+        make_model(ModelSection(model="m", endpoint=url))
+    assert "hunter2" not in str(raised.value)
+    assert "Evil" not in str(raised.value)
