@@ -1,7 +1,7 @@
 """A fast loopback server that speaks chat completions, in a process of its own, and the bare client.
 
 The server reads as little as it may: heads end at a blank line, bodies by Content-Length. It is no
-judge of requests; tests/fakes has one that is.
+judge of requests; tests/fakes has one that is. It can fail at random, and take only so many calls a second.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import multiprocessing as mp
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,12 +27,61 @@ _ANSWER = json.dumps(
 ).encode()
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 _OK = _HEAD % len(_ANSWER) + _ANSWER
+_REFUSED = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: %b\r\nContent-Length: 2\r\n\r\n{}"
+_FAULTS = {
+    "429": _REFUSED % b"0.3",
+    "500": b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 2\r\n\r\n{}",
+    "malformed": _HEAD % 20 + _ANSWER[:20],
+}
 _NONE = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
+@dataclass(frozen=True)
+class Behaviour:
+    """How the server answers.
+
+    Attributes
+    ----------
+    latency
+        Seconds until an answer.
+    faults
+        Kinds (those above, ``"hang"`` and ``"drop"``) with their shares of all calls.
+    rate
+        Calls a second that it takes, after a first second's worth at once; 0 has no limit. A refusal
+        asks for one second's pause, and nothing else is said of the limit.
+    """
+
+    latency: float = 0.0
+    faults: tuple[tuple[str, float], ...] = ()
+    rate: float = 0.0
+
+
+class _Judge:
+    """Decides what becomes of a call."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour, self._random = behaviour, random.Random(7)  # noqa: S311  not for secrets
+        self._left, self._counted = behaviour.rate, 0.0
+
+    def fault(self, now: float) -> str | None:
+        """The kind of fault; None answers."""
+        if self._behaviour.rate:
+            self._left = min(self._behaviour.rate, self._left + (now - self._counted) * self._behaviour.rate)
+            self._counted = now
+            if self._left < 1:
+                return "limit"
+            self._left -= 1
+        drawn = self._random.random() if self._behaviour.faults else 1.0
+        for kind, share in self._behaviour.faults:
+            drawn -= share
+            if drawn < 0:
+                return kind
+        return None
+
+
 class _Connection(asyncio.Protocol):
-    def __init__(self, latency: float, state: Any) -> None:
-        self._latency, self._state = latency, state
+    def __init__(self, latency: float, judge: _Judge, state: Any) -> None:
+        self._latency, self._judge, self._state = latency, judge, state
         self._data = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -49,20 +99,34 @@ class _Connection(asyncio.Protocol):
             self._data = self._data[end + 4 + length :]
             if head.startswith(b"get"):
                 self._transport.write(_NONE)
-                continue
-            if not self._state[0]:
-                self._state[0] = asyncio.get_running_loop().time()
-            self._state[1] += 1
-            self._state[2] = asyncio.get_running_loop().time()
-            if self._latency:
-                asyncio.get_running_loop().call_later(self._latency, self._transport.write, _OK)
             else:
-                self._transport.write(_OK)
+                self._answer(asyncio.get_running_loop())
+
+    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        self._state[0] = self._state[0] or now
+        self._state[1] += 1
+        self._state[2] = now
+        fault = self._judge.fault(now)
+        if fault is None:
+            self._state[3] = now
+            reply = _OK
+        elif fault == "hang":
+            return
+        elif fault == "drop":
+            self._transport.close()
+            return
+        else:
+            reply = _REFUSED % b"1" if fault == "limit" else _FAULTS[fault]
+        if self._latency:
+            loop.call_later(self._latency, self._transport.write, reply)
+        else:
+            self._transport.write(reply)
 
 
 @dataclass(frozen=True)
 class Loopback:
-    """`first` and `last` are when the first and the last call came (CLOCK_MONOTONIC), `calls` how many."""
+    """When the first, the last and the last good call came (CLOCK_MONOTONIC), and how many calls."""
 
     url: str
     state: Any
@@ -76,14 +140,22 @@ class Loopback:
         return float(self.state[2])
 
     @property
+    def last_good(self) -> float:
+        return float(self.state[3])
+
+    @property
     def calls(self) -> int:
         return int(self.state[1])
 
 
-def _serve(latency: float, port: Any, state: Any) -> None:
+def _serve(behaviour: Behaviour, port: Any, state: Any) -> None:
+    judge = _Judge(behaviour)
+
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Connection(latency, state), "127.0.0.1", 0, backlog=1024)
+        server = await loop.create_server(
+            lambda: _Connection(behaviour.latency, judge, state), "127.0.0.1", 0, backlog=1024
+        )
         port.put(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -92,11 +164,11 @@ def _serve(latency: float, port: Any, state: Any) -> None:
 
 
 @contextlib.contextmanager
-def loopback(latency: float = 0.0) -> Iterator[Loopback]:
+def loopback(behaviour: Behaviour = Behaviour()) -> Iterator[Loopback]:
     """Run a server until the end of the block."""
     context = mp.get_context("spawn")
-    port, state = context.Queue(), context.Array("d", 3, lock=False)
-    process = context.Process(target=_serve, args=(latency, port, state), daemon=True)
+    port, state = context.Queue(), context.Array("d", 4, lock=False)
+    process = context.Process(target=_serve, args=(behaviour, port, state), daemon=True)
     process.start()
     try:
         yield Loopback(f"http://127.0.0.1:{port.get(timeout=60)}/v1", state)
