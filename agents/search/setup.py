@@ -20,6 +20,8 @@ from harness.estimate import decode
 from harness.store import Store
 from harness.types import Item, LabelKind, Labels, Program
 
+_NO_PART = {"shared_limits", "max_reply_bytes"}
+"""Settings of a model that change no answer."""
 SPLITS = ("feedback", "select", "confirm", "test")
 
 
@@ -41,7 +43,7 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     spec: dict[str, Any] = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": seed,
-        "model": study.model(model_name(study, section.model)).model_dump(exclude={"shared_limits"}),
+        "model": study.model(model_name(study, section.model)).model_dump(exclude=_NO_PART),
         "programs": [p.id for p in programs],
         "roles": [asdict(role) for role in roles],
         "shape": asdict(shape),

@@ -43,7 +43,7 @@ class HttpModel:
     """
 
     def __init__(self, settings: ModelSection) -> None:
-        self._settings = settings
+        self._settings, url = settings, base_url(settings)
         key = api_key(settings)
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(
@@ -56,7 +56,7 @@ class HttpModel:
             "Accept": "application/json",
         }
         self._client = HttpClient(
-            base_url(settings),
+            url,
             headers,
             timeout=settings.timeout,
             max_reply_bytes=settings.max_reply_bytes,
