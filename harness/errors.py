@@ -13,10 +13,13 @@
     ├── LabelStudioError            a Label Studio server: does not answer, or answers nonsense
     ├── SandboxError                the sandbox could not be started, or broke of itself
     ├── BudgetSpent                 the next call might cost more than is left
+    ├── RunHeld                     another process is working on the run
     └── ModelError                  a model call
         ├── TransientModelError     worth another try: rate limit, server error, time-out
         └── FatalModelError         no try will help: authentication, unknown model
-            └── RefusedRequest      the request itself: too long, or a setting the endpoint lacks
+            └── RefusedRequest      this request (HTTP 400, 403, 404, 413, 422); the next may pass
+
+    Stopped (a KeyboardInterrupt)   exit code 130 or 143: a signal ended the work
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ class Fault(StrEnum):
     WRONG_MODEL = "wrong model"
     PROGRAM = "program error"
     EXPIRED = "batch expired"
+    REFUSED = "refused"
+    UNEXPECTED = "unexpected error"
 
 
 class OversightError(Exception):
@@ -112,6 +117,10 @@ class BudgetSpent(OversightError):
     """The limit on dollars or tokens leaves no room for the next call; what was done is stored."""
 
 
+class RunHeld(OversightError):
+    """Another process is working on the run, or took it over; the message says who."""
+
+
 class SandboxError(OversightError):
     """The sandbox itself failed; what it ran is not to blame."""
 
@@ -154,7 +163,27 @@ class FatalModelError(ModelError):
 
 
 class RefusedRequest(FatalModelError):
-    """The endpoint cannot make sense of a request: too long, or a setting that it does not know."""
+    """The endpoint refuses this request, as it is too long, forbidden or unknown there; another may pass.
+
+    Parameters
+    ----------
+    message
+        What the endpoint said.
+    status
+        The HTTP status; 404 and 403 are as a rule about the model or the key, all others about the request.
+    """
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal ended the work, and what was finished by then is stored; `exit_code` is the shell's for it."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(signal)
+        self.exit_code = 128 + signal
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import BadInput
-from harness.analysis import StudyReport, report_study, run_study, study_items, study_truth
+from harness import BadInput, OversightError
+from harness.analysis import Asking, StudyReport, report_study, run_study, study_items, study_truth
 from harness.config import STUDY_FILE, Study, read_study
 from harness.llm import BudgetCaps, find_local_model, start_local_model, stop_local_model
 from harness.report import write_html
@@ -71,7 +71,10 @@ def run_demo(
         route_questions(study)
         simulate_answers(study, key, abstention=ABSTENTION)
         tell(f"3/4  the model reads every note ({server.url})")
-        asked = run_study(study, caps=BudgetCaps())[MODEL]["asked_now"]
+        result = run_study(study, Asking(), caps=BudgetCaps())[MODEL]
+        if "stopped" in result:
+            raise OversightError(result["stopped"])
+        asked = result["asked_now"]
         if asked < len(items):
             tell(f"     {len(items) - asked} answers were there already (--fresh starts again)")
         tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")

@@ -11,8 +11,8 @@ from .inputs import (
 )
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (
-    batch_study as batch_study, forecast_study as forecast_study, give_up_batches as give_up_batches,
-    run_study as run_study, summarise_run as summarise_run,
+    Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,
+    give_up_batches as give_up_batches, run_study as run_study, summarise_run as summarise_run,
 )
 from .new_study import begin_study as begin_study
 from .options import (

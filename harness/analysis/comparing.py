@@ -29,6 +29,8 @@ class StudyComparison:
         ``of`` the study, ``predicted``: answered by all models compared.
     questions
         ``drawn`` and ``answered``.
+    left_out
+        What is said of models that have no answers yet.
     remark
         Why a ranking's accuracies differ from those of `report_study`, or that they agree; empty without one.
     """
@@ -36,6 +38,7 @@ class StudyComparison:
     found: ModelComparison
     items: Mapping[str, int]
     questions: Mapping[str, int]
+    left_out: Sequence[str]
     remark: str
 
 
@@ -55,8 +58,8 @@ def compare_study(
         If fewer than two models were run, there are no answers, or the protocol does not allow the test.
     """
     with Store(study.store_url) as store:
-        runs = find_newest_runs(store, names)
-        models = {run["name"]: store.runs.read_predictions(run["id"]) for run in runs}
+        chosen = find_newest_runs(store, names)
+        models = {run["name"]: store.runs.read_predictions(run["id"]) for run in chosen.runs}
         questions, answers = store.content.read_questions(), store.content.read_answers()
         of = len(store.content.read_items())
     if len(models) > 1 and not answers:
@@ -70,6 +73,7 @@ def compare_study(
         found=found,
         items={"of": of, "predicted": len(set.intersection(*answered))},
         questions={"drawn": len(questions), "answered": len(answers)},
+        left_out=chosen.left_out,
         remark="" if found.ranking is None else _explain(found.ranking, models, labels),
     )
 

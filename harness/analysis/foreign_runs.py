@@ -66,8 +66,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         template=f"{Path(file).name} {digest}",
         max_words=None,
     )
-    with Store(study.store_url) as store:
-        with store.one_transaction():
+    with Store(study.store_url) as store, store.locks.hold({spec.id: model}):
+        with store.together():
             store.content.add_items(items)
             store.runs.add_run(spec)
             store.runs.store_predictions([(spec.id, p) for p in predictions])

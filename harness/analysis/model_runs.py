@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.analysis.costs import study_prices
@@ -16,10 +17,12 @@ from harness.llm import (
     BudgetCaps,
     Forecast,
     PriceTable,
+    RandomPart,
     Target,
     Wanted,
     cancel_batches,
     dollars,
+    draw_sample,
     forecast,
     make_spec,
     run_batches,
@@ -29,64 +32,94 @@ from harness.store import Store
 from harness.types import PredictionStatus
 
 
-def run_study(
-    study: Study,
-    names: Sequence[str] | None = None,
-    *,
-    caps: BudgetCaps,
-    patience: float = DEFAULT_PATIENCE,
-    retry_failed: bool = False,
-) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Which of a study's models are asked about what.
+
+    Attributes
+    ----------
+    names
+        Of models; None is all.
+    retry_failed
+        Whether items on which calls failed are asked again.
+    sample
+        Ask about so many items, drawn at random with the study's seed; None asks about all.
+    wait
+        Whether to wait for other commands that ask the same models.
+    patience
+        Seconds for which an endpoint that answers nothing is waited for.
+    """
+
+    names: Sequence[str] | None = None
+    retry_failed: bool = False
+    sample: int | None = None
+    wait: bool = False
+    patience: float = DEFAULT_PATIENCE
+
+
+def run_study(study: Study, asking: Asking, *, caps: BudgetCaps) -> dict[str, dict[str, Any]]:
     """Ask the models about every item that is not answered yet; name → `summarise_run`.
+
+    What stopped a model before its last item is under ``stopped``; all others are asked to the end.
 
     Raises
     ------
     ConfigError
         If study.toml names no model, or not this one; if the prompt cannot be filled in.
-    BudgetSpent
-        If the next call might cost more than is left; what was answered is stored.
+    ModelError
+        If no model can be asked.
+    RunHeld
+        If another process asks the same.
     """
-    with _opened(study, names, retry_failed=retry_failed) as (wanted, targets, prices):
-        done = run_targets(wanted, targets, prices=prices, limits=caps, patience=patience)
-        return {r.target.spec.name: summarise_run(wanted.store, r.target, r.asked) for r in done}
+    with _opened(study, asking) as (wanted, targets, prices):
+        patience, wait = asking.patience, asking.wait
+        done = run_targets(wanted, targets, prices=prices, limits=caps, patience=patience, wait=wait)
+        return {
+            r.target.spec.name: _summarise(wanted, r.target, r.asked)
+            | ({} if r.error is None else {"stopped": str(r.error)})
+            for r in done
+        }
 
 
-def forecast_study(
-    study: Study, names: Sequence[str] | None = None, *, retry_failed: bool = False
-) -> list[Forecast]:
+def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
     """What `run_study` would send, in calls, tokens and dollars; nothing is sent."""
-    with _opened(study, names, retry_failed=retry_failed) as (wanted, targets, prices):
+    with _opened(study, asking) as (wanted, targets, prices):
         return [forecast(wanted, target, prices) for target in targets]
 
 
-def batch_study(
-    study: Study, names: Sequence[str] | None = None, *, wait: bool, retry_failed: bool = False
-) -> dict[str, dict[str, Any]]:
+def batch_study(study: Study, asking: Asking, *, wait: bool) -> dict[str, dict[str, Any]]:
     """`run_study` by the Batch API; ``under_way`` counts what is still there."""
-    with _opened(study, names, retry_failed=retry_failed) as (wanted, targets, prices):
-        waiting = run_batches(wanted, targets, prices=prices, wait=wait)
-        return {t.spec.name: summarise_run(wanted.store, t, 0) | {"under_way": n} for t, n in waiting}
+    with _opened(study, asking) as (wanted, targets, prices):
+        waiting = run_batches(wanted, targets, prices=prices, wait=wait, wait_for_lock=asking.wait)
+        return {t.spec.name: _summarise(wanted, t, 0) | {"under_way": n} for t, n in waiting}
 
 
 def give_up_batches(study: Study, names: Sequence[str] | None = None) -> int:
     """Cancel the batches under way and store what they had answered; how many there were."""
-    with _opened(study, names) as (wanted, targets, _):
+    with _opened(study, Asking(names=names)) as (wanted, targets, _):
         return cancel_batches(wanted.store, targets)
 
 
 @contextmanager
-def _opened(
-    study: Study, names: Sequence[str] | None, *, retry_failed: bool = False
-) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
+def _opened(study: Study, asking: Asking) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
     """The study's items, stored now, the models to ask about them, and prices."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
-    settings = {name: study.model(name) for name in dict.fromkeys(names or study.models)}
+    settings = {name: study.model(name) for name in dict.fromkeys(asking.names or study.models)}
     targets = [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
-    prices = study_prices(study)
+    prices, seed = study_prices(study), study.study.seed
     with Store(study.store_url) as store:
-        yield Wanted(store, store.content.add_items(stream_items(study)), retry_failed), targets, prices
+        ids, part = store.content.add_items(stream_items(study)), None
+        if asking.sample is not None:
+            drawn = draw_sample(ids, asking.sample, seed)
+            part, ids = RandomPart(items=len(drawn), of=len(ids), seed=seed), drawn
+        yield Wanted(store, ids, asking.retry_failed, part), targets, prices
+
+
+def _summarise(wanted: Wanted, target: Target, asked: int) -> dict[str, Any]:
+    sample = {} if wanted.sample is None else {"sample": asdict(wanted.sample)}
+    return summarise_run(wanted.store, target, asked) | sample
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class PanelStudy:
         if self.ratings is not None or Path(model).exists():
             return self.read_labels(panel, model, "predictions")
         with Store(self.database) as store:
-            (run,) = find_newest_runs(store, [model])
+            (run,) = find_newest_runs(store, [model]).runs
             options = {item.id: item.options for item in store.content.read_items()}
             predicted = {
                 p.item_id: None if p.option is None else options[p.item_id][p.option]

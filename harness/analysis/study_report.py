@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -44,7 +44,7 @@ class ExpertReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyReport:
-    """A whole study."""
+    """A whole study; `left_out` says which models have no answers yet."""
 
     name: str
     seed: int
@@ -58,6 +58,7 @@ class StudyReport:
     assumptions: tuple[str, ...]
     versions: Mapping[str, str]
     created: str
+    left_out: Sequence[str] = ()
 
     @property
     def opened(self) -> bool:
@@ -117,12 +118,12 @@ def report_study(
         truth=truth,
         curve=curve,
         asked=labels.design.asked,
-        joint=len(chosen) if options.joint else 0,
+        joint=len(chosen.runs) if options.joint else 0,
     )
-    models = _report_models(store, study, chosen, data)
+    models = _report_models(store, study, chosen.runs, data)
     if options.looks:
         store.looks.add_look(look)
-    return _summarise(study, items, questions, answers, models)
+    return replace(_summarise(study, items, questions, answers, models), left_out=chosen.left_out)
 
 
 def _summarise(
@@ -190,13 +191,21 @@ def _check_watchable(models: Sequence[Sequence[Prediction]], labels: Labels) -> 
         raise BadInput(f"anytime: {reasons[0]}")
 
 
-def find_newest_runs(store: Store, names: Sequence[str] | None) -> list[dict[str, Any]]:
-    """The newest run of every model, or of those named.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRuns:
+    """Runs with answers, and what is said of those that have none yet and were left out."""
+
+    runs: Sequence[dict[str, Any]]
+    left_out: Sequence[str]
+
+
+def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
+    """The newest run of every model that has answers, or of those named.
 
     Raises
     ------
     BadInput
-        If a model was not run, or none was.
+        If a model named was not run or has no answers yet, or there are no answers of any.
     """
     newest = {run["name"]: run for run in store.runs.read_runs()}
     if not newest:
@@ -204,7 +213,17 @@ def find_newest_runs(store: Store, names: Sequence[str] | None) -> list[dict[str
     for name in names or ():
         if name not in newest:
             raise BadInput(f"the model {name!r} was not run; there are: {', '.join(newest)}")
-    return [newest[name] for name in names or newest]
+    counts = store.runs.count_answers()
+    runs, left_out = list[dict[str, Any]](), list[str]()
+    for name in names or newest:
+        answers, failed = counts.get(newest[name]["id"], (0, 0))
+        if answers:
+            runs.append(newest[name])
+        else:
+            left_out.append(f"run {name!r} has no answers yet" + (f" ({failed} failed)" if failed else ""))
+    if left_out and (names or not runs):
+        raise BadInput(f"{left_out[0]}; see: oversight run --help")
+    return ChosenRuns(runs=runs, left_out=left_out)
 
 
 def _strata(items: Sequence[Item], study: Study) -> Strata:

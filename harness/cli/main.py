@@ -7,10 +7,11 @@ verb's module has ``add_arguments(parser)`` and ``run(args) -> exit code``.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
-from harness.errors import OversightError
+from harness.errors import OversightError, Stopped
 from harness.output import guarded_terminal
 from harness.registry import load_module
 
@@ -89,9 +90,11 @@ def _call(verb: str, rest: list[str]) -> int:
             sys.stdout.write(json.dumps({"error": str(error), "kind": type(error).__name__}) + "\n")
         sys.stderr.write(f"oversight: {error}\n")
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        for number in (signal.SIGINT, signal.SIGTERM):  # nothing is left to stop, and no more to be said
+            signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\noversight: stopped; the same command goes on from here\n")
-        return 130
+        return stop.exit_code if isinstance(stop, Stopped) else 130
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
         return 0

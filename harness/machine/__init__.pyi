@@ -1,4 +1,7 @@
 from .files import cache_dir as cache_dir, write_whole as write_whole
+from .processes import (
+    host_name as host_name, is_gone as is_gone, machine_id as machine_id, process_start as process_start,
+)
 from .server_folder import (
     ServerFolder as ServerFolder, hold_start_lock as hold_start_lock, is_alive as is_alive,
     is_free as is_free,

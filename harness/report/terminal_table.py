@@ -45,7 +45,8 @@ def estimates_table(study: StudyReport) -> RenderableType:
             )
         table.add_section()
     asked = questions_text(study.n_answers, study.n_questions)
-    return Group(table, *(Text(line) for model in study.models for line in _notes(model, asked)))
+    lines = [*study.left_out, *(line for model in study.models for line in _notes(model, asked))]
+    return Group(table, *map(Text, lines))
 
 
 def counts_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -16,7 +17,8 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.output import keep_secret, redact
-from harness.store.schema import migrate
+from harness.store.read_only import connect_read_only, is_read_only
+from harness.store.schema import begin_exclusive, migrate
 from harness.store.stored_values import (
     add_recovery,
     describe_damage,
@@ -39,7 +41,8 @@ class Database:
     """An open database whose schema is the newest.
 
     SQLite runs in WAL mode with foreign keys on; closing the last connection folds the log back
-    into the one file, so that a study can be copied as a file when nothing runs.
+    into the one file, so that a study can be copied as a file when nothing runs. A file that cannot be
+    written, or in a folder that cannot, is opened for reading.
 
     Parameters
     ----------
@@ -49,23 +52,29 @@ class Database:
     Raises
     ------
     StoreError
-        If it cannot be opened, is no such database, or was written by a newer version.
+        If it cannot be opened, is no such database, was written by a newer version, or is to be brought up
+        to date and cannot be written.
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = shown = redact(url.removeprefix("sqlite:///"))
+        self._shown = redact(url.removeprefix("sqlite:///"))
+        self._here = threading.local()
         try:
             keep_secret(sa.make_url(url).password)
-            self._engine = sa.create_engine(url, json_serializer=write_json, json_deserializer=read_json)
+            file = sa.make_url(url).database if url.startswith("sqlite:///") else None
+            self.read_only = file is not None and is_read_only(file)
+            more = {"creator": lambda: connect_read_only(file)} if file and self.read_only else {}
+            self._engine = sa.create_engine(
+                url, json_serializer=write_json, json_deserializer=read_json, **more
+            )
         except (sa.exc.ArgumentError, ImportError, ValueError) as error:  # the last of a port that is none
-            raise StoreError(f"{shown}: the database cannot be used: {error}") from error
-        if self._engine.dialect.name == "sqlite":
+            raise StoreError(f"{self._shown}: the database cannot be used: {error}") from error
+        if self._engine.dialect.name == "sqlite" and not self.read_only:
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
         sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
-        self._shared: sa.Connection | None = None
         try:
-            with _raising_store_errors(shown), self._engine.connect() as connection:
-                migrate(connection, shown)
+            with self._raising_store_errors(), self._engine.connect() as connection:
+                migrate(connection, self._shown, read_only=self.read_only)
         except StoreError:
             self.close()
             raise
@@ -81,14 +90,20 @@ class Database:
         self.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
-        """All or nothing; database errors become `StoreError`."""
-        if self._shared is not None:
-            yield self._shared
+    def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
+        """All or nothing; database errors become `StoreError`. Inside `together` it is part of that.
+
+        With `exclusive`, what was read stays as it was until the end, as no two such transactions overlap.
+        """
+        outer: sa.Connection | None = getattr(self._here, "connection", None)
+        if outer is not None:
+            yield outer
             return
-        with _raising_store_errors(self._shown):
+        with self._raising_store_errors():
             try:
                 with self._engine.begin() as connection:
+                    if exclusive:
+                        begin_exclusive(connection)
                     yield connection
             except sa.exc.IntegrityError as error:
                 raise StoreError(
@@ -97,14 +112,14 @@ class Database:
                 ) from error
 
     @contextmanager
-    def one_transaction(self) -> Iterator[None]:
-        """Make one transaction of all that is written in the block, by whatever repository."""
+    def together(self) -> Iterator[None]:
+        """All that this thread writes inside, or nothing."""
         with self.transaction() as connection:
-            self._shared = connection
+            self._here.connection = connection
             try:
                 yield
             finally:
-                self._shared = None
+                self._here.connection = None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -142,6 +157,25 @@ class Database:
         """Run a statement for many rows; all or none."""
         with self.transaction() as connection:
             execute_many(connection, statement, rows)
+
+    @contextmanager
+    def _raising_store_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sa.exc.SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+            if self.read_only and "readonly" in reason:
+                reason = (
+                    "the file or its folder is read-only; estimate, compare and report work there, for all "
+                    "else copy the study to a folder that you can write to"
+                )
+                raise StoreError(f"{self._shown} cannot be written: {reason}") from error
+            shown = self._shown
+            raise StoreError(
+                f"{shown}: the database cannot be used: {add_recovery(reason, shown)}"
+            ) from error
+        except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
+            raise describe_damage(self._shown, error) from error
 
 
 class Repository:
@@ -221,17 +255,6 @@ def _compile_upsert(
     positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
     compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=positional)
     return str(compiled), itemgetter(*compiled.positiontup or ())
-
-
-@contextmanager
-def _raising_store_errors(shown: str) -> Iterator[None]:
-    try:
-        yield
-    except sa.exc.SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise StoreError(f"{shown}: the database cannot be used: {add_recovery(reason, shown)}") from error
-    except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
-        raise describe_damage(shown, error) from error
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

@@ -13,7 +13,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.config import RunSpec
-from harness.store.database import PORTION, Repository, execute_many, row_of, split_into_batches, upsert
+from harness.errors import Fault
+from harness.store.database import (
+    PORTION,
+    Repository,
+    execute_many,
+    insert_into,
+    row_of,
+    split_into_batches,
+    upsert,
+)
 from harness.store.tables import ChargeRow, GuessedUsageRow, ItemRow, PredictionRow, ReservationRow, RunRow
 from harness.types import Prediction, PredictionStatus, Source
 
@@ -48,10 +57,32 @@ class RunRepository(Repository):
         """Store what a run is, if it is not there yet."""
         created = datetime.now(UTC).isoformat()
         row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.model_dump(mode="json")}
-        self._database.add_rows(_RUN, [row])
+        with self._database.transaction() as connection:
+            connection.execute(insert_into(_RUN, connection.dialect).values(row).on_conflict_do_nothing())
+
+    def note_sample(self, run_id: str, *, items: int, of: int, seed: int) -> None:
+        """Note of a stored run that a first look at so many items was taken, and by which seed."""
+        sample = {"items": items, "of": of, "seed": seed}
+        self._database.write_rows(sa.update(_RUN).where(_RUN.c.id == run_id), [{"sample": sample}])
+
+    def note_served_as(self, run_id: str, served: str) -> None:
+        """Note what the endpoint of a stored run calls its model; the first name stays."""
+        first = sa.update(_RUN).where(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
+        self._database.write_rows(first, [{"served_as": served}])
+
+    def read_served_as(self, run_id: str) -> str | None:
+        """What the endpoint of a run calls its model; None before its first reply."""
+        rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
+        return rows[0].served_as if rows else None
+
+    def count_answers(self) -> dict[str, tuple[int, int]]:
+        """Answers that came and items that failed, by id of the run; a run without either is left out."""
+        failed = sa.func.sum(sa.case((_PREDICTION.c.status == PredictionStatus.FAILED.value, 1), else_=0))
+        query = sa.select(_PREDICTION.c.run_id, sa.func.count(), failed).group_by(_PREDICTION.c.run_id)
+        return {run: (n - int(bad), int(bad)) for run, n, bad in self._database.read_rows(query)}
 
     def read_runs(self) -> list[dict[str, Any]]:
-        """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
+        """All runs as ``{"id", "name", "created", "spec", "served_as", "sample"}``, oldest first."""
         return self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))
 
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:
@@ -96,13 +127,16 @@ class RunRepository(Repository):
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
     ) -> Iterator[list[tuple[str, int]]]:
-        """Item ids and sample numbers without a stored answer, portion by portion, in the order of `ids`."""
+        """Item ids and sample numbers without a stored answer, portion by portion, in the order of `ids`.
+
+        A refused request is none: what stood in its way may have been mended, and asking costs nothing.
+        """
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
-        if retry_failed:
-            done = done.where(_PREDICTION.c.status != PredictionStatus.FAILED.value)
-        is_new = not self._database.read_rows(
-            done.limit(1)
-        )  # and looking for each item takes a tenth of a run
+        answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
+        refused = _PREDICTION.c.reason.startswith(f"{Fault.REFUSED}:")
+        done = done.where(answered if retry_failed else answered | ~refused)
+        # looking for each item takes a tenth of a run
+        is_new = not self._database.read_rows(done.limit(1))
         for portion in split_into_batches(ids):
             of_these = done.where(_PREDICTION.c.item_id.in_(portion))
             have = set() if is_new else set(map(tuple, self._database.read_rows(of_these)))

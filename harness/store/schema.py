@@ -8,25 +8,38 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 
-HEAD = "0008"
+HEAD = "0009"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 
-def migrate(connection: sa.Connection, shown: str) -> None:
-    """Create the schema, or bring it up to date.
+_ONE_AT_A_TIME = 0x6F76657273  # the number of an advisory lock; any would do
+
+
+def begin_exclusive(connection: sa.Connection) -> None:
+    """Begin a transaction that waits for others of its kind to end."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
+
+
+def migrate(connection: sa.Connection, shown: str, *, read_only: bool = False) -> None:
+    """Create the schema, or bring it up to date; one process does, all others wait for it.
 
     Raises
     ------
     StoreError
-        If the database holds other tables, or was written by a newer version.
+        If the database holds other tables, was written by a newer version, or cannot be brought up to date.
     """
-    tables, version = sa.inspect(connection).get_table_names(), None
-    if "alembic_version" in tables:
-        version = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
-    elif tables:
-        raise StoreError(f"{shown}: holds other tables ({', '.join(tables[:3])}); give a database of its own")
+    version = _read_version(connection, shown)
     if version == HEAD:
         return
+    if not read_only:
+        connection.rollback()
+        begin_exclusive(connection)
+        version = _read_version(connection, shown)
+        if version == HEAD:
+            return
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -40,5 +53,20 @@ def migrate(connection: sa.Connection, shown: str) -> None:
             f"{shown}: written by a newer version of oversight (schema {version}, this one knows "
             f"{HEAD}); upgrade oversight"
         )
+    if read_only:
+        raise StoreError(
+            f"{shown}: written by an older version of oversight (schema {version}, this one needs {HEAD}), "
+            "and the file or its folder is read-only; copy the study to a folder that you can write to"
+        )
     command.upgrade(config, "head")
     connection.commit()
+
+
+def _read_version(connection: sa.Connection, shown: str) -> str | None:
+    tables = sa.inspect(connection).get_table_names()
+    if "alembic_version" in tables:
+        query = sa.text("SELECT version_num FROM alembic_version")
+        return connection.execute(query).scalar()
+    if tables:
+        raise StoreError(f"{shown}: holds other tables ({', '.join(tables[:3])}); give a database of its own")
+    return None

@@ -13,7 +13,7 @@ from harness.output import make_storable
 from harness.store.database import (
     Repository,
     count_rows,
-    execute_many,
+    insert_into,
     row_of,
     select_values,
     split_into_batches,
@@ -63,7 +63,9 @@ class ContentRepository(Repository):
                     {**row_of(item), "meta": dict(item.meta), "position": position}
                     for position, item in enumerate(fresh, count)
                 ]
-                execute_many(connection, sa.insert(_ITEM), rows)
+                if rows:  # another process may be storing the same items
+                    insert = insert_into(_ITEM, connection.dialect)
+                    connection.execute(insert.on_conflict_do_nothing(), rows)
                 count += len(fresh)
                 ids += names
             if len(set(ids)) < len(ids):

@@ -8,6 +8,7 @@ from harness.store.labelling import LabellingRepository
 from harness.store.planned_looks import LookRepository
 from harness.store.replies import ReplyRepository
 from harness.store.reservations import ReservationRepository
+from harness.store.run_locks import LockRepository
 from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
 from harness.store.study_content import ContentRepository, PanelRepository
@@ -22,6 +23,7 @@ class Store(Database):
         self.content = ContentRepository(self)
         self.runs = RunRepository(self)
         self.reservations = ReservationRepository(self)
+        self.locks = LockRepository(self)
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)

@@ -110,9 +110,32 @@ class _Specified(TableRow):
 
 
 class RunRow(_Specified, table=True):
-    """One model with one prompt and one set of parameters; `id` is the hash of `spec`."""
+    """One model with one prompt and one set of parameters; `id` is the hash of `spec`.
+
+    `served_as` is what the endpoint called the model in its first reply; `sample` describes the first look
+    that was taken (``items``, ``of``, ``seed``).
+    """
 
     name: str = Field(index=True)
+    served_as: str | None
+    sample: dict[str, Any] | None = Field(sa_type=JSON)
+
+
+class RunLockRow(TableRow, table=True):
+    """Who works on a run, and until when that holds unless it is renewed, by the database's clock.
+
+    `run_id` need not be stored yet. `owner` is drawn anew by every holder; `machine`, `pid` and `started`
+    tell whether its process still runs.
+    """
+
+    run_id: str = Field(primary_key=True)
+    owner: str
+    host: str
+    machine: str
+    pid: int
+    started: str
+    since: float
+    expires: float
 
 
 class _ModelAnswer(TableRow):

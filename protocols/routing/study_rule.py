@@ -32,13 +32,16 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
+        chosen = find_newest_runs(store, study.experts.models or None)
+        if chosen.left_out:
+            raise BadInput(f"{chosen.left_out[0]}; run it, or name the other models under [experts]")
         predictions = {
             run["name"]: {
                 p.item_id: p.option
                 for p in store.runs.read_predictions(run["id"])
                 if p.status is not PredictionStatus.FAILED
             }
-            for run in find_newest_runs(store, study.experts.models or None)
+            for run in chosen.runs
         }
     return load_protocol(study.experts.protocol).from_study(study, roster, predictions)
 

@@ -55,8 +55,8 @@ def test_a_budget_stops_before_it_is_passed_and_the_rest_waits(
 ) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
         lay_out(server)
-        error = oversight("run", "--budget-usd", "0.40", code=1)["error"]
-        assert "the budget of $0.4 is spent" in error
+        stopped = oversight("run", "--budget-usd", "0.40", code=1)["models"]["m"]["stopped"]
+        assert "the budget of $0.4 is spent" in stopped
         first = len(server.prompts)
         assert 5 <= first <= 10  # 0.40 / 0.037 = 10.8
         oversight("run", "--budget-usd", "0.40", code=1)  # what was spent before counts

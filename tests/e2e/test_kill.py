@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -98,22 +97,18 @@ def test_import_is_all_or_nothing_when_it_is_killed(tmp_path: Path) -> None:
         assert len({a.question.id for a in store.content.read_answers()}) == n
 
 
-def test_a_stop_by_hand_keeps_what_is_finished(tmp_path: Path) -> None:
-    enough = threading.Event()
-
-    def answer(prompt: str, n: int) -> Reply:
-        if n >= 20:
-            enough.set()
-        return Reply("red")
-
-    with fake_openai(answer) as server:
-        lay_out(tmp_path, 400, server.url)
-        process = subprocess.Popen(command("run"), cwd=tmp_path, stderr=subprocess.PIPE)
-        assert enough.wait(60)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == 130
-        assert b"the same command goes on from here" in err
-        paid = len(server.prompts)
+def test_an_import_of_predictions_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    n = 3000
+    lay_out(tmp_path, n)
+    (tmp_path / "log.csv").write_text("id,prediction\n" + "".join(f"i{j},red\n" for j in range(n)))
+    again = command("predictions", "import", "log.csv", "--model", "x")
+    wal = tmp_path / "study.db-wal"
+    Store(f"sqlite:///{tmp_path / 'study.db'}").close()
+    killed = 0
+    for size in (1, 100_000, 300_000):
+        process = subprocess.Popen(again, cwd=tmp_path, stdout=subprocess.DEVNULL)
+        killed += kill_when(process, lambda size=size: wal.exists() and wal.stat().st_size >= size)  # type: ignore[misc]
         with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
-            assert paid - CONCURRENCY <= store.count_rows()["prediction"] <= paid
+            rows = store.count_rows()
+            assert (rows["item"], rows["run"], rows["prediction"]) in ((0, 0, 0), (n, 1, n))
+    assert killed

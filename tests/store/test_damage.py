@@ -88,7 +88,7 @@ def test_a_study_file_that_is_no_utf_8_is_named_by_line(
 def test_what_is_written_in_one_transaction_is_written_whole_or_not(study: Path) -> None:
     with Store("sqlite:///study.db") as store:
         before, items = store.count_rows(), store.content.read_items()
-        with pytest.raises(StoreError), store.one_transaction():  # noqa: PT012
+        with pytest.raises(StoreError), store.together():  # noqa: PT012
             store.content.add_items(items)
             store.endpoints.add_probe("e", "m", "f", offered=True, detail="")
             store.runs.store_predictions([("no such run", p) for p in read_all(store)])

@@ -46,8 +46,9 @@ def run(args: argparse.Namespace) -> int:
         f"{made.items['predicted']} of {made.items['of']} items answered by all models, "
         + questions_text(made.questions["answered"], made.questions["drawn"])
     )
-    lines = [rests_on, *filter(None, [made.remark]), *_cautions(found.pairs)]
-    emit(args, {**payload, "items": made.items, "questions": made.questions}, [table, *map(Text, lines)])
+    payload |= {"items": made.items, "questions": made.questions, "left_out": made.left_out}
+    lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *_cautions(found.pairs)]
+    emit(args, payload, [table, *map(Text, lines)])
     return 0
 
 

@@ -70,6 +70,7 @@ def _from_study(args: argparse.Namespace) -> int:
         "protocol": report.protocol,
         "questions": {"drawn": report.n_questions, "answered": report.n_answers},
         "models": {model.name: _model_to_json(model) for model in report.models},
+        "left_out": report.left_out,
     }
     emit(args, payload, estimates_table(report))
     return 0

@@ -6,11 +6,14 @@ example: oversight run --model small --dry-run
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.cli.conventions import add_study, duration, emit, study_of
+from harness.cli.conventions import add_study, duration, emit, note, study_of
 from harness.errors import ConfigError
 from harness.registry import load_module
+
+if TYPE_CHECKING:
+    from harness.config import Study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", action="append", help="name in study.toml [models]; may be repeated")
     add("--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model")
     add("--sandbox", default="monty", metavar="TIER", help="monty, cpython or bubblewrap")
-    add("--retry-errors", action="store_true", help="ask again where calls failed")
+    add("--sample", type=int, metavar="N", help="a first look: ask about N items drawn at random")
+    add("--wait", action="store_true", help="wait for another command that asks the same model")
+    add("--retry-errors", action="store_true", help="ask again where calls failed (refused: always)")
     add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
     add("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
     add("--budget-tokens", type=int, metavar="N", help="stop before the runs use more")
@@ -32,18 +37,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run every model asked for; 1 if any item failed."""
-    from harness.analysis import batch_study, forecast_study, give_up_batches, run_study
-    from harness.llm import DEFAULT_PATIENCE, BudgetCaps
-
-    study, again = study_of(args), args.retry_errors
+    """Run every model asked for; 1 if one was stopped or any item failed."""
+    study = study_of(args)
+    if args.sample is not None and args.sample < 1:
+        raise ConfigError(f"--sample: give a number of items ≥ 1, not {args.sample}")
     if args.workflow:
+        if args.sample is not None:
+            raise ConfigError("--sample does not go with --workflow")
         # Named as a string: nothing here imports upwards.
         results, text = load_module("agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
         return 1 if any(result["failed"] for result in results.values()) else 0
+    return _ask(args, study)
+
+
+def _ask(args: argparse.Namespace, study: Study) -> int:
+    from harness.analysis import Asking, batch_study, forecast_study, give_up_batches, run_study
+    from harness.llm import DEFAULT_PATIENCE, BudgetCaps
+
+    asking = Asking(
+        names=args.model,
+        retry_failed=args.retry_errors,
+        sample=args.sample,
+        wait=args.wait,
+        patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
+    )
     if args.dry_run:
-        found = forecast_study(study, args.model, retry_failed=again)
+        found = forecast_study(study, asking)
         emit(args, {"forecast": found}, "\n".join(str(f) for f in found))
         return 0
     caps = BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests)
@@ -56,12 +76,14 @@ def run(args: argparse.Namespace) -> int:
         emit(args, {"cancelled": n}, f"{n} batches given up; what they had answered is stored")
         return 0
     if args.batch:
-        results = batch_study(study, args.model, wait=args.batch == "wait", retry_failed=again)
+        results = batch_study(study, asking, wait=args.batch == "wait")
     else:
-        patience = DEFAULT_PATIENCE if args.patience is None else args.patience
-        results = run_study(study, args.model, caps=caps, patience=patience, retry_failed=again)
+        results = run_study(study, asking, caps=caps)
     emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
-    return 1 if any(result["failed"] for result in results.values()) else 0
+    for name, result in results.items():
+        if "stopped" in result:
+            note(f"oversight: {name}: {result['stopped']}")
+    return 1 if any(result["failed"] or "stopped" in result for result in results.values()) else 0
 
 
 def describe_run(name: str, result: dict[str, Any]) -> str:
@@ -70,6 +92,9 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         f"{name}: {result['predictions']} answers, {result['asked_now']} asked now; {result['ok']} readable, "
         f"{result['unreadable']} unreadable, {result['truncated']} truncated, {result['failed']} failed"
     ]
+    if sample := result.get("sample"):
+        said.append(f"    a first look at {sample['items']:,} of {sample['of']:,} items, drawn at random; ")
+        said[-1] += "without --sample the same command asks about the others"
     cost = "price unknown" if result["usd"] is None else f"${result['usd']:.4f}"
     said.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")
     if result["guessed"]:
@@ -80,8 +105,10 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         )
     said += [f"    {count} × {kind}" for kind, count in result["kinds"].items()]
     if result["failed"]:
-        last = next(r for r in result["reasons"] if r.startswith("failed"))
-        said += [f"    for example {last}", "    try these again with: oversight run --retry-errors"]
+        said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][
+            :1
+        ]
+        said.append("    try these again with: oversight run --retry-errors")
     if result.get("under_way"):
         said.append(f"    {result['under_way']} requests are in batches under way")
     return "\n".join(said)

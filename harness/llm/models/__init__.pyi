@@ -6,6 +6,7 @@ from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
     RunnableModel as RunnableModel, make_model as make_model,
 )
-from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel, ServedModel as ServedModel
+from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel
 from .openai_model import sdk_client as sdk_client, translate_errors as translate_errors
+from .served_model import ServedModel as ServedModel
 from .token_guess import TokenGuess as TokenGuess

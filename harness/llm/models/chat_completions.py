@@ -116,11 +116,13 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
         fault = _FAULTS.get(status, Fault.SERVER)
         raise TransientModelError(message, fault=fault, retry_after=retry_after(headers))
     if status in (400, 413, 422):
-        raise RefusedRequest(f"{message}; if the prompt is too long, set max_words under [prompt]")
-    if status in (401, 403):
+        message += "; if the prompt is too long, set max_words under [prompt]"
+    elif status in (401, 403):
         message += f"; check the key in {settings.api_key_env}"
     elif status == 404:
         message += f"; check the model name {settings.model!r} and the endpoint {settings.endpoint}"
+    if status in (400, 403, 404, 413, 422):
+        raise RefusedRequest(message, status=status)
     raise FatalModelError(message)
 
 

@@ -53,8 +53,8 @@ class LimitedModel:
         The endpoint's limits; models with the same one share it.
     tries
         Calls until a request counts as failed.
-    accepts
-        Whether an answer of the model of this name will do.
+    recognise
+        Raises a ModelError if an answer by the model of this name will not do.
     guess
         How many tokens a call will use, learnt from those before.
     is_billed
@@ -64,7 +64,7 @@ class LimitedModel:
     model: Model
     limiter: Limiter
     tries: int = 5
-    accepts: Callable[[str], bool] = lambda _: True
+    recognise: Callable[[str], None] = lambda _: None
     guess: TokenGuess = field(default_factory=TokenGuess)
     is_billed: bool = True
 
@@ -149,8 +149,8 @@ class LimitedModel:
             limiter.told(*reply.limits)
         if expected:
             limiter.used(expected, reply.input_tokens + reply.output_tokens)
-        if reply.model and not self.accepts(reply.model):
-            raise TransientModelError(f"{reply.model!r} answered", fault=Fault.WRONG_MODEL)
+        if reply.model:
+            self.recognise(reply.model)
         return reply
 
     async def _send(
@@ -192,48 +192,3 @@ class LimitedModel:
             limiter.outage.failed(id(counts), sent=error.sent)
             if error.fault is Fault.OVERLOADED:
                 limiter.refused(started)
-
-
-def is_same_model(asked: str, served: str) -> bool:
-    """Compare the name of the model asked for with the one in a reply.
-
-    Endpoints name a model more precisely than it is asked for (``gpt-5-mini-2025-08-07``), or with the
-    owner or the path left out or put in; so one name must begin with the other's last part.
-    """
-    a, b = (n.casefold().rstrip("/").rpartition("/")[2].removesuffix(":latest") for n in (asked, served))
-    return a.startswith(b) or b.startswith(a)
-
-
-class ServedModel:
-    """Judges the names of models in replies.
-
-    A name that does not resemble the asked one at all may be an alias: the first such is reported and
-    then taken for it, any further one is another model. With `answers_as` there is nothing to guess.
-
-    Parameters
-    ----------
-    asked
-        The model's name in the request.
-    answers_as
-        What the endpoint calls it, if that is known.
-    tell
-        Called with a sentence for the user.
-    """
-
-    def __init__(self, asked: str, answers_as: str | None, tell: Callable[[str], None]) -> None:
-        self._asked, self._tell = asked, tell
-        self._alias = answers_as
-        self._good = {asked, *([answers_as] if answers_as else [])}
-
-    def __call__(self, served: str) -> bool:
-        """Whether an answer of the model of this name will do."""
-        if served in self._good:
-            return True
-        if not is_same_model(self._asked, served):
-            if self._alias is not None:
-                return False
-            right = f"set answers_as = {served!r} if that is right"
-            self._tell(f"{self._asked} was asked, {served} answers; {right}")
-        self._good.add(served)
-        self._alias = self._alias or served
-        return True

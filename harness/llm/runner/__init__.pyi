@@ -11,5 +11,6 @@ from .run_models import (
     BudgetCaps as BudgetCaps, DEFAULT_PATIENCE as DEFAULT_PATIENCE, run as run, run_targets as run_targets,
 )
 from .targets import (
-    Forecast as Forecast, Target as Target, Wanted as Wanted, forecast as forecast, make_spec as make_spec,
+    Forecast as Forecast, RandomPart as RandomPart, Target as Target, Wanted as Wanted,
+    draw_sample as draw_sample, forecast as forecast, make_spec as make_spec,
 )

@@ -8,6 +8,7 @@ into the same rows as those of calls.
 from __future__ import annotations
 
 import asyncio
+import math
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,7 +21,7 @@ from harness.llm.models import sdk_client, translate_errors
 from harness.llm.runner.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.prompt import make_request, notation_of
-from harness.llm.runner.targets import Target, Wanted, load_items
+from harness.llm.runner.targets import Target, Wanted, hold_runs, load_items, make_served
 from harness.output import say
 from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
 
@@ -51,6 +52,7 @@ def run_batches(
     prices: PriceTable,
     wait: bool,
     limits: BatchLimits = BatchLimits(),
+    wait_for_lock: bool = False,
 ) -> list[tuple[Target, int]]:
     """Hand over what has no stored answer, and collect what has come.
 
@@ -59,6 +61,8 @@ def run_batches(
     wait
         Whether to stay until all answers are there, looking twice as rarely each time, but once a minute;
         else look once.
+    wait_for_lock
+        Whether to wait for other processes that work on the same runs.
 
     Returns
     -------
@@ -71,17 +75,24 @@ def run_batches(
         If a model is not behind an endpoint.
     FatalModelError
         If the endpoint refuses a batch.
+    RunHeld
+        If another process works on one of the runs.
     """
     _refuse_programs(targets)
-    targets = prepare(wanted, [target.priced(prices) for target in targets])
 
     async def run() -> list[tuple[Target, int]]:
-        async with _open(wanted.store, targets, limits) as runs:
+        async with _open(wanted.store, ready, limits) as runs:
             for each in runs:
                 await each.hand_over(wanted)
             return await _collect_all(runs, wait=wait, poll=limits.poll)
 
-    return asyncio.run(run())
+    with hold_runs(wanted.store, targets, wait=wait_for_lock):
+        ready = list[Target]()
+        for target, error in prepare(wanted, [target.priced(prices) for target in targets]):
+            if error is not None:
+                raise error
+            ready.append(target)
+        return asyncio.run(run())
 
 
 def cancel_batches(store: Store, targets: Sequence[Target], *, limits: BatchLimits = BatchLimits()) -> int:
@@ -94,7 +105,8 @@ def cancel_batches(store: Store, targets: Sequence[Target], *, limits: BatchLimi
             await _collect_all(runs, wait=True, poll=limits.poll)
             return count
 
-    return asyncio.run(cancel())
+    with hold_runs(store, targets, wait=False):
+        return asyncio.run(cancel())
 
 
 def _refuse_programs(targets: Sequence[Target]) -> None:
@@ -138,7 +150,7 @@ class _BatchRun:
 
     async def hand_over(self, wanted: Wanted) -> None:
         """Finish handing over what an interrupted command began, then hand over the rest."""
-        self.target.announce(self.store)
+        self.target.announce(wanted)
         for batch in self.under_way():
             if batch.remote_id is None:
                 found = await self._find(batch.marker)
@@ -221,9 +233,11 @@ class _BatchRun:
             if file_id:
                 lines |= read_lines((await self.client.files.content(file_id)).content)
         settings, asked = self.target.settings, notation_of(self.target.spec.template)
+        fix = self.store.runs.note_served_as
+        served = make_served(self.store, self.target, fix, patience=math.inf)  # all of it is paid for
         requests = load_items(self.store, split_into_batches(batch.requests, PORTION))
         rows = (
-            (batch.run_id, read_answer(item, sample, lines.get(name(j)), settings, asked=asked))
+            (batch.run_id, read_answer(item, sample, lines.get(name(j)), settings, served, asked=asked))
             for j, (item, sample) in enumerate(requests)
             # What was given up has no row, so that it may be asked in another way.
             if name(j) in lines or remote.status != "cancelled"

@@ -10,7 +10,15 @@ import orjson
 
 from harness.config import ModelSection
 from harness.errors import Fault, ModelError, TransientModelError
-from harness.llm.models import CallCounts, Request, load_body, parse_completion, read_refusal, request_body
+from harness.llm.models import (
+    CallCounts,
+    Request,
+    ServedModel,
+    load_body,
+    parse_completion,
+    read_refusal,
+    request_body,
+)
 from harness.llm.runner.parsing import Notation
 from harness.llm.runner.prediction import make_failed, read_prediction
 from harness.types import Item, Prediction, Source
@@ -40,7 +48,13 @@ def read_lines(data: bytes) -> dict[str, Any]:
 
 
 def read_answer(
-    item: Item, sample: int, line: Any, settings: ModelSection, *, asked: Notation | None = None
+    item: Item,
+    sample: int,
+    line: Any,
+    settings: ModelSection,
+    served: ServedModel,
+    *,
+    asked: Notation | None = None,
 ) -> Prediction:
     """Read the answer to one request as if it had come from a call; None is one that never came."""
     counts = CallCounts(attempts=1)
@@ -56,8 +70,10 @@ def read_answer(
             case _:
                 message = "no answer came before the batch ended"
                 raise TransientModelError(message, fault=Fault.EXPIRED)
+        counts.input_tokens, counts.output_tokens = read.input_tokens, read.output_tokens
+        if read.model:
+            served.recognise(read.model)
     except ModelError as error:
-        kind = getattr(error, "fault", "refused request")
+        kind = getattr(error, "fault", Fault.REFUSED)
         return make_failed(item, sample, f"{kind}: {error}", counts, Source.BATCH)
-    counts.input_tokens, counts.output_tokens = read.input_tokens, read.output_tokens
     return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)

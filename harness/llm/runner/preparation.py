@@ -9,7 +9,7 @@ from typing import Literal
 
 import orjson
 
-from harness.errors import ConfigError, RefusedRequest
+from harness.errors import ConfigError, ModelError, RefusedRequest
 from harness.llm.limits import Limiter
 from harness.llm.models import CallCounts, LimitedModel, Request, RunnableModel, make_model
 from harness.llm.runner.prompt import answer_schema
@@ -19,30 +19,45 @@ _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = Literal["structured", "logprobs"]
 
 
-def prepare(wanted: Wanted, targets: Sequence[Target]) -> list[Target]:
+def prepare(wanted: Wanted, targets: Sequence[Target]) -> list[tuple[Target, ModelError | None]]:
     """Settle what each model offers; look at every endpoint that is going to be asked.
 
     Nothing is sent to an endpoint that has nothing left to answer. A feature is tried once per model
     and endpoint, and remembered in the store.
 
+    Returns
+    -------
+    list of (Target, ModelError or None)
+        With why a model cannot be asked: its endpoint cannot be reached, or refuses the key.
+
     Raises
     ------
     ConfigError
         If a key, a callable or a command is missing, or ``structured = "always"`` is not offered.
-    FatalModelError
-        If an endpoint cannot be reached or refuses the key.
+    ModelError
+        If no model can be asked.
     """
     models = [make_model(target.settings, target.function) for target in targets]
     looks = _Looks(wanted)
 
-    async def look() -> list[Target]:
+    async def look() -> list[tuple[Target, ModelError | None]]:
+        found = list[tuple[Target, ModelError | None]]()
         try:
-            return [await looks.look(*each) for each in zip(targets, models, strict=True)]
+            for target, model in zip(targets, models, strict=True):
+                try:
+                    found.append((await looks.look(target, model), None))
+                except ModelError as error:
+                    found.append((target, error))
         finally:
             for model in models:
                 await model.close()
+        return found
 
-    return asyncio.run(look())
+    found = asyncio.run(look())
+    errors = [error for _, error in found if error is not None]
+    if errors and len(errors) == len(found):
+        raise errors[0]
+    return found
 
 
 @dataclass(slots=True)
@@ -103,6 +118,8 @@ async def _probe(model: LimitedModel, feature: _Feature) -> tuple[bool, str]:
     try:
         reply = await model.ask(request, CallCounts())
     except RefusedRequest as error:
+        if error.status in (403, 404):  # which is about the model, not about the feature
+            raise
         return False, str(error)
     if feature == "logprobs":
         return bool(reply.logprobs), f"{len(reply.logprobs)} tokens"

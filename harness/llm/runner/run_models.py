@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.config import ModelSection
+from harness.errors import OversightError, Stopped
 from harness.llm.limits import Budget, Limiter, PriceTable
-from harness.llm.models import LimitedModel, ServedModel, make_model
+from harness.llm.models import LimitedModel, make_model
 from harness.llm.runner.batches import Batches
 from harness.llm.runner.event_loop import run_in_loop
-from harness.llm.runner.jobs import Job, StoredRow, run_jobs
+from harness.llm.runner.jobs import Job
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.progress_bar import Progress
 from harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
-from harness.llm.runner.targets import Target, Wanted, load_items, make_spec
+from harness.llm.runner.targets import Target, Wanted, hold_runs, load_items, make_served, make_spec
+from harness.llm.runner.workers import StoredRow, run_jobs
 from harness.output import say
 from harness.store import ReservedAnswer, Store
 from harness.types import Item, Prediction
@@ -48,10 +50,11 @@ class BudgetCaps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What became of a target: settled by `prepare`, and how many answers were asked for now."""
+    """A target as `prepare` settled it, how many answers it lacked, and what stopped it, if anything did."""
 
     target: Target
     asked: int
+    error: OversightError | None = None
 
 
 def run(
@@ -97,25 +100,36 @@ def run(
     DataError
         If an item id is there twice.
     FatalModelError
-        If the endpoint cannot be reached or refuses in a way that no repetition mends.
+        If the endpoint cannot be reached, refuses the key, or refuses 20 items in a row.
     BudgetSpent
         If a limit is reached; what was answered is stored.
+    RunHeld
+        If another process asks the same model the same.
+    Stopped
+        At Ctrl-C (it is a KeyboardInterrupt) or SIGTERM, once what was under way has come.
     """
+    target = _make_target(model, check_template(template), system, settings)
+    with Store(store if "://" in store else f"sqlite:///{store}") as repository:
+        wanted = Wanted(repository, repository.content.add_items(items))
+        limits = BudgetCaps(budget_usd, budget_tokens, budget_requests)
+        [outcome] = run_targets(
+            wanted, [target], prices=prices or PriceTable(), limits=limits, patience=patience
+        )
+        if outcome.error is not None:
+            raise outcome.error
+        found, ids = repository.runs.read_predictions(outcome.target.spec.id), set(wanted.ids)
+    return [prediction for prediction in found if prediction.item_id in ids]
+
+
+def _make_target(
+    model: str | Callable[[str], Any], template: str, system: str, settings: dict[str, Any]
+) -> Target:
     if isinstance(model, str):
         function, section = None, ModelSection(model=model, **settings)
     else:
         function, name = model, getattr(model, "__qualname__", type(model).__qualname__)
         section = ModelSection(model=name, endpoint=f"python {function.__module__}:{name}", **settings)
-    spec = make_spec(section.model, section, check_template(template), None, system)
-    with Store(store if "://" in store else f"sqlite:///{store}") as repository:
-        wanted = Wanted(repository, repository.content.add_items(items))
-        target = Target(spec, section, function=function)
-        limits = BudgetCaps(budget_usd, budget_tokens, budget_requests)
-        [outcome] = run_targets(
-            wanted, [target], prices=prices or PriceTable(), limits=limits, patience=patience
-        )
-        found, ids = repository.runs.read_predictions(outcome.target.spec.id), set(wanted.ids)
-    return [prediction for prediction in found if prediction.item_id in ids]
+    return Target(make_spec(section.model, section, template, None, system), section, function=function)
 
 
 def run_targets(
@@ -125,35 +139,68 @@ def run_targets(
     prices: PriceTable,
     limits: BudgetCaps = BudgetCaps(),
     patience: float = DEFAULT_PATIENCE,
+    wait: bool = False,
 ) -> list[RunResult]:
     """Ask every model about the stored items that are wanted, where there is no stored answer.
 
-    Models that share an endpoint's limits are asked in turn. Raises as `run` does.
+    Models that share an endpoint's limits are asked in turn; what stops one of them stops no other. `wait` is
+    for other processes that work on the same runs. Raises as `run` does, but what stopped one model after
+    the first was asked is in its result.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
-    budgets = _budgets(targets, limits)
-    targets = prepare(wanted, targets)
-    for target in targets:
-        target.announce(store)
-        target.refuse_waiting(store)
-    left = [sum(map(len, wanted.find_left(target))) for target in targets]
-    if any(left):
-        total = sum(len(wanted.ids) * target.settings.samples for target in targets)
-        what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
-        by_run = {target.spec.id: target.price for target in targets}
-        with Progress(total, total - sum(left), what, by_run) as progress:
+    budgets = _budgets(targets, limits)  # which refuses unknown prices before anything is sent
+    with hold_runs(store, targets, wait=wait) as lock:
+        prepared = prepare(wanted, targets)
+        ready = [target for target, error in prepared if error is None]
+        for target in ready:
+            target.announce(wanted)
+            target.refuse_waiting(store)
+        left = [sum(map(len, wanted.find_left(target))) for target in ready]
+        errors: Sequence[OversightError | None] = [None] * len(ready)
+        if any(left):
+            served: dict[str, str] = {}
 
             def write(rows: Sequence[StoredRow]) -> None:
                 store.runs.store_predictions(rows, reserved=limits != BudgetCaps())
-                progress.wrote(rows)
+                while served:
+                    store.runs.note_served_as(*served.popitem())
+                lock.check()
 
-            jobs = _jobs(wanted, targets, budgets, patience)
-            gc.freeze()  # or the collector looks through all that was imported: a fifth of a fast run
-            try:
-                run_in_loop(run_jobs(jobs, write))
-            finally:
-                gc.unfreeze()
-    return [RunResult(target=target, asked=asked) for target, asked in zip(targets, left, strict=True)]
+            by_name = {target.spec.name: budget for target, budget in zip(targets, budgets, strict=True)}
+            jobs = _jobs(wanted, ready, [by_name[target.spec.name] for target in ready], patience, served)
+            errors = _ask_all(wanted, jobs, ready, left, write)
+    done = zip(ready, left, errors, strict=True)
+    results = {t.spec.name: RunResult(target=t, asked=n, error=error) for t, n, error in done}
+    for target, error in prepared:
+        results.setdefault(target.spec.name, RunResult(target=target, asked=0, error=error))
+    return [results[target.spec.name] for target, _ in prepared]
+
+
+def _ask_all(
+    wanted: Wanted,
+    jobs: Sequence[Job],
+    targets: Sequence[Target],
+    left: Sequence[int],
+    store: Callable[[Sequence[StoredRow]], None],
+) -> Sequence[OversightError | None]:
+    """Ask what is left of every target; what stopped each, if anything did."""
+    total = sum(len(wanted.ids) * target.settings.samples for target in targets)
+    what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
+    by_run = {target.spec.id: target.price for target in targets}
+    with Progress(total, total - sum(left), what, by_run) as progress:
+
+        def write(rows: Sequence[StoredRow]) -> None:
+            store(rows)
+            progress.wrote(rows)
+
+        gc.freeze()  # or the collector looks through all that was imported: a fifth of a fast run
+        try:
+            end = run_in_loop(run_jobs(jobs, write))
+        finally:
+            gc.unfreeze()
+    if end.signal is not None:
+        raise Stopped(end.signal)
+    return end.errors
 
 
 def _budgets(targets: Sequence[Target], limits: BudgetCaps) -> list[Budget | None]:
@@ -165,8 +212,13 @@ def _budgets(targets: Sequence[Target], limits: BudgetCaps) -> list[Budget | Non
 
 
 def _jobs(
-    wanted: Wanted, targets: Sequence[Target], budgets: Sequence[Budget | None], patience: float
+    wanted: Wanted,
+    targets: Sequence[Target],
+    budgets: Sequence[Budget | None],
+    patience: float,
+    served: dict[str, str],
 ) -> list[Job]:
+    """A job for every target; the names in their first replies come into `served`, by id of the run."""
     store, limiters = wanted.store, _limiters(targets, patience)
     reservations = Batches[ReservedAnswer, None](store.reservations.reserve, linger=_LINGER)
     jobs = []
@@ -181,11 +233,11 @@ def _jobs(
             make_model(settings, target.function),
             limiters[_limits_of(settings)],
             settings.tries,
-            ServedModel(settings.model, settings.answers_as, say),
+            make_served(store, target, served.__setitem__).recognise,
             is_billed=not target.is_program,
         )
         todo = load_items(store, wanted.find_left(target))
-        before = store.runs.read_failed(target.spec.id) if wanted.retry_failed else {}
+        before = store.runs.read_failed(target.spec.id)
         jobs.append(Job(target.spec, model, todo, budget, reservations.put, before))
     return jobs
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec
 from harness.errors import BadInput
 from harness.llm.limits import FREE, Price, PriceTable
-from harness.llm.models import TokenGuess
+from harness.llm.models import ServedModel, TokenGuess
 from harness.llm.runner.prompt import make_request
 from harness.output import say
-from harness.store import UNDER_WAY, Store
+from harness.seeding import derive_seed
+from harness.store import UNDER_WAY, HeldLocks, Store
 from harness.types import Item
 
 
@@ -39,16 +42,19 @@ class Target:
         free = self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
         return replace(self, price=FREE if free else prices.models.get(self.settings.model))
 
-    def announce(self, store: Store) -> None:
-        """Note the run, and say what a changed one has otherwise than the one before."""
-        spec, runs = self.spec, store.runs.read_runs()
-        if spec.id in {run["id"] for run in runs}:
-            return
-        before = [run for run in runs if run["name"] == spec.name]
-        if before:
-            changed = "; ".join(spec.differences(before[-1]["spec"]))
-            say(f"{spec.name}: a new run, since {changed}; the answers of run {before[-1]['id']} are kept")
-        store.runs.add_run(spec)
+    def announce(self, wanted: Wanted) -> None:
+        """Note the run and the sample, and say what a changed run has otherwise than the one before."""
+        spec, runs = self.spec, wanted.store.runs
+        known = runs.read_runs()
+        if spec.id not in {run["id"] for run in known}:
+            before = [run for run in known if run["name"] == spec.name]
+            if before:
+                changed = "; ".join(spec.differences(before[-1]["spec"]))
+                old = before[-1]["id"]
+                say(f"{spec.name}: a new run, since {changed}; the answers of run {old} are kept")
+            runs.add_run(spec)
+        if wanted.sample is not None:
+            runs.note_sample(spec.id, **asdict(wanted.sample))
 
     def refuse_waiting(self, store: Store) -> None:
         """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
@@ -61,18 +67,37 @@ class Target:
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomPart:
+    """How many items were drawn at random, of how many, with which seed."""
+
+    items: int
+    of: int
+    seed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Stored items that are to have answers; with `retry_failed`, failed ones do not count as such."""
+    """Stored items that are to have answers; with `retry_failed`, failed ones do not count as such.
+
+    `sample` says of what the items are a random part, if they are.
+    """
 
     store: Store
     ids: Sequence[str]
     retry_failed: bool = False
+    sample: RandomPart | None = None
 
     def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
         """Portions of the items' ids and sample numbers that have no stored answer."""
         runs, samples = self.store.runs, target.settings.samples
         return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
+
+
+def draw_sample(ids: Sequence[str], n: int, seed: int) -> list[str]:
+    """Draw n ids at random, kept in their order; a larger n with the same seed adds to a smaller one's."""
+    first = set(sorted(ids, key=lambda name: derive_seed(seed, "sample", name))[:n])
+    return [name for name in ids if name in first]
 
 
 def make_spec(
@@ -90,6 +115,31 @@ def make_spec(
         max_words=max_words,
         system=system,
         extra=settings.extra,
+    )
+
+
+def hold_runs(store: Store, targets: Iterable[Target], *, wait: bool) -> AbstractContextManager[HeldLocks]:
+    """Hold the locks of runs, as `harness.store.run_locks.LockRepository.hold` does.
+
+    They go by what is known of a run before its endpoint is looked at, as looking costs calls, too.
+    """
+    return store.locks.hold({target.spec.id: target.spec.name for target in targets}, wait=wait, tell=say)
+
+
+def make_served(
+    store: Store, target: Target, fix: Callable[[str, str], None], patience: float = 20
+) -> ServedModel:
+    """What judges the names in a stored run's replies, by the name of earlier ones if there were some.
+
+    `fix` is called with the run's id and the first name.
+    """
+    run_id, settings = target.spec.id, target.settings
+    return ServedModel(
+        settings.model,
+        settings.answers_as or store.runs.read_served_as(run_id),
+        fix=partial(fix, run_id),
+        tell=say,
+        patience=patience,
     )
 
 

@@ -1,0 +1,50 @@
+"""Ctrl-C and SIGTERM while models are asked: the first lets what is under way come, the second does not."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from harness.output import say
+
+DRAIN = 10.0
+"""Seconds that what is under way has when a run is stopped."""
+
+
+@contextmanager
+def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
+    """Call `stop` with the seconds left at each signal; yield the numbers of those that came.
+
+    Only in the main thread, where signals arrive, and only for those that nobody else attends to.
+    """
+    came: list[int] = []
+    loop = asyncio.get_running_loop()
+
+    def receive(number: int) -> None:
+        came.append(number)
+        stop(0.0 if len(came) > 1 else DRAIN)
+        if len(came) == 1:
+            say(f"\nstopping; what is under way has {DRAIN:.0f} s to come, once more stops at once")
+
+    attended = [number for number in (signal.SIGINT, signal.SIGTERM) if _is_free(number)]
+    try:
+        for number in attended:
+            loop.add_signal_handler(number, receive, number)
+    except NotImplementedError:  # on Windows
+        attended = []
+    try:
+        yield came
+    finally:
+        for number in attended:
+            loop.remove_signal_handler(number)
+
+
+def _is_free(number: signal.Signals) -> bool:
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    now = signal.getsignal(number)
+    of_asyncio = getattr(getattr(now, "func", None), "__module__", None) == "asyncio.runners"
+    return now in (signal.SIG_DFL, signal.default_int_handler) or of_asyncio

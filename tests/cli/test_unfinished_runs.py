@@ -1,0 +1,118 @@
+"""Runs that have no answers, or a part of them: they stand in nobody's way, and the commands say so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.config import ModelSection
+from harness.llm import make_spec
+from harness.store import Store
+from harness.types import Prediction, PredictionStatus
+from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+
+N = 60
+CLASSES = ("red", "green", "blue")
+Oversight = Callable[..., Any]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Path:
+    """A study whose experts have answered, and which names two models."""
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(N)))
+    Path("key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[j % 3]}\n" for j in range(N)))
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
+    )
+    write_study("http://127.0.0.1:9/v1")
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", "key.csv")
+    return tmp_path
+
+
+def write_study(url: str, *others: tuple[str, str]) -> None:
+    models = "".join(f'[models.{m}]\nmodel = "{m}"\nendpoint = "{u}"\n' for m, u in (("m", url), *others))
+    Path("study.toml").write_text(
+        f'[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n{models}'
+    )
+
+
+def right(prompt: str, n: int) -> Reply:
+    return Reply(CLASSES[int(prompt.partition("number ")[2].partition(".")[0]) % 3])
+
+
+@pytest.mark.parametrize("failed", [0, 3])
+def test_a_run_without_answers_is_left_out_and_named(
+    failed: int, study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(right) as server:
+        write_study(server.url, ("n", server.url))
+        oversight("run")
+    spec = make_spec("x", ModelSection(model="x"), "$text", None)
+    with Store(f"sqlite:///{study / 'study.db'}") as store:
+        store.runs.add_run(spec)
+        rows = [Prediction(f"i{j}", None, PredictionStatus.FAILED, "timeout: no") for j in range(failed)]
+        store.runs.store_predictions([(spec.id, row) for row in rows])
+    said = "run 'x' has no answers yet" + (" (3 failed)" if failed else "")
+    assert oversight("estimate")["left_out"] == [said]
+    assert set(oversight("estimate")["models"]) == {"m", "n"}
+    assert oversight("compare")["left_out"] == [said]
+    assert oversight("report")["models"] == ["m", "n"]
+    assert said in Path("report.html").read_text().replace("&#39;", "'")
+    for verb in ("estimate", "compare"):
+        assert main([verb]) == 0
+        assert said in capsys.readouterr().out
+    assert said in oversight("estimate", "--model", "x", code=2)["error"]
+
+
+def test_a_model_that_cannot_be_asked_leaves_no_run_and_no_trace(study: Path, oversight: Oversight) -> None:
+    def refuse(prompt: str, n: int) -> Reply:
+        return Reply(status=401, body='{"error": {"message": "revoked"}}')
+
+    with fake_openai(right) as server, fake_openai(refuse) as broken:
+        write_study(server.url, ("x", broken.url), ("y", "http://127.0.0.1:9/v1"))
+        found = oversight("run", code=1)["models"]
+    assert [name for name, result in found.items() if "stopped" in result] == ["x", "y"]
+    assert "revoked" in found["x"]["stopped"]
+    assert "cannot be reached" in found["y"]["stopped"]
+    assert found["m"]["ok"] == N
+    assert set(oversight("estimate")["models"]) == {"m"}
+
+
+def asked_numbers(server: FakeOpenAI) -> list[str]:
+    return [prompt.partition("number ")[2].partition(".")[0] for prompt in server.prompts]
+
+
+def test_a_first_look_is_a_random_part_that_the_full_run_goes_on_from(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(right) as server:
+        write_study(server.url)
+        first = oversight("run", "--sample", "15")["models"]["m"]
+        looked_at = asked_numbers(server)
+        assert (first["sample"], first["predictions"]) == ({"items": 15, "of": N, "seed": 0}, 15)
+        assert looked_at != [str(j) for j in range(15)]
+        items = oversight("estimate")["models"]["m"]["items"]
+        assert (items["predicted"], items["unpredicted"]) == (15, N - 15)
+        assert main(["estimate"]) == 0
+        assert "RUN NOT FINISHED: 45 not asked yet" in " ".join(capsys.readouterr().out.split())
+        assert main(["run", "--sample", "15"]) == 0
+        assert "a first look at 15 of 60 items" in capsys.readouterr().out
+        assert len(server.prompts) == 15
+        oversight("run", "--sample", "25")  # a larger look adds to the first
+        assert len(server.prompts) == 25
+        full = oversight("run")["models"]["m"]
+        assert full["run"] == first["run"]
+        assert sorted(asked_numbers(server)) == sorted(map(str, range(N)))
+    with Store(f"sqlite:///{study / 'study.db'}") as store:
+        assert store.runs.read_runs()[0]["sample"] == {"items": 25, "of": N, "seed": 0}
+
+
+def test_a_sample_is_at_least_one_item(study: Path, oversight: Oversight) -> None:
+    assert "--sample: give a number of items" in oversight("run", "--sample", "0", code=2)["error"]

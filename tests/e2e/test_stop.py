@@ -1,0 +1,81 @@
+"""Ctrl-C and SIGTERM: what is under way is waited for and stored, twice stops at once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness.store import Store
+from tests.e2e.test_kill import CONCURRENCY, command, lay_out
+from tests.fakes.openai_server import Reply, fake_openai
+
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+class Held:
+    """Answers the first calls at once and holds all later ones until it is let go."""
+
+    def __init__(self, free: int) -> None:
+        self.free, self.held = free, threading.Semaphore(0)
+        self.go = threading.Event()
+
+    def __call__(self, _prompt: str, n: int) -> Reply:
+        if n >= self.free:
+            self.held.release()
+            self.go.wait(60)
+        return Reply("red")
+
+    def wait_until_all_are_held(self) -> None:
+        for _ in range(CONCURRENCY):
+            assert self.held.acquire(timeout=60)
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stderr is not None
+    while text not in (line := process.stderr.readline()):
+        assert line, f"it ended without saying {text!r}"
+
+
+def count_predictions(folder: Path) -> int:
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        return store.count_rows()["prediction"]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_is_under_way_is_stored(number: signal.Signals, tmp_path: Path) -> None:
+    held = Held(free=20)
+    with fake_openai(held) as server:
+        lay_out(tmp_path, 400, server.url)
+        process = subprocess.Popen(command("run"), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        held.wait_until_all_are_held()
+        process.send_signal(number)
+        read_until(process, "stopping; what is under way has 10 s to come")
+        held.go.set()
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == SIGNALS[number]
+        assert "the same command goes on from here" in err
+        assert "Traceback" not in err
+        assert count_predictions(tmp_path) == len(server.prompts) == 20 + CONCURRENCY
+        subprocess.run(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
+        assert len(server.prompts) == 400  # nothing was asked twice
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_twice_stops_at_once_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
+    held = Held(free=20)
+    with fake_openai(held) as server:
+        lay_out(tmp_path, 400, server.url)
+        process = subprocess.Popen(command("run"), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        held.wait_until_all_are_held()
+        process.send_signal(number)
+        read_until(process, "stopping")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=8)  # less than what is under way was given
+        held.go.set()
+        assert process.returncode == SIGNALS[number]
+        assert "Traceback" not in err
+        assert count_predictions(tmp_path) == 20

@@ -1,0 +1,113 @@
+"""Locks of runs on SQLite and PostgreSQL: one holder, and a dead one is in nobody's way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from harness.errors import RunHeld
+from harness.store import Store, tables
+from tests.store.test_study_store import postgresql, url
+
+__all__ = ["postgresql", "url"]  # fixtures
+_LOCK = tables.RunLockRow.__table__
+M, N = {"m1": "m"}, {"n1": "n"}
+
+
+def change(store: Store, **values: Any) -> None:
+    with store.transaction() as connection:
+        connection.execute(sa.update(_LOCK).values(**values))
+
+
+def count(store: Store) -> int:
+    return len(store.read_rows(sa.select(_LOCK)))
+
+
+def test_a_run_has_one_holder_whom_the_refusal_names(url: str) -> None:
+    with Store(url) as store, Store(url) as other:
+        with store.locks.hold(M):
+            with (
+                pytest.raises(RunHeld, match=rf"m: process {os.getpid()} on .* since 20..-"),
+                other.locks.hold(M),
+            ):
+                pass
+            with pytest.raises(RunHeld), other.locks.hold(N | M):
+                pass
+            with other.locks.hold(N):  # nothing was kept of the refused pair
+                assert count(store) == 2
+        assert count(store) == 0
+        with other.locks.hold(M):
+            pass
+
+
+def test_a_dead_holder_of_this_machine_is_in_nobodys_way(url: str) -> None:
+    code = (
+        "import os, sys; from harness.store import Store; store = Store(sys.argv[1])\n"
+        "assert store.locks.acquire(['m1'], 'dead') is None; os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, url], check=False).returncode == 9
+    with Store(url) as store:
+        assert count(store) == 1
+        with store.locks.hold(M) as held:
+            held.check()
+
+
+def test_a_number_given_to_another_process_since_is_not_the_holder(url: str) -> None:
+    with Store(url) as store, store.locks.hold(M), Store(url) as other:
+        change(store, started="another moment")
+        with other.locks.hold(M):
+            pass
+
+
+def test_a_holder_elsewhere_is_waited_for_until_its_lease_ends(url: str) -> None:
+    with Store(url) as store, store.locks.hold(M), Store(url) as other:
+        change(store, machine="another", host="faraway", pid=1)
+        with pytest.raises(RunHeld, match="process 1 on faraway"), other.locks.hold(M):
+            pass
+        change(store, expires=0.0)
+        with other.locks.hold(M):
+            pass
+
+
+def test_who_lost_a_lease_is_told_and_takes_nothing_back(url: str) -> None:
+    with Store(url) as store, Store(url) as other, store.locks.hold(M) as held:
+        assert store.locks.renew(held.owner) == 1
+        change(store, expires=0.0)
+        with other.locks.hold(M) as taken:
+            assert store.locks.renew(held.owner) == 0
+            held.done.set()
+            store.locks.release(held.owner)
+            assert other.locks.renew(taken.owner) == 1
+
+
+def test_who_waits_says_so_once_and_goes_on_afterwards(url: str) -> None:
+    said: list[str] = []
+    waiting = threading.Event()
+
+    def tell(text: str) -> None:
+        said.append(text)
+        waiting.set()
+
+    def wait() -> None:
+        with Store(url) as other, other.locks.hold(M, wait=True, tell=tell):
+            said.append("mine")
+
+    thread = threading.Thread(target=wait)
+    with Store(url) as store, store.locks.hold(M):
+        thread.start()
+        assert waiting.wait(60)
+    thread.join(60)
+    assert [text[:15] for text in said] == ["waiting for m: ", "mine"]
+
+
+def test_several_processes_may_open_a_new_database_at_once(url: str, tmp_path: Path) -> None:
+    code = "import sys; from harness.store import Store; Store(sys.argv[1]).close()"
+    started = [subprocess.Popen([sys.executable, "-c", code, url], stderr=subprocess.PIPE) for _ in range(6)]
+    assert [process.communicate(timeout=120)[1] for process in started] == [b""] * 6
