@@ -245,7 +245,7 @@ def test_a_database_is_opened_as_it_is(study: str, tmp_path: Path) -> None:
     assert [path.name for path in folder.glob("study.db*")] == ["study.db"]
     now, before = dump(folder / "study.db"), dump(ROOT / study / "study.db")
     assert before["alembic_version"] == [{"version_num": "0006"}]
-    assert now["alembic_version"] == [{"version_num": "0008"}]
+    assert now["alembic_version"] == [{"version_num": "0009"}]
     assert kept(now, before)
 
 

@@ -10,9 +10,10 @@ from agents.programs import load_program, read_workflow_settings
 from agents.runtime import WorkflowPlan, rehearse, run_workflow
 from harness import ConfigError
 from harness.analysis import study_items, study_prices, summarise_run
-from harness.cli import describe_run, note
+from harness.cli import describe_run
 from harness.config import Study
 from harness.llm import Budget
+from harness.output import say
 from harness.store import Store
 
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     budgets = [first, *(first.at(target.price) for target in targets[1:])]
     results: dict[str, Any] = {}
     runs = {target.spec.id: target.spec.name for target in targets}
-    with Store(study.store_url) as store, store.locks.hold(runs, wait=args.wait, tell=note):
+    with Store(study.store_url) as store, store.locks.hold(runs, wait=args.wait, tell=say):
         ids = store.content.add_items(items)
         for plan, target, budget in zip(plans, targets, budgets, strict=True):
             asked, spent = run_workflow(

@@ -23,11 +23,20 @@ from harness.store.database import (
     split_into_batches,
     upsert,
 )
-from harness.store.tables import ChargeRow, GuessedUsageRow, ItemRow, PredictionRow, ReservationRow, RunRow
+from harness.store.tables import (
+    ChargeRow,
+    FirstLookRow,
+    GuessedUsageRow,
+    ItemRow,
+    PredictionRow,
+    ReservationRow,
+    RunRow,
+    ServedModelRow,
+)
 from harness.types import Prediction, PredictionStatus, Source
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
-_GUESSED = GuessedUsageRow.__table__
+_GUESSED, _LOOK, _SERVED = GuessedUsageRow.__table__, FirstLookRow.__table__, ServedModelRow.__table__
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _KEY = ("run_id", "item_id", "sample")
 _SETTLED = sa.delete(_RESERVATION).where(
@@ -62,18 +71,19 @@ class RunRepository(Repository):
 
     def note_sample(self, run_id: str, *, items: int, of: int, seed: int) -> None:
         """Note of a stored run that a first look at so many items was taken, and by which seed."""
-        sample = {"items": items, "of": of, "seed": seed}
-        self._database.write_rows(sa.update(_RUN).where(_RUN.c.id == run_id), [{"sample": sample}])
+        with self._database.transaction() as connection:
+            upsert(connection, _LOOK, [{"run_id": run_id, "items": items, "of": of, "seed": seed}])
 
     def note_served_as(self, run_id: str, served: str) -> None:
         """Note what the endpoint of a stored run calls its model; the first name stays."""
-        first = sa.update(_RUN).where(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
-        self._database.write_rows(first, [{"served_as": served}])
+        row = {"run_id": run_id, "name": served}
+        with self._database.transaction() as connection:
+            connection.execute(insert_into(_SERVED, connection.dialect).values(row).on_conflict_do_nothing())
 
     def read_served_as(self, run_id: str) -> str | None:
         """What the endpoint of a run calls its model; None before its first reply."""
-        rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
-        return rows[0].served_as if rows else None
+        rows = self._database.read_rows(sa.select(_SERVED.c.name).where(_SERVED.c.run_id == run_id))
+        return rows[0].name if rows else None
 
     def count_answers(self) -> dict[str, tuple[int, int]]:
         """Answers that came and items that failed, by id of the run; a run without either is left out."""
@@ -82,7 +92,7 @@ class RunRepository(Repository):
         return {run: (n - int(bad), int(bad)) for run, n, bad in self._database.read_rows(query)}
 
     def read_runs(self) -> list[dict[str, Any]]:
-        """All runs as ``{"id", "name", "created", "spec", "served_as", "sample"}``, oldest first."""
+        """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
         return self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))
 
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:

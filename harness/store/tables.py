@@ -110,15 +110,25 @@ class _Specified(TableRow):
 
 
 class RunRow(_Specified, table=True):
-    """One model with one prompt and one set of parameters; `id` is the hash of `spec`.
-
-    `served_as` is what the endpoint called the model in its first reply; `sample` describes the first look
-    that was taken (``items``, ``of``, ``seed``).
-    """
+    """One model with one prompt and one set of parameters; `id` is the hash of `spec`."""
 
     name: str = Field(index=True)
-    served_as: str | None
-    sample: dict[str, Any] | None = Field(sa_type=JSON)
+
+
+class ServedModelRow(TableRow, table=True):
+    """What the endpoint of a run called the model in its first reply."""
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    name: str
+
+
+class FirstLookRow(TableRow, table=True):
+    """The first look that was taken at a run's items: how many `of` all, by which seed."""
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    items: int
+    of: int
+    seed: int = Field(sa_type=BigInteger)
 
 
 class RunLockRow(TableRow, table=True):

@@ -19,6 +19,7 @@ from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import CallCounts
 from harness.llm.models.chat_completions import parse_completion, retry_after
+from harness.llm.models.served_model import ServedModel
 from harness.llm.runner.batch_file import read_answer, read_lines
 from harness.llm.runner.prediction import read_prediction
 from harness.types import Item, PredictionStatus
@@ -56,9 +57,11 @@ def test_an_odd_reply_costs_no_other_item(odd: Odd, place: int, database: str) -
         again = odd.once and asked.count(prompt) > 1
         return odd.reply if prompt == ITEMS[place].text and not again else Reply("green")
 
-    settings: dict[str, Any] = {"template": "$text", "concurrency": 4, "tries": 1, "answers_as": "m"}
+    settings: dict[str, Any] = {"template": "$text", "concurrency": 4, "tries": 1}
     with fake_openai(answer) as server:
-        found = h.run(f"{odd.name} {place}", ITEMS, store=database, endpoint=server.url, **settings)
+        found = h.run(
+            "m", ITEMS, store=database, endpoint=server.url, system=f"{odd.name} {place}", **settings
+        )
     strange = found.pop(place)
     assert [(p.item_id, p.option) for p in found] == [(i.id, 1) for i in ITEMS if i.id != strange.item_id]
     assert (strange.item_id, strange.status, strange.kind) == (ITEMS[place].id, odd.status, odd.reason)
@@ -87,7 +90,7 @@ def test_an_error_in_reading_is_the_items_own() -> None:
     reply, counts = parse_completion(body().payload("m").encode()), CallCounts(attempts=1, input_tokens=7)
     found = read_prediction(damaged, 0, reply, counts)
     assert (found.status, found.option, found.input_tokens, found.raw) == ("failed", None, 7, "green")
-    assert found.reason == "malformed response: IndexError in reading it"
+    assert found.reason.startswith("unexpected error: IndexError: ")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +174,8 @@ def test_odd_lines_of_a_batch_cost_no_other_line() -> None:
     data += [orjson.dumps({"custom_id": name, **line}) for name, line in odd.items()]
     lines = read_lines(b"\n".join(data))
     settings = ModelSection(model="m")
-    found = [read_answer(ITEMS[0], 0, lines.get(f"r{n}"), settings) for n in range(7)]
+    served = ServedModel("m", None, fix=lambda _: None, tell=lambda _: None)
+    found = [read_answer(ITEMS[0], 0, lines.get(f"r{n}"), settings, served) for n in range(7)]
     kinds = ["", "malformed response", "malformed response", "batch expired", "server error", "batch expired"]
     assert [p.kind for p in found] == [*kinds, "batch expired"]
     assert found[0].option == 1

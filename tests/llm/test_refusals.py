@@ -67,6 +67,17 @@ def test_refusals_with_answers_between_stop_nothing(tmp_path: Path) -> None:
     assert len(found) == N
 
 
+class Unreadable(str):
+    """A text that cannot be read."""
+
+    __slots__ = ()
+
+    def strip(self, *_: object) -> str:
+        raise TypeError("this text cannot be read")
+
+    split = casefold = strip  # type: ignore[assignment]
+
+
 class Odd:
     """A callable whose answers break what reads them, for some items."""
 
@@ -75,7 +86,7 @@ class Odd:
 
     def __call__(self, prompt: str) -> Any:
         self.calls += 1
-        return ModelReply(7) if self.is_odd(prompt) else "red"  # type: ignore[arg-type]
+        return ModelReply(Unreadable("red")) if self.is_odd(prompt) else "red"
 
 
 @pytest.mark.parametrize("number", [0, 30, N - 1])

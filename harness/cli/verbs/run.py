@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.conventions import add_study, duration, emit, note, study_of
+from harness.cli.conventions import add_study, duration, emit, study_of
 from harness.errors import ConfigError
+from harness.output import say
 from harness.registry import load_module
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
     emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
     for name, result in results.items():
         if "stopped" in result:
-            note(f"oversight: {name}: {result['stopped']}")
+            say(f"oversight: {name}: {result['stopped']}")
     return 1 if any(result["failed"] or "stopped" in result for result in results.values()) else 0
 
 

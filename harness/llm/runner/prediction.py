@@ -53,7 +53,7 @@ def read_prediction(
             if reply.logprobs:
                 confidence = answer_confidence(reply.logprobs, item.shown_options, shown)
     except Exception as error:  # noqa: BLE001  whatever it is, it is this item's
-        status, reason = PredictionStatus.FAILED, f"{Fault.MALFORMED}: {type(error).__name__} in reading it"
+        status, reason = PredictionStatus.FAILED, f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
         option = None
     return Prediction(
         item_id=item.id,

@@ -21,11 +21,21 @@ def upgrade() -> None:
         sa.Column("since", sa.Float(), nullable=False),
         sa.Column("expires", sa.Float(), nullable=False),
     )
-    op.add_column("run", sa.Column("served_as", sa.String()))
-    op.add_column("run", sa.Column("sample", sa.JSON()))
+    op.create_table(
+        "served_model",
+        sa.Column("run_id", sa.String(), sa.ForeignKey("run.id"), primary_key=True),
+        sa.Column("name", sa.String(), nullable=False),
+    )
+    op.create_table(
+        "first_look",
+        sa.Column("run_id", sa.String(), sa.ForeignKey("run.id"), primary_key=True),
+        sa.Column("items", sa.Integer(), nullable=False),
+        sa.Column("of", sa.Integer(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+    )
 
 
 def downgrade() -> None:
-    op.drop_column("run", "sample")
-    op.drop_column("run", "served_as")
+    op.drop_table("first_look")
+    op.drop_table("served_model")
     op.drop_table("run_lock")
