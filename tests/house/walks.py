@@ -13,8 +13,14 @@ from typing import Any
 from tests.house.faces import WINGS
 from tests.house.measure import ROOT
 
-SHARED = ("harness/types/", "harness/errors.py", "harness/registry.py", "harness/seeding.py")
-"""What every file speaks in: values, errors, names. Nobody has to look there to follow a value."""
+SHARED = (
+    "harness/types/",
+    "harness/errors.py",
+    "harness/registry.py",
+    "harness/seeding.py",
+    "harness/output/",
+)
+"""What every file speaks in: values, errors, names, what may be shown. Nobody has to look there to follow a value."""
 MOST_FOLDERS = 7
 DEEPEST, WIDEST = 10, 400
 _RESUMABLE = 0x20 | 0x80 | 0x200
