@@ -20,7 +20,7 @@ SHARED = (
     "harness/seeding.py",
     "harness/output/",
 )
-"""What every file speaks in: values, errors, names, what may be shown. Nobody has to look there to follow a value."""
+"""What every file speaks in: values, errors, names, what may be shown. No value has to be followed there."""
 MOST_FOLDERS = 7
 DEEPEST, WIDEST = 10, 400
 _RESUMABLE = 0x20 | 0x80 | 0x200
