@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ class _Amount:
         self.requests += requests
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Reservation:
     """What one call may cost at most, held back until it is settled."""
 
@@ -60,7 +60,7 @@ class Budget:
 
     Every call first reserves the most it may use, so that calls under way together cannot pass the limit;
     when its usage is known the reservation is settled for that. Only a call that uses more than it
-    reserved can pass the limit, and by no more than the difference.
+    reserved can pass the limit, and by no more than the difference; as much is then held back for all others.
 
     Parameters
     ----------
@@ -146,8 +146,13 @@ class Budget:
         held.add(call.usd, tokens, 1)
         return call
 
-    async def hold(self, input_tokens: int, output_tokens: int) -> Reservation:
+    async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
         """Reserve as `reserve` does, once calls under way have given back enough of what they held.
+
+        Parameters
+        ----------
+        guess
+            Most tokens sent and received, asked for anew after each wait: answers teach what others may use.
 
         Raises
         ------
@@ -156,7 +161,7 @@ class Budget:
         """
         while True:
             try:
-                return self.reserve(input_tokens, output_tokens)
+                return self.reserve(*guess())
             except BudgetSpent:
                 if not self.under_way:
                     raise
@@ -169,11 +174,22 @@ class Budget:
             return
         self.charge(input_tokens, output_tokens, requests)
         account.calls.remove(call)
+        if output_tokens > call.output_tokens:
+            self._expect(output_tokens)
         account.held.add(-call.usd, -call.input_tokens - call.output_tokens, -1)
         if not account.calls:
             account.held.usd = 0.0  # sums of floats drift; nothing held is exactly nothing
         account.changed.set()
         account.changed = asyncio.Event()
+
+    def _expect(self, output_tokens: int) -> None:
+        """Hold back as much for every call of this model: where one passed its limit, others may."""
+        for call in self._account.calls:
+            more = output_tokens - call.output_tokens
+            if call.budget is self and more > 0:
+                usd = self._price.dollars(0, more)
+                self._account.held.add(usd, more, 0)
+                call.output_tokens, call.usd = output_tokens, call.usd + usd
 
     def release(self, call: Reservation) -> None:
         """Give back what was held for a call that was never sent; a second time does nothing."""

@@ -23,7 +23,7 @@ _LONGEST_UNDER_A_LIMIT = 1.0  # seconds: the pace spaces calls out then, and nob
 _MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED})
 _random = random.Random()  # noqa: S311  so that not all try again at the same moment
 
-Hold: TypeAlias = Callable[[int, int], Awaitable[Reservation]]
+Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
 """Reserves most tokens sent and received before a call goes out."""
 
 
@@ -130,12 +130,12 @@ class LimitedModel:
 
     async def _call(self, request: Request, counts: CallCounts, hold: Hold | None) -> ModelReply:
         """Make one call in a place of its own, and tell the limiter what came of it."""
-        limiter, guess = self.limiter, self.guess.guess(request)
-        expected = sum(guess) if limiter.counts_tokens else 0
+        limiter = self.limiter
+        expected = sum(self.guess.guess(request)) if limiter.counts_tokens else 0
         started = await limiter.acquire(expected)
         try:
-            held = None if hold is None else await hold(*guess)
-            reply = await self._send(request, guess, counts, held)
+            held = None if hold is None else await hold(lambda: self.guess.guess(request))
+            reply = await self._send(request, self.guess.guess(request), counts, held)
         except TransientModelError as error:
             self._tell(error, started, counts)
             raise

@@ -117,12 +117,17 @@ class Job:
         return self._counted(make_failed(item, sample, reason, counts))
 
     async def _hold(
-        self, budget: Budget, item: Item, sample: int, counts: CallCounts, sent: int, received: int
+        self,
+        budget: Budget,
+        item: Item,
+        sample: int,
+        counts: CallCounts,
+        guess: Callable[[], tuple[int, int]],
     ) -> Reservation:
         """Reserve what the next call for an answer may use, here and in the store."""
-        held = await budget.hold(sent, received)
+        held = await budget.hold(guess)
         try:
-            await self._note(item, sample, counts, sent, received, requests=1)
+            await self._note(item, sample, counts, held.input_tokens, held.output_tokens, requests=1)
         except BaseException:
             held.release()
             raise
