@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -14,6 +15,19 @@ from tests.e2e.test_kill import CONCURRENCY, command, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+AS_A_TERMINAL_DOES = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""A shell's background jobs, such as the tests themselves may be, ignore Ctrl-C and hand that on."""
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", AS_A_TERMINAL_DOES, *command("run")]
+    return subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
 class Held:
@@ -50,7 +64,7 @@ def test_what_is_under_way_is_stored(number: signal.Signals, tmp_path: Path) -> 
     held = Held(free=20)
     with fake_openai(held) as server:
         lay_out(tmp_path, 400, server.url)
-        process = subprocess.Popen(command("run"), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        process = start(tmp_path)
         held.wait_until_all_are_held()
         process.send_signal(number)
         read_until(process, "stopping; what is under way has 10 s to come")
@@ -69,7 +83,7 @@ def test_twice_stops_at_once_without_a_traceback(number: signal.Signals, tmp_pat
     held = Held(free=20)
     with fake_openai(held) as server:
         lay_out(tmp_path, 400, server.url)
-        process = subprocess.Popen(command("run"), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        process = start(tmp_path)
         held.wait_until_all_are_held()
         process.send_signal(number)
         read_until(process, "stopping")
