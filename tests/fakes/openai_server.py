@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ class Reply:
     missing: int = 0  # bytes at the end that never come
     billed: tuple[int, int] = (7, 3)  # tokens sent and received, if the status is 200
     says_usage: bool = True
+    packed: bool = False  # as gzip
+    endless: bool = False  # the body again and again, in chunks
 
     def payload(self, asked: str) -> str:
         if self.body is not None:
@@ -97,9 +100,20 @@ def fake_openai(answer: Callable[[str, int], Reply], port: int = 0) -> Iterator[
                 self.close_connection = True
                 return
             data = reply.payload(request["model"]).encode()
+            data = gzip.compress(data, 1) if reply.packed else data
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)
+            if reply.packed:
+                self.send_header("Content-Encoding", "gzip")
+            if reply.endless:
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                with suppress(ConnectionError):
+                    while not hung_up.is_set():
+                        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                self.close_connection = True
+                return
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             half = len(data) // 2 if reply.stall else 0
