@@ -74,6 +74,13 @@ class RunRepository(Repository):
         with self._database.transaction() as connection:
             upsert(connection, _LOOK, [{"run_id": run_id, "items": items, "of": of, "seed": seed}])
 
+    def read_first_look(self, run_id: str) -> tuple[int, int, int] | None:
+        """Items of the largest first look at a run, of how many, and its seed; None without one."""
+        rows = self._database.read_rows(
+            sa.select(_LOOK.c["items"], _LOOK.c.of, _LOOK.c.seed).where(_LOOK.c.run_id == run_id)
+        )
+        return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
+
     def note_served_as(self, run_id: str, served: str) -> None:
         """Note what the endpoint of a stored run calls its model; the first name stays."""
         row = {"run_id": run_id, "name": served}

@@ -49,6 +49,13 @@ def kill_when(process: subprocess.Popen[bytes], ready: Callable[[], bool]) -> bo
     return process.wait() == -signal.SIGKILL
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file that may be removed at any moment."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0
+
+
 def ten_moments() -> tuple[int, ...]:
     moments = np.random.default_rng(7).choice(np.arange(1, 110), size=10, replace=False)
     return tuple(sorted(int(m) for m in moments))
@@ -87,7 +94,7 @@ def test_import_is_all_or_nothing_when_it_is_killed(tmp_path: Path) -> None:
     killed = 0
     for size in (1, 50_000, 200_000):
         process = subprocess.Popen(again, cwd=tmp_path, stdout=subprocess.DEVNULL)
-        killed += kill_when(process, lambda size=size: wal.exists() and wal.stat().st_size >= size)  # type: ignore[misc]
+        killed += kill_when(process, lambda size=size: size_of(wal) >= size)  # type: ignore[misc]
         with Store(url) as store:
             assert store.count_rows()["answer"] in (0, n)
     assert killed
@@ -107,7 +114,7 @@ def test_an_import_of_predictions_that_is_killed_leaves_nothing(tmp_path: Path) 
     killed = 0
     for size in (1, 100_000, 300_000):
         process = subprocess.Popen(again, cwd=tmp_path, stdout=subprocess.DEVNULL)
-        killed += kill_when(process, lambda size=size: wal.exists() and wal.stat().st_size >= size)  # type: ignore[misc]
+        killed += kill_when(process, lambda size=size: size_of(wal) >= size)  # type: ignore[misc]
         with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
             rows = store.count_rows()
             assert (rows["item"], rows["run"], rows["prediction"]) in ((0, 0, 0), (n, 1, n))

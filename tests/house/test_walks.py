@@ -32,7 +32,7 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
             ),
             start="harness/llm/models/",  # before that it is bytes of a connection
         )
-    assert_short("a prediction from the wire to an interval", walk, files=24, returns=0)
+    assert_short("a prediction from the wire to an interval", walk, files=23, returns=0)
 
 
 def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
@@ -44,4 +44,4 @@ def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
         walk = follow(
             DYE, lambda: main(words), start="agents/search/policies/", stop="harness/store/searches"
         )
-    assert_short("a candidate from proposal to archive", walk, files=19, returns=0)
+    assert_short("a candidate from proposal to archive", walk, files=18, returns=0)

@@ -19,6 +19,7 @@ SHARED = (
     "harness/registry.py",
     "harness/seeding.py",
     "harness/output/",
+    "harness/store/stored_values.py",
 )
 """What every file speaks in: values, errors, names, what may be shown. No value has to be followed there."""
 MOST_FOLDERS = 7

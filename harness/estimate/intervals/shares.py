@@ -34,18 +34,21 @@ def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float
     """Number of independent items that would tell the mean of the values as exactly, at most N.
 
     N over the design effect, the ratio of the variance of the mean between clusters to that of
-    independent items (at least 1), and over (t/z)² for the few clusters that it is measured with.
+    independent items (at least 1; with one cluster more, far from the mean as a whole), and over
+    (t/z)² for the few clusters that it is measured with.
 
     Parameters
     ----------
     values, cluster
-        Shape (N,): values, and number of the item's cluster, at least two.
+        Shape (N,): values in [−1, 1], and number of the item's cluster, at least two.
     """
     n, groups = len(values), len(np.unique(cluster))
     rest = values - values.mean()
     alone = float((rest**2).sum())
     together = float((np.bincount(cluster, rest) ** 2).sum()) * groups / (groups - 1)
-    effect = max(1.0, together / alone) if alone > 0 else n / groups
+    mean, typical = abs(float(values.mean())), n / groups
+    far = max(mean, 1 - mean) ** 2
+    effect = max(1.0, (together + typical**2 * far) / (alone + typical * far))
     few = float(stdtrit(groups - 1, 0.5 + level / 2)) / z_value(level)
     return n / effect / few**2
 

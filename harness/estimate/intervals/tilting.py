@@ -9,6 +9,8 @@ With g of equation (G) at p = p_λ (`harness.estimate.routed.doubly_robust`),
     U(λ) = Σ_i w_i g_i − θ(λ)
     W(λ) = max{ Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],  Σ_i w_i² (g_i − θ − U)² }
 
+(of items in clusters: both with what goes together there, `_cluster_variances`)
+
 and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
 distribution costs width, not validity; the larger of the model's and the observed variance keeps
 samples without an error, or without a miss, from looking certain. The estimate is where U = 0.
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from harness.arrays import FloatArray
 from harness.estimate.intervals.tilted_rows import TiltedRows, collapse_rows
 
 _FARTHEST = 22.0
@@ -100,12 +103,30 @@ def _score(rows: TiltedRows, tilt: float) -> tuple[float, float, float]:
     model = float((each * rows.weight) @ (variance + (mean - theta) ** 2))
     residual = g - theta - gap
     if rows.cluster.size:
-        sums = np.bincount(rows.cluster, weights=rows.weight * residual)
-        groups = np.count_nonzero(np.bincount(rows.cluster))
-        seen = float((sums**2).sum()) * groups / max(1, groups - 1)
+        square, value = float(each @ (up + down)), min(1.0, max(-1.0, theta + gap))
+        now = (square if down.any() else abs(value)) - value**2
+        seen, correlation, pairs = _cluster_variances(rows, rows.weight * residual, max(0.0, now))
+        model += correlation * (square - theta**2) * pairs
     else:
         seen = float((each * rows.weight) @ residual**2)
     return theta, gap, max(model, seen)
+
+
+def _cluster_variances(rows: TiltedRows, residual: FloatArray, spread: float) -> tuple[float, float, float]:
+    """Observed variance of a sum over clusters; intraclass correlation; Σ w_i w_j over pairs of a cluster.
+
+    The correlation is that of the residuals, whose truth varies by `spread`, and of one cluster more that
+    is wrong as a whole: where all seen items are right, nothing says that they are so independently.
+    """
+    size = np.bincount(rows.cluster).astype(np.float64)
+    groups = np.count_nonzero(size)
+    sums = np.bincount(rows.cluster, weights=residual)
+    seen = float((sums**2).sum()) * groups / max(1, groups - 1)
+    n = len(residual)
+    pairs, one_more = float((size * (size - 1)).sum()) / n**2, n / groups * (n / groups - 1) / n**2
+    covariance = float((sums**2).sum() - (residual**2).sum())
+    whole = spread * pairs + one_more
+    return seen, min(1.0, max(0.0, (covariance + one_more) / whole)) if whole > 0 else 0.0, pairs
 
 
 def _root(falling: Callable[[float], float], side: int) -> float:

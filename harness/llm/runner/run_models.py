@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.config import ModelSection
-from harness.errors import OversightError, Stopped
+from harness.config import ModelSection, api_key
+from harness.errors import ConfigError, OversightError, Stopped
 from harness.llm.limits import Budget, Limiter, PriceTable
 from harness.llm.models import LimitedModel, make_model
 from harness.llm.runner.batches import Batches
@@ -149,6 +149,7 @@ def run_targets(
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
     budgets = _budgets(targets, limits)  # which refuses unknown prices before anything is sent
+    _refuse_without_keys(targets)
     with hold_runs(store, targets, wait=wait) as lock:
         prepared = prepare(wanted, targets)
         ready = [target for target, error in prepared if error is None]
@@ -201,6 +202,19 @@ def _ask_all(
     if end.signal is not None:
         raise Stopped(end.signal)
     return end.errors
+
+
+def _refuse_without_keys(targets: Sequence[Target]) -> None:
+    """Raise ConfigError, before anything is written, if there is a key for no model."""
+    missing = []
+    for target in targets:
+        try:
+            if not target.is_program:
+                api_key(target.settings)
+        except ConfigError as error:
+            missing.append(error)
+    if missing and len(missing) == len(targets):
+        raise missing[0]
 
 
 def _budgets(targets: Sequence[Target], limits: BudgetCaps) -> list[Budget | None]:
