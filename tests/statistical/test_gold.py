@@ -56,6 +56,7 @@ def ask(rng: np.random.Generator, s: float, t: float, gold: int, made: Study) ->
     return h.accuracy(rows, h.decode(experts.answer(questions), questions), gold=known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "K", "n", "A", "s", "t", "gold", "silent"),
     [

@@ -39,6 +39,7 @@ def test_abstentions_widen_a_sequential_estimate_instead_of_bending_it() -> None
     assert np.mean(covered) >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("K", "accuracy", "silence"), [(2, 0.95, 0.3), (5, 0.5, 0.4)])
 def test_blind_silence_costs_a_sequential_estimate_little(K: int, accuracy: float, silence: float) -> None:
     """Silence as rare about true options as about others: no bias, and half the width of the worst case."""

@@ -86,6 +86,7 @@ def test_betting_covers_at_all_times_for_routed_outcomes() -> None:
     assert np.mean(width) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shuffled", [True, False])
 def test_looking_on_holds_for_items_in_clusters(*, shuffled: bool) -> None:
     """Sixty patients of five images that are right or wrong together; 20 looks."""

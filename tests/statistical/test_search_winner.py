@@ -69,6 +69,7 @@ def test_the_winners_interval_holds(archive: str, kind: Kind) -> None:
         assert abs(bias) < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["complementary", "natural"])
 def test_a_winner_over_patients_of_five_images_holds(kind: Kind) -> None:
     """Forty patients, whose images are right or wrong together; all programs are equally good."""
