@@ -142,7 +142,10 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 def read_limits(headers: Mapping[str, str]) -> tuple[float, float] | None:
     """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s``; None if absent."""
-    limit, reset = (headers.get(f"x-ratelimit-{name}-requests", "") for name in ("limit", "reset"))
+    limit = headers.get("x-ratelimit-limit-requests")
+    if limit is None:
+        return None
+    reset = headers.get("x-ratelimit-reset-requests", "")
     found = re.findall(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|$)", reset)
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
     return (float(limit), seconds) if re.fullmatch("[0-9]{1,9}", limit) and seconds else None

@@ -135,7 +135,7 @@ class LimitedModel:
         started = await limiter.acquire(expected)
         try:
             held = None if hold is None else await hold(lambda: self.guess.guess(request))
-            reply = await self._send(request, self.guess.guess(request), counts, held)
+            reply = await self._send(request, counts, held)
         except TransientModelError as error:
             self._tell(error, started, counts)
             raise
@@ -153,13 +153,12 @@ class LimitedModel:
             self.recognise(reply.model)
         return reply
 
-    async def _send(
-        self, request: Request, guess: tuple[int, int], counts: CallCounts, held: Reservation | None
-    ) -> ModelReply:
+    async def _send(self, request: Request, counts: CallCounts, held: Reservation | None) -> ModelReply:
         """Send a request and count what that took, whatever comes of it."""
         counts.attempts += 1
-        # Whatever else happens, it may have to be paid.
-        used, is_guess = guess if self.is_billed else (0, 0), self.is_billed
+        # Whatever else happens, it may have to be paid: None stands for a guess.
+        used: tuple[int, int] | None = None if self.is_billed else (0, 0)
+        is_guess = self.is_billed
         try:
             reply = await self.model.ask(request)
             if self.is_billed:
@@ -167,12 +166,13 @@ class LimitedModel:
             used = reply.input_tokens, reply.output_tokens
         except TransientModelError as error:
             is_guess = is_guess and error.sent and error.fault in _MAYBE_BILLED
-            used = guess if is_guess else (0, 0)
+            used = None if is_guess else (0, 0)
             raise
         except FatalModelError:  # nothing is paid for a refusal
             used, is_guess = (0, 0), False
             raise
         finally:
+            used = self.guess.guess(request) if used is None else used
             counts.input_tokens += used[0]
             counts.output_tokens += used[1]
             counts.guessed += is_guess

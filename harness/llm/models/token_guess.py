@@ -71,4 +71,5 @@ class TokenGuess:
 
 
 def _size(request: Request) -> int:
-    return sum([len(message.content.encode()) for message in request.messages])
+    texts = [message.content for message in request.messages]
+    return sum([len(text) if text.isascii() else len(text.encode()) for text in texts])

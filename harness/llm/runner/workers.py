@@ -18,7 +18,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from harness.errors import BudgetSpent, FatalModelError, Fault, OversightError, first_of
 from harness.llm.limits import Limiter
@@ -98,13 +98,16 @@ class _Course:
     ----------
     fruitless
         Items in a row that ended in a refusal or an unexpected error.
+    given_up
+        Whether what was under way at the end has had its time.
     """
 
     job: Job
     error: OversightError | None = None
     ended: bool = False
     fruitless: int = 0
-    under_way: set[asyncio.Timeout] = field(default_factory=set)
+    given_up: bool = False
+    under_way: set[asyncio.Task[Any]] = field(default_factory=set)
 
     def draw(self) -> tuple[Item, int] | None:
         """The next item and sample number; None at the end."""
@@ -113,28 +116,32 @@ class _Course:
     def end(self, seconds: float) -> None:
         """Draw no more, and give what is under way so many seconds."""
         self.ended = True
-        latest = asyncio.get_running_loop().time() + seconds
-        for call in self.under_way:
-            if (when := call.when()) is None or when > latest:
-                call.reschedule(latest)
+        if seconds < math.inf:
+            asyncio.get_running_loop().call_later(seconds, self._give_up)
+
+    def _give_up(self) -> None:
+        self.given_up = True
+        for worker in self.under_way:
+            worker.cancel()
 
     async def ask(self, item: Item, sample: int) -> Prediction | None:
         """Ask about one item; None if the job came to its end before there was an answer."""
+        worker = cast("asyncio.Task[Any]", asyncio.current_task())
+        self.under_way.add(worker)
         try:
-            async with asyncio.timeout(None) as call:
-                self.under_way.add(call)
-                try:
-                    prediction = await self.job.predict(item, sample)
-                finally:
-                    self.under_way.discard(call)
+            prediction = await self.job.predict(item, sample)
+        except asyncio.CancelledError:
+            if not self.given_up or worker.uncancel():  # somebody else wants it to end
+                raise
+            return None
         except OversightError as error:
             self._fail(error)
             return None
         except Exception as error:  # noqa: BLE001  nothing that one item brings about is another's concern
-            if call.expired():
-                return None
             reason = f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
             prediction = make_failed(item, sample, reason, CallCounts())
+        finally:
+            self.under_way.discard(worker)
         self._count(prediction)
         return prediction
 
