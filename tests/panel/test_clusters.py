@@ -84,6 +84,7 @@ def test_alpha_holds_by_cluster_and_not_by_item() -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", [(5,), (2, 8)])
 def test_certificates_err_by_item_and_not_by_cluster(choice: tuple[int, ...]) -> None:
     """A model that is exactly as good as U(p): L = .9, and three tenths of the clusters split 2 to 1."""

@@ -209,7 +209,8 @@ def _refuse_without_keys(targets: Sequence[Target]) -> None:
     missing = []
     for target in targets:
         try:
-            if not target.is_program:
+            # an endpoint that is no URL is refused for that, later
+            if not target.is_program and target.settings.endpoint.startswith("http"):
                 api_key(target.settings)
         except ConfigError as error:
             missing.append(error)
