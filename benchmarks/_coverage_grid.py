@@ -31,7 +31,7 @@ def quick_grid() -> list[Design]:
     return [
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
-        *_troubles((100,))[::2],
+        *_troubles((100,))[::3],
         *_differences((30,))[::4],
         *_joint((25,))[::3],
         *_anytime((60,))[::3],
