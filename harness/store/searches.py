@@ -14,15 +14,21 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store import tables
 from harness.store.database import Repository, count_rows, execute_many, row_of, value_of
+from harness.store.tables import (
+    CallRow,
+    CandidateAnswerRow,
+    CandidateParentRow,
+    CandidateRow,
+    SearchEventRow,
+    SearchItemRow,
+    SearchRow,
+)
 from harness.types import Candidate, Prediction, PredictionStatus, Program
 
-_SEARCH, _ITEM, _EVENT = (
-    t.__table__ for t in (tables.SearchRow, tables.SearchItemRow, tables.SearchEventRow)
-)
-_CANDIDATE, _PARENT = tables.CandidateRow.__table__, tables.CandidateParentRow.__table__
-_ANSWER, _CALL = tables.CandidateAnswerRow.__table__, tables.CallRow.__table__
+_SEARCH, _ITEM, _EVENT = (t.__table__ for t in (SearchRow, SearchItemRow, SearchEventRow))
+_CANDIDATE, _PARENT = CandidateRow.__table__, CandidateParentRow.__table__
+_ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
 
 
 class SearchRepository(Repository):

@@ -1,0 +1,9 @@
+"""The rows of a study's database.
+
+Keys make every write idempotent: the same item, question, answer, run or prediction written twice
+is one row. Changing anything here needs a new file in ``migrations/versions``.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

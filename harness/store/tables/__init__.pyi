@@ -1,0 +1,19 @@
+from .content_tables import (
+    AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemRow as ItemRow, LookRow as LookRow,
+    QuestionRow as QuestionRow, RatingRow as RatingRow,
+)
+from .labelling_tables import (
+    LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,
+    LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,
+)
+from .run_tables import (
+    BatchRow as BatchRow, CallRow as CallRow, ChargeRow as ChargeRow, FirstLookRow as FirstLookRow,
+    GuessedUsageRow as GuessedUsageRow, PredictionRow as PredictionRow, ProbeRow as ProbeRow,
+    ReservationRow as ReservationRow, RunLockRow as RunLockRow, RunRow as RunRow,
+    ServedModelRow as ServedModelRow,
+)
+from .search_tables import (
+    CandidateAnswerRow as CandidateAnswerRow, CandidateParentRow as CandidateParentRow,
+    CandidateRow as CandidateRow, SearchEventRow as SearchEventRow, SearchItemRow as SearchItemRow,
+    SearchRow as SearchRow,
+)

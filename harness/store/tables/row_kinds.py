@@ -1,0 +1,53 @@
+"""What kinds of rows have in common."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sqlalchemy import JSON, Table, TypeDecorator
+from sqlalchemy.orm import declared_attr
+from sqlmodel import Field, SQLModel
+
+
+class JSONTuple(TypeDecorator[tuple[Any, ...]]):
+    """A tuple, stored as a list in JSON."""
+
+    impl = JSON
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: object) -> tuple[Any, ...]:  # noqa: ARG002  the base class's
+        """Make a tuple again of the list."""
+        return tuple(value)
+
+
+class TableRow(SQLModel):
+    """A kind of rows, whose table is named after it: `LabelTaskRow` are the rows of ``label_task``."""
+
+    if TYPE_CHECKING:
+        __table__: ClassVar[Table]
+
+    @declared_attr.directive
+    def __tablename__(cls) -> str:
+        return re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Row")).lower()
+
+
+class SpecifiedRow(TableRow):
+    """What is begun under an id of its own, with all its settings."""
+
+    id: str = Field(primary_key=True)
+    created: str
+    spec: dict[str, Any] = Field(sa_type=JSON)
+
+
+class ModelAnswerRow(TableRow):
+    """What a model, or a program of models, answered: the option, how it was read, its words, its use."""
+
+    option: int | None
+    status: str
+    reason: str
+    raw: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    attempts: int

@@ -1,0 +1,134 @@
+"""Rows of what models were asked, what they answered, and what that cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKeyConstraint
+from sqlmodel import Field
+
+from harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
+
+
+class RunRow(SpecifiedRow, table=True):
+    """One model with one prompt and one set of parameters; `id` is the hash of `spec`."""
+
+    name: str = Field(index=True)
+
+
+class ServedModelRow(TableRow, table=True):
+    """What the endpoint of a run called the model in its first reply."""
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    name: str
+
+
+class FirstLookRow(TableRow, table=True):
+    """The first look that was taken at a run's items: how many `of` all, by which seed."""
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    items: int
+    of: int
+    seed: int = Field(sa_type=BigInteger)
+
+
+class RunLockRow(TableRow, table=True):
+    """Who works on a run, and until when that holds unless it is renewed, by the database's clock.
+
+    `run_id` need not be stored yet. `owner` is drawn anew by every holder; `machine`, `pid` and `started`
+    tell whether its process still runs.
+    """
+
+    run_id: str = Field(primary_key=True)
+    owner: str
+    host: str
+    machine: str
+    pid: int
+    started: str
+    since: float
+    expires: float
+
+
+class PredictionRow(ModelAnswerRow, table=True):
+    """What a run answered to an item."""
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
+    sample: int = Field(primary_key=True)
+    confidence: float | None
+    source: str = Field(sa_column_kwargs={"server_default": "call"})
+
+
+class GuessedUsageRow(TableRow, table=True):
+    """An answer with `calls` whose tokens are a guess, since the endpoint did not say."""
+
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["run_id", "item_id", "sample"], ["prediction.run_id", "prediction.item_id", "prediction.sample"]
+        ),
+    )
+    run_id: str = Field(primary_key=True)
+    item_id: str = Field(primary_key=True)
+    sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    calls: int
+
+
+class _Used(TableRow):
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    requests: int
+    input_tokens: int
+    output_tokens: int
+
+
+class ReservationRow(_Used, table=True):
+    """What an answer under way may have used at most, with the call that is out; gone once it is stored."""
+
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
+    sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+
+
+class ChargeRow(_Used, table=True):
+    """What a run was charged for answers that were under way when a command ended, and never stored."""
+
+    answers: int
+
+
+class ProbeRow(TableRow, table=True):
+    """Whether a model offers something at its endpoint, as it said when it was tried once."""
+
+    endpoint: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    feature: str = Field(primary_key=True)
+    offered: bool
+    detail: str
+
+
+class BatchRow(TableRow, table=True):
+    """A batch handed to an endpoint; `marker` finds it again if its id was not noted.
+
+    `requests` lists item id and sample of every line in it.
+    """
+
+    marker: str = Field(primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    remote_id: str | None
+    state: str
+    requests: list[Any] = Field(sa_type=JSON)
+
+
+class CallRow(TableRow, table=True):
+    """A call to a model and what came of it; `key` is the hash of model, request and draw.
+
+    A failed call has an `error` and gives way to the next try. `usd` is None if no price is known.
+    """
+
+    key: str = Field(primary_key=True)
+    request: str
+    reply: str
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    ms: float
+    error: str
+    created: str
