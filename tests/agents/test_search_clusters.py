@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agents.search import ExpertLabels, measure_power, shrink_scores
-from agents.search.fitness.clusters import design_effect, least_variance
+from agents.search.fitness.design_effects import design_effect, least_variance
 from agents.search.fitness.empirical_bayes import compare_paired
 from agents.search.setup import SPLITS, draw_splits
 from harness.types import Item, Label, LabelDesign, LabelKind, Labels

@@ -14,9 +14,7 @@ import pytest
 from harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
-from tests.store.test_study_store import postgresql, url
 
-__all__ = ["postgresql", "url"]  # fixtures
 N = 200
 
 

@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from harness.store import Store
 from tests.e2e.test_kill import CONCURRENCY, command, lay_out
-from tests.fakes.openai_server import Reply, fake_openai
+from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
@@ -59,15 +61,24 @@ def count_predictions(folder: Path) -> int:
         return store.count_rows()["prediction"]
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-def test_what_is_under_way_is_stored(number: signal.Signals, tmp_path: Path) -> None:
+@contextmanager
+def stopping(
+    folder: Path, number: signal.Signals
+) -> Iterator[tuple[subprocess.Popen[str], Held, FakeOpenAI]]:
+    """A run whose calls are held when the signal comes, once it has said that it stops."""
     held = Held(free=20)
     with fake_openai(held) as server:
-        lay_out(tmp_path, 400, server.url)
-        process = start(tmp_path)
+        lay_out(folder, 400, server.url)
+        process = start(folder)
         held.wait_until_all_are_held()
         process.send_signal(number)
         read_until(process, "stopping; what is under way has 10 s to come")
+        yield process, held, server
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_is_under_way_is_stored(number: signal.Signals, tmp_path: Path) -> None:
+    with stopping(tmp_path, number) as (process, held, server):
         held.go.set()
         _, err = process.communicate(timeout=60)
         assert process.returncode == SIGNALS[number]
@@ -80,13 +91,7 @@ def test_what_is_under_way_is_stored(number: signal.Signals, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_twice_stops_at_once_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
-    held = Held(free=20)
-    with fake_openai(held) as server:
-        lay_out(tmp_path, 400, server.url)
-        process = start(tmp_path)
-        held.wait_until_all_are_held()
-        process.send_signal(number)
-        read_until(process, "stopping")
+    with stopping(tmp_path, number) as (process, held, _):
         process.send_signal(number)
         _, err = process.communicate(timeout=8)  # less than what is under way was given
         held.go.set()

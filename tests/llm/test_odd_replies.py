@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 import pytest
-import sqlalchemy as sa
 
 import harness as h
 from harness import TransientModelError
@@ -23,11 +22,9 @@ from harness.llm.models.served_model import ServedModel
 from harness.llm.runner.batch_file import read_answer, read_lines
 from harness.llm.runner.prediction import read_prediction
 from harness.types import Item, PredictionStatus
+from tests.conftest import empty_database
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.llm.odd_replies import ODD, Odd, body
-from tests.store.test_study_store import postgresql
-
-__all__ = ["postgresql"]  # fixture
 
 N = 9
 ITEMS = [Item(f"i{j}", f"number {j}.", ("red", "green", "blue"), (0, 1, 2)) for j in range(N)]
@@ -36,15 +33,7 @@ ITEMS = [Item(f"i{j}", f"number {j}.", ("red", "green", "blue"), (0, 1, 2)) for 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """One for all kinds of replies: each is a run of its own."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path_factory.mktemp('odd') / 'study.db'}"
-    server: str = request.getfixturevalue("postgresql")
-    engine = sa.create_engine(server)
-    with engine.begin() as connection:
-        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
-        connection.execute(sa.text("CREATE SCHEMA public"))
-    engine.dispose()
-    return server
+    return empty_database(request, tmp_path_factory.mktemp("odd"))
 
 
 @pytest.mark.parametrize("place", [0, N // 2, N - 1], ids=["first", "middle", "last"])

@@ -17,7 +17,7 @@ from harness.panel import (
     measure_agreement,
     measure_parity,
 )
-from harness.panel.parity.clusters import estimate_share
+from harness.panel.parity.clustered_shares import estimate_share
 from harness.panel.superhuman.assumptions import check_assumptions
 from harness.panel.superhuman.independent_units import Units, count_units
 

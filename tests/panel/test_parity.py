@@ -16,7 +16,7 @@ from harness.panel import (
     measure_parity_by_label,
 )
 from harness.panel.parity.by_certainty import one_vs_rest
-from harness.panel.parity.clusters import estimate_difference, estimate_share
+from harness.panel.parity.clustered_shares import estimate_difference, estimate_share
 from harness.panel.parity.detection import expected_scores, probability_at_least
 from harness.panel.ratings.certainty import assign_bins, bin_names, compute_certainty, leave_rater_out
 

@@ -9,9 +9,7 @@ import pytest
 from harness import StoreError
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from harness.types import Answer, Item, Verdict
-from tests.store.test_study_store import postgresql, questions, url
-
-__all__ = ["postgresql", "url"]  # fixtures
+from tests.store.test_study_store import questions
 
 QUEUE = Queue("ana", "m1", "http://x", 3, "ana@example.org", 5, "2026-01-01T00:00:00+00:00")
 

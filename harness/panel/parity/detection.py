@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray, divide
 from harness.estimate import binomial_at_least, check_least, check_unit
-from harness.panel.parity.clusters import Share
+from harness.panel.parity.clustered_shares import Share
 from harness.panel.ratings import Judgements, resampled_interval
 
 

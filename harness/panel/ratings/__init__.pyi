@@ -10,12 +10,12 @@ from .certainty_strata import (
     describe_strata as describe_strata, neyman_allocation as neyman_allocation,
     stratify_by_certainty as stratify_by_certainty,
 )
-from .clusters import (
-    CLUSTERS_ARE_DRAWS as CLUSTERS_ARE_DRAWS, FEWEST_CLUSTERS as FEWEST_CLUSTERS,
-    resampled_interval as resampled_interval,
-)
 from .dawid_skene import fit_dawid_skene as fit_dawid_skene
 from .panel import (
     Panel as Panel, check_votes as check_votes, make_panel as make_panel,
     make_panel_from_grid as make_panel_from_grid,
+)
+from .resampled_intervals import (
+    CLUSTERS_ARE_DRAWS as CLUSTERS_ARE_DRAWS, FEWEST_CLUSTERS as FEWEST_CLUSTERS,
+    resampled_interval as resampled_interval,
 )
