@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module
 from itertools import islice
@@ -139,6 +139,8 @@ class Database:
         with self.reading(), self.transaction() as connection:
             result = connection.execute(query, parameters)
             names = tuple(result.keys())
+            if is_dataclass(kind) and names == tuple(field.name for field in fields(kind)):
+                return [kind(*row) for row in result]  # in half the time
             return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
@@ -222,8 +224,16 @@ def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequ
 def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
     """Store rows of the same columns; a later row replaces one of its key."""
     if rows:
-        sql, arrange = _compile_upsert(table, tuple(rows[0]), connection.dialect)
-        connection.exec_driver_sql(sql, list(map(arrange, rows)))
+        names = tuple(rows[0])
+        upsert_tuples(connection, table, names, list(map(itemgetter(*names), rows)))
+
+
+def upsert_tuples(
+    connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Store rows of these columns, at least two; a later row replaces one of its key."""
+    sql, arrange = _compile_upsert(table, names, connection.dialect)
+    connection.exec_driver_sql(sql, list(map(arrange, rows)))
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
@@ -243,7 +253,7 @@ def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[lis
 @lru_cache(maxsize=16)
 def _compile_upsert(
     table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
-) -> tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]:
+) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
     """SQL, and what brings a row into the order of its parameters.
 
     Kept, as SQLAlchemy takes longer to look a statement up than SQLite to run it.
@@ -254,7 +264,7 @@ def _compile_upsert(
     dialect_class: Any = type(dialect)
     positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
     compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=positional)
-    return str(compiled), itemgetter(*compiled.positiontup or ())
+    return str(compiled), itemgetter(*(names.index(name) for name in compiled.positiontup or ()))
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

@@ -19,9 +19,9 @@ from harness.store.database import (
     Repository,
     execute_many,
     insert_into,
-    row_of,
     split_into_batches,
     upsert,
+    upsert_tuples,
 )
 from harness.store.tables import (
     ChargeRow,
@@ -43,7 +43,9 @@ _SETTLED = sa.delete(_RESERVATION).where(
     *(_RESERVATION.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY)
 )
 
-_STORED = [_PREDICTION.c[f.name] for f in fields(Prediction) if f.name != "guessed"]
+_WRITTEN = tuple(field.name for field in fields(Prediction) if field.name != "guessed")
+_STORED = [_PREDICTION.c[name] for name in _WRITTEN]
+_values_of = attrgetter(*_WRITTEN)
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 """What several answers have used together."""
 
@@ -108,18 +110,16 @@ class RunRepository(Repository):
         So a failed prediction gives way to the answer of another try. With `reserved`, their reservations
         end in the same transaction.
         """
-        predictions = [{"run_id": run, **row_of(p)} for run, p in rows]
-        calls = [row.pop("guessed") for row in predictions]
-        keys = [{name: row[name] for name in _KEY} for row in predictions] if reserved or any(calls) else []
+        if not rows:
+            return
+        guessed = [{**_key_of(run, p), "calls": p.guessed} for run, p in rows if p.guessed]
         with self._database.transaction() as connection:
-            upsert(connection, _PREDICTION, predictions)
-            if any(calls):
-                guessed = [{**key, "calls": n} for key, n in zip(keys, calls, strict=True) if n]
-                upsert(connection, _GUESSED, guessed)
+            predictions = [(run, *_values_of(p)) for run, p in rows]
+            upsert_tuples(connection, _PREDICTION, ("run_id", *_WRITTEN), predictions)
+            upsert(connection, _GUESSED, guessed)
             if reserved:
-                execute_many(
-                    connection, _SETTLED, [{f"settled_{n}": v for n, v in key.items()} for key in keys]
-                )
+                settled = [{f"settled_{n}": v for n, v in _key_of(run, p).items()} for run, p in rows]
+                execute_many(connection, _SETTLED, settled)
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
         """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
@@ -209,3 +209,7 @@ def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Predictio
     """The same prediction with what others used counted in."""
     counted = [prediction, *others]
     return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})
+
+
+def _key_of(run_id: str, prediction: Prediction) -> dict[str, str | int]:
+    return dict(zip(_KEY, (run_id, prediction.item_id, prediction.sample), strict=True))

@@ -47,7 +47,12 @@ def make_rows_storable(
     _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
 ) -> tuple[str, Any]:
     """Have no text reach any table that a database refuses, for one row's sake, with all rows beside it."""
-    return statement, [_clean(row) for row in parameters] if many else _clean(parameters)
+    if not many:
+        return statement, _clean(parameters)
+    # All at once, since next to none holds anything that must go.
+    rows = [row.values() if isinstance(row, dict) else row for row in parameters]
+    texts = "\n".join([value for row in rows for value in row if type(value) is str])
+    return statement, parameters if make_storable(texts) == texts else [_clean(row) for row in parameters]
 
 
 def _clean(row: Any) -> Any:

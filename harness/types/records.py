@@ -88,7 +88,7 @@ class Item:
     @property
     def shown_options(self) -> tuple[str, ...]:
         """The options in display order."""
-        return tuple(self.options[j] for j in self.permutation)
+        return tuple([self.options[j] for j in self.permutation])
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ class Connection(asyncio.Protocol):
         self._body: ReplyBody | None = None
         self._arrived = 0
         self._is_tunnel = False
+        self._deadline, self._timer = 0.0, cast("asyncio.TimerHandle | None", None)
         self.is_open = False
         self.was_used_at = loop.time()
         self.closed = loop.create_future()
@@ -71,7 +72,9 @@ class Connection(asyncio.Protocol):
         waiter: asyncio.Future[HttpReply] = self._loop.create_future()
         self._waiter = waiter
         self._body, self._arrived = None, 0
-        timer = self._loop.call_at(deadline, self._time_out)
+        self._deadline = deadline
+        if self._timer is None or deadline < self._timer.when():
+            self._set_timer()
         self.transport.write(request)
         try:
             return await waiter
@@ -79,7 +82,6 @@ class Connection(asyncio.Protocol):
             self.abort()  # its reply may still come, and belongs to nobody
             raise
         finally:
-            timer.cancel()
             self._waiter = None
 
     async def open_tunnel(self, request: bytes, deadline: float) -> int:
@@ -92,6 +94,7 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close at once, whatever is under way."""
         self.is_open = False
+        self._drop_timer()
         self.transport.abort()
 
     # What the event loop calls.
@@ -129,6 +132,7 @@ class Connection(asyncio.Protocol):
         """Nothing more will come."""
         self.is_open = False
         self._end(error)
+        self._drop_timer()
         if not self.closed.done():
             self.closed.set_result(None)
 
@@ -194,8 +198,24 @@ class Connection(asyncio.Protocol):
             except BadReply as cut:
                 self._fail(cut)
 
-    def _time_out(self) -> None:
-        self._fail(TimeoutError())
+    def _set_timer(self) -> None:
+        """Look at the deadline when it comes: one timer for many requests, as each would cost more."""
+        self._drop_timer()
+        self._timer = self._loop.call_at(self._deadline, self._look_at_deadline)
+
+    def _look_at_deadline(self) -> None:
+        self._timer = None
+        if self._waiter is None:
+            return
+        if self._loop.time() < self._deadline:
+            self._set_timer()
+        else:
+            self._fail(TimeoutError())
+
+    def _drop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _fail(self, error: BaseException) -> None:
         if self._waiter is not None and not self._waiter.done():

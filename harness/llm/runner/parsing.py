@@ -64,6 +64,7 @@ _FENCED = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECAS
 _FENCE_END = re.compile(r"\}\s*```")
 _LONGEST = 100_000
 """Characters beside the thoughts; a longer text answers no question, and its reading would hold up others."""
+_SHORT = 8
 _GAP = re.compile(r"\s{8,}")  # patterns with several optional blanks take its length to the third power
 _OBJECT, _KEY = re.compile(r'\{\s*"'), '"answer"'
 _DECODER = json.JSONDecoder(strict=False)
@@ -101,7 +102,9 @@ def parse_answer(
     int or Unreadable
         Position in `shown_options`.
     """
-    answer = _GAP.sub(_narrow, _without_thoughts(text))
+    answer = _without_thoughts(text)
+    if len(answer) > _SHORT:
+        answer = _GAP.sub(_narrow, answer)
     if not answer:
         return Unreadable("empty")
     if len(answer) > _LONGEST:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from harness.errors import DataError, Fault
 from harness.llm.runner.parsing import Notation, Unreadable, option_letters_of, parse_answer
@@ -63,8 +64,12 @@ def read_prediction(
         sample=sample,
         raw=reply.text,
         confidence=confidence,
+        input_tokens=counts.input_tokens,
+        output_tokens=counts.output_tokens,
+        seconds=counts.seconds,
+        attempts=counts.attempts,
         source=source,
-        **_used(counts),
+        guessed=counts.guessed,
     )
 
 
@@ -73,12 +78,7 @@ def make_failed(
 ) -> Prediction:
     """Record that no answer came; the reason shows no password of a URL."""
     status = PredictionStatus.FAILED
-    return Prediction(item.id, None, status, redact(reason), sample, source=source, **_used(counts))
-
-
-def _used(counts: CallCounts) -> dict[str, Any]:
-    # By hand: `asdict` copies each number as if it were deep, which takes as long as parsing the answer.
-    return {name: getattr(counts, name) for name in counts.__dataclass_fields__}
+    return Prediction(item.id, None, status, redact(reason), sample, source=source, **asdict(counts))
 
 
 def make_unreadable(answer: Unreadable, *, cut: bool) -> tuple[PredictionStatus, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from string import Template
 from typing import Any
 
@@ -79,8 +79,12 @@ def _text(item: Item, max_words: int | None) -> str:
 
 
 def _options(item: Item, _: int | None) -> str:
-    names = option_letters_of(len(item.options))
-    return "\n".join([f"({n}) {item.options[j]}" for n, j in zip(names, item.permutation, strict=True)])
+    return _lettered_lines(len(item.options)) % item.shown_options
+
+
+@cache
+def _lettered_lines(k: int) -> str:
+    return "\n".join(f"({name}) %s" for name in option_letters_of(k))
 
 
 _FILL: dict[str, Callable[[Item, int | None], str]] = {
