@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks._loopback import Behaviour, Loopback, loopback
 from benchmarks._peers import run_peers
 
-REQUESTS, QUICK_REQUESTS = 5_000, 4_000
+REQUESTS, QUICK_REQUESTS = 20_000, 10_000
 FEW, MANY, QUICK_MANY = 1_000, 100_000, 20_000
 LOOPS = {"bare": "bare loop", "client": "httptools loop", "stored": "oversight"}
 PEERS = {"inspect_ai": ["inspect-ai==0.3.285", "openai==3.52.0"], "lm_eval": ["lm-eval[api]==0.4.13"]}
@@ -74,8 +74,8 @@ def main() -> None:
 
 def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, float]:
     """All loops in turn; prints medians, returns the medians of the runner's ratios to the bare loop."""
-    if latency and concurrency == 8:
-        n //= 5  # or it takes two minutes a round
+    if latency:
+        n //= 20 if concurrency == 8 else 4  # or it takes minutes a round
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
         for what in LOOPS:

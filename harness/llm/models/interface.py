@@ -103,11 +103,10 @@ class ModelReply:
     limits: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("text", "finish_reason", "model"):
-            if not isinstance(getattr(self, name), str):
-                raise _malformed(name, "text", getattr(self, name))
-        for name in ("input_tokens", "output_tokens"):
-            count = getattr(self, name)
+        for name, text in (("text", self.text), ("finish_reason", self.finish_reason), ("model", self.model)):
+            if not isinstance(text, str):
+                raise _malformed(name, "text", text)
+        for name, count in (("input_tokens", self.input_tokens), ("output_tokens", self.output_tokens)):
             if type(count) is not int or not 0 <= count <= MOST_TOKENS:
                 raise _malformed(name, f"a whole number from 0 to {MOST_TOKENS:,}", count)
         for token, logprob in self.logprobs:

@@ -215,16 +215,17 @@ def _mentioned(answer: str, options: tuple[str, ...], _asked: Notation | None) -
 
 def _named(part: str, options: tuple[str, ...], asked: Notation | None) -> int | Unreadable | None:
     """The option that a short text names by its letter or by its own text; of two, as was asked for."""
+    alone = _ALONE.match(part) if len(part) <= 12 else None
+    found = letter_position(alone[1], len(options)) if alone else None
+    if found is not None and asked == "letter":
+        return found
     fold, names = make_comparable(options)
     folded = fold(part)
     by_text = names.index(folded) if folded in names else None
-    if len(part) <= 12:
-        alone = _ALONE.match(part)
-        found = letter_position(alone[1], len(options)) if alone else None
-        if found is not None and (asked == "letter" or by_text in (found, None)):
-            return found
-        if found is not None and asked is None:
-            return Unreadable("several")
+    if found is not None and by_text in (found, None):
+        return found
+    if found is not None and asked is None:
+        return Unreadable("several")
     if by_text is not None:
         return by_text
     lead = _LEADING.match(part)  # "B) neurology", if letter and text agree

@@ -124,9 +124,8 @@ class _Course:
         for worker in self.under_way:
             worker.cancel()
 
-    async def ask(self, item: Item, sample: int) -> Prediction | None:
+    async def ask(self, item: Item, sample: int, worker: asyncio.Task[Any]) -> Prediction | None:
         """Ask about one item; None if the job came to its end before there was an answer."""
-        worker = cast("asyncio.Task[Any]", asyncio.current_task())
         self.under_way.add(worker)
         try:
             prediction = await self.job.predict(item, sample)
@@ -175,8 +174,9 @@ async def _pool(
 
 
 async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[StoredRow, None]) -> None:
+    worker = cast("asyncio.Task[Any]", asyncio.current_task())
     for course, item, sample in source:
-        prediction = await course.ask(item, sample)
+        prediction = await course.ask(item, sample, worker)
         if prediction is not None:
             await rows.put((course.job.run_id, prediction))
 
