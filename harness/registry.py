@@ -6,6 +6,7 @@ A new protocol is one file that defines its class, and one line here.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,11 @@ def state_protocol(name: str) -> ProtocolStatement:
     """What the class of a protocol states; KeyError if none has this name."""
     statement: ProtocolStatement = load_protocol(name).statement
     return statement
+
+
+def state_protocols(names: Iterable[str]) -> tuple[ProtocolStatement, ...]:
+    """What protocols state, in alphabetical order; one that is not registered states nothing."""
+    return tuple(state_protocol(name) for name in sorted(set(names) & PROTOCOLS.keys()))
 
 
 def name_protocol(class_name: str) -> str:

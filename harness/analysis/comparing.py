@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.analysis.inputs import study_clusters
+import numpy as np
+
+from harness.analysis.collected_labels import study_labels
 from harness.analysis.study_report import find_newest_runs
+from harness.columns import LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput, EstimateError
-from harness.estimate import ModelComparison, Ranking, accuracy, compare, decode, keep_predicted
+from harness.estimate import ModelComparison, Ranking, accuracy, compare, keep_predicted
 from harness.store import Store
-from harness.types import Labels, Prediction, PredictionStatus
 
 _AGREE = 5e-4
 """Accuracies that differ by less are shown alike."""
@@ -59,26 +61,23 @@ def compare_study(
     """
     with Store(study.store_url) as store:
         chosen = find_newest_runs(store, names)
-        models = {run["name"]: store.runs.read_predictions(run["id"]) for run in chosen.runs}
-        questions, answers = store.content.read_questions(), store.content.read_answers()
-        of = len(store.content.read_items())
-    if len(models) > 1 and not answers:
+        index = store.columns.read_index()
+        models = {run["name"]: store.columns.read_run(run["id"], index).predictions for run in chosen.runs}
+        labels = study_labels(study, store, index)
+    if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
-    labels = decode(answers, questions).clustered(study_clusters(study))
     found = compare(models, labels, test=test, adjustment=adjustment, level=level or study.estimate.level)
-    answered = [
-        {p.item_id for p in rows if p.status is not PredictionStatus.FAILED} for rows in models.values()
-    ]
+    answered = np.logical_and.reduce([predictions.ran for predictions in models.values()])
     return StudyComparison(
         found=found,
-        items={"of": of, "predicted": len(set.intersection(*answered))},
-        questions={"drawn": len(questions), "answered": len(answers)},
+        items={"of": index.size, "predicted": int(np.count_nonzero(answered))},
+        questions={"drawn": len(labels.drawn or ()), "answered": len(labels)},
         left_out=chosen.left_out,
         remark="" if found.ranking is None else _explain(found.ranking, models, labels),
     )
 
 
-def _explain(ranking: Ranking, models: Mapping[str, Sequence[Prediction]], labels: Labels) -> str:
+def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
     """Whether the accuracies of a ranking are those that `harness.accuracy` gives, and else why not."""
     differ = []
     for name, value in zip(ranking.names, ranking.values, strict=True):
@@ -91,7 +90,7 @@ def _explain(ranking: Ranking, models: Mapping[str, Sequence[Prediction]], label
             differ.append(f"{name}: {100 * own.value:.1f} % there")
     if not differ:
         return "these accuracies agree with those of: oversight estimate"
-    uniform = labels.design.statements and labels.design.statement.estimator == "likelihood"
+    uniform = bool(labels.statements) and labels.is_uniform
     how = (
         ", and every answer weighs by the chance of its question, the same for all models" if uniform else ""
     )

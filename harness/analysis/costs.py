@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from harness.analysis.options import ESTIMATOR_NAMES
 from harness.config import LOCAL_ENDPOINT, Study
 from harness.llm import FREE, PriceTable, dollars, read_prices
 from harness.store import Store
-from harness.types import Estimate, Prediction, PredictionStatus
+from harness.types import Estimate
 
 
 def study_prices(study: Study) -> PriceTable:
@@ -27,14 +27,13 @@ def run_cost(study: Study, store: Store, run: Mapping[str, Any]) -> float | None
 
 
 def cost_per_correct(
-    usd: float | None, predictions: Sequence[Prediction], estimates: Mapping[str, Estimate]
+    usd: float | None, answered: int, estimates: Mapping[str, Estimate]
 ) -> tuple[float, float, float | None] | None:
-    """Dollars per right answer with the ends of its interval, by the estimate that is quoted first.
+    """Dollars per right answer of so many, with the ends of its interval, by the estimate quoted first.
 
     The upper end is None where the accuracy may be zero; the whole is None where nothing was paid.
     """
     first = next((estimates[name] for name in ESTIMATOR_NAMES if name in estimates), None)
-    answered = sum(p.status is not PredictionStatus.FAILED for p in predictions)
     if not usd or first is None or not answered or first.clipped == 0:
         return None
     each = usd / answered

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import ESTIMATOR_NAMES, EstimateOptions
+from harness.arrays import BoolArray, IntArray
+from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns
 from harness.errors import EstimateError
 from harness.estimate import (
     Check,
@@ -25,20 +28,12 @@ from harness.estimate import (
     mark_joint,
     run_checks,
 )
-from harness.types import (
-    Answer,
-    Estimate,
-    Item,
-    Label,
-    LabelKind,
-    Labels,
-    Prediction,
-    PredictionStatus,
-    Verdict,
-)
+from harness.store import RunColumns, Store
+from harness.types import Estimate, Prediction
 
 _CURVE_POINTS = 24
 _EXAMPLES = 12
+_SHOWN = 300  # characters of an item's text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,34 +135,31 @@ class Collected:
     Attributes
     ----------
     truth
-        The opened key, to show the true accuracy beside each estimate; None if it stays sealed.
+        The true option of every item by the opened key, to show the true accuracy beside each estimate; None
+        if it stays sealed.
     curve
         Whether to estimate also at smaller numbers of answers.
-    asked
-        Ids of the items that have a question.
     level
         Confidence level at this look.
     joint
         Number of models whose intervals are to hold together; 0 if each is to hold by itself.
     """
 
-    items: Sequence[Item]
-    answers: Sequence[Answer]
-    labels: Labels
+    labels: LabelColumns
     strata: Strata
     options: EstimateOptions
     level: float
-    truth: Mapping[str, int] | None
+    truth: IntArray | None
     curve: bool
-    asked: Collection[str]
     joint: int = 0
 
 
 def report_model(
-    run: Mapping[str, Any], predictions: Sequence[Prediction], usd: float | None, data: Collected
+    run: Mapping[str, Any], answered: RunColumns, usd: float | None, store: Store, data: Collected
 ) -> ModelReport:
     """Estimate one run, whose cost is known or None."""
-    labels, options = keep_predicted(data.labels, predictions), data.options
+    predictions, options = answered.predictions, data.options
+    labels = keep_predicted(data.labels, predictions)
     strata = find_strata(predictions, labels, data.strata)
     unusable = ""
     try:
@@ -186,35 +178,36 @@ def report_model(
         estimates = Estimates({}, {main_estimator(labels): unusable})
     if data.joint:
         estimates = mark_joint(estimates, data.level, data.joint)
-    refuted = _refuted(predictions, data.items, data.answers)
+    refuted = _refuted(predictions, data.labels)
+    ran = int(np.count_nonzero(predictions.ran))
     return ModelReport(
         name=run["name"],
         run_id=run["id"],
         spec=run["spec"],
         created=run["created"],
         predictions=len(predictions),
-        items=_count_items(data.items, predictions, labels, data.asked),
+        items=_count_items(predictions, labels, data.labels.asked),
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
         undefined=dict(estimates.undefined),
         unusable=unusable,
         curve=_curve(predictions, labels, strata, options.interval, data.level) if data.curve else (),
         checks=run_checks(predictions, labels, strata=strata),
-        unreadable=_reasons(p for p in predictions if p.status.no_option),
-        failed=_reasons(p for p in predictions if p.status is PredictionStatus.FAILED),
-        refuted=tuple(refuted[:_EXAMPLES]),
-        refuted_total=len(refuted),
-        input_tokens=sum(p.input_tokens for p in predictions),
-        output_tokens=sum(p.output_tokens for p in predictions),
+        unreadable=answered.unreadable,
+        failed=answered.failed,
+        refuted=_describe(refuted[:_EXAMPLES], predictions, data.labels, store),
+        refuted_total=refuted.size,
+        input_tokens=answered.input_tokens,
+        output_tokens=answered.output_tokens,
         usd=usd,
-        usd_per_correct=cost_per_correct(usd, predictions, estimates),
-        truth=None if data.truth is None else true_accuracy(predictions, data.truth),
+        usd_per_correct=cost_per_correct(usd, ran, estimates),
+        truth=None if data.truth is None else _share_right(predictions, data.truth),
     )
 
 
 def _curve(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
-    strata: Mapping[str, str] | None,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    strata: Strata,
     interval: str | None,
     level: float,
 ) -> tuple[tuple[int, Estimate], ...]:
@@ -227,55 +220,68 @@ def _curve(
     return tuple(points)
 
 
-def _count_items(
-    items: Sequence[Item], predictions: Sequence[Prediction], labels: Sequence[Label], asked: Collection[str]
-) -> ItemCounts:
-    failed = {p.item_id for p in predictions if p.status is PredictionStatus.FAILED}
-    predicted = {p.item_id for p in predictions} - failed
-    said = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED} & predicted
-    silent = ({x.item_id for x in labels} & predicted) - said
-    put = predicted & set(asked)
+def _count_items(predictions: PredictionColumns, labels: LabelColumns, asked: BoolArray) -> ItemCounts:
+    ran, failed = predictions.ran, predictions.has_failed
+    said = labels.answered & ran
+    silent = labels.labelled & ran & ~said
+    put = ran & asked
+    of = predictions.index.size
+
+    def count(items: BoolArray) -> int:
+        return int(np.count_nonzero(items))
+
     return ItemCounts(
-        of=len(items),
-        predicted=len(predicted),
-        unreadable=sum(p.status.no_option for p in predictions),
-        failed=len(failed),
-        unpredicted=len(items) - len(predicted) - len(failed),
-        labelled=len(said),
-        abstained=len(silent),
-        unlabelled=len(put - said - silent),
-        unasked=len(predicted - put - said - silent),
+        of=of,
+        predicted=count(ran),
+        unreadable=count(predictions.is_unreadable),
+        failed=count(failed),
+        unpredicted=of - count(ran) - count(failed),
+        labelled=count(said),
+        abstained=count(silent),
+        unlabelled=count(put & ~said & ~silent),
+        unasked=count(ran & ~put & ~said & ~silent),
     )
 
 
 def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
     """Share of right answers by the key, None without any; unreadable are wrong, failed left out."""
-    scored = [p.option == truth[p.item_id] for p in predictions if p.status != PredictionStatus.FAILED]
-    return sum(scored) / len(scored) if scored else None
+    rows = list(predictions)
+    index = ItemIndex.of([p.item_id for p in rows])
+    true_options = np.array([truth[name] for name in index.ids], dtype=np.int64)
+    return _share_right(PredictionColumns.of(rows, index), true_options)
 
 
-def _reasons(predictions: Iterable[Prediction]) -> dict[str, int]:
-    return dict(Counter(p.kind for p in predictions).most_common())
+def _share_right(predictions: PredictionColumns, truth: IntArray) -> float | None:
+    ran = predictions.ran
+    right = np.count_nonzero(predictions.option[ran] == truth[ran])
+    return int(right) / int(np.count_nonzero(ran)) if ran.any() else None
 
 
-def _refuted(
-    predictions: Sequence[Prediction], items: Sequence[Item], answers: Sequence[Answer]
-) -> list[RefutedPrediction]:
-    by_id = {item.id: item for item in items}
-    predicted = {p.item_id: p.option for p in predictions if p.option is not None}
-    found = []
-    for answer in answers:
-        question, item = answer.question, by_id[answer.question.item_id]
-        option = predicted.get(item.id)
-        hit = option == question.option
-        if option is None or (answer.verdict, hit) not in ((Verdict.NO, True), (Verdict.YES, False)):
-            continue
-        said = f"{'not ' if hit else ''}{item.options[question.option]}"
-        text = item.text if len(item.text) <= 300 else item.text[:300] + "…"
+def _refuted(predictions: PredictionColumns, labels: LabelColumns) -> IntArray:
+    """Rows of labels that contradict a prediction, in the order of the items."""
+    option = predictions.option[labels.item]
+    hit = option == labels.option
+    rows = np.flatnonzero((option >= 0) & np.where(hit, labels.kind == NO, labels.kind == YES))
+    return rows[np.argsort(labels.item[rows], kind="stable")]
+
+
+def _describe(
+    rows: IntArray, predictions: PredictionColumns, labels: LabelColumns, store: Store
+) -> tuple[RefutedPrediction, ...]:
+    """The predictions that these labels contradict, in words."""
+    asked, found = labels.questions, []
+    texts = store.columns.read_texts(labels.item[rows].tolist())
+    for row in rows.tolist():
+        place, option = int(labels.item[row]), int(labels.option[row])
+        name, text, options = texts[place]
+        predicted = int(predictions.option[place])
         found.append(
             RefutedPrediction(
-                item_id=item.id, text=text, predicted=item.options[option], expert=answer.expert, said=said
+                item_id=name,
+                text=text if len(text) <= _SHOWN else text[:_SHOWN] + "…",
+                predicted=options[predicted],
+                expert=asked.experts[asked.expert[row]],
+                said=f"{'not ' if predicted == option else ''}{options[option]}",
             )
         )
-    order = {item.id: j for j, item in enumerate(items)}
-    return sorted(found, key=lambda r: order[r.item_id])
+    return tuple(found)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.columns import LabelColumns
 from harness.config import Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, obrien_fleming_level
-from harness.types import LabelDesign
 
 ESTIMATOR_NAMES = {
     "resolved": "Resolved items",
@@ -66,7 +66,7 @@ class EstimateOptions:
         """Level of the interval at this look."""
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 
-    def check_effect(self, design: LabelDesign, *, strata: bool) -> None:
+    def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
         """Refuse what the study's protocol leaves without effect; more is refused where it is estimated.
 
         Raises
@@ -78,9 +78,9 @@ class EstimateOptions:
             raise BadInput(
                 "joint, anytime: an interval for looking on is of one model; leave one of them out"
             )
-        if not design.statements:
+        if not labels.statements:
             return
-        rule = design.statement
+        rule = labels.statement
         ignored = {
             "anytime": self.anytime and (rule.estimator == "resolved" or "accuracy" not in rule.answers)
         }

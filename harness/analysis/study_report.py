@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
+from harness.analysis.collected_labels import study_labels
 from harness.analysis.costs import run_cost
-from harness.analysis.inputs import study_clusters
 from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
+from harness.columns import ABSTAINED, NO, YES, ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.datasets import read_ratings
 from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate import CONFIDENCE, Strata, check_watchable, decode, keep_predicted
+from harness.estimate import CONFIDENCE, Strata, check_watchable, keep_predicted
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
-from harness.types import Answer, Item, Labels, Prediction, Question, Verdict
 
 _PACKAGES = ("oversight", "numpy", "scipy", "openai", "sqlmodel")
 
@@ -96,55 +97,48 @@ def report_study(
     """
     if study.experts.is_panel:
         raise BadInput("this study is a panel; see: oversight agree, certify and parity --help")
-    items, questions = store.content.read_items(), store.content.read_questions()
-    answers = store.content.read_answers()
-    if not answers:
+    index = store.columns.read_index()
+    labels = study_labels(study, store, index)
+    if not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     chosen = find_newest_runs(store, runs)
-    labels = decode(answers, questions).clustered(study_clusters(study))
-    options, strata = options or EstimateOptions.of_study(study), _strata(items, study)
-    options.check_effect(labels.design, strata=strata is not None)
+    options, strata = options or EstimateOptions.of_study(study), _strata(store, index, study)
+    options.check_effect(labels, strata=strata is not None)
     level = options.level_now  # which refuses a look beyond its plan
-    look = PlannedLook(look=options.look, looks=options.looks, answered=len(answers), drawn=len(questions))
+    drawn = len(labels.drawn or ())
+    look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)
     if options.looks:
         check_look(store, look)
     data = Collected(
-        items=items,
-        answers=answers,
         labels=labels,
         strata=strata,
         options=options,
         level=level,
-        truth=truth,
+        truth=None if truth is None else np.array([truth[name] for name in index.ids], np.int64),
         curve=curve,
-        asked=labels.design.asked,
         joint=len(chosen.runs) if options.joint else 0,
     )
     models = _report_models(store, study, chosen.runs, data)
     if options.looks:
         store.looks.add_look(look)
-    return replace(_summarise(study, items, questions, answers, models), left_out=chosen.left_out)
+    return replace(_summarise(study, store, labels, models), left_out=chosen.left_out)
 
 
 def _summarise(
-    study: Study,
-    items: Sequence[Item],
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    models: tuple[ModelReport, ...],
+    study: Study, store: Store, labels: LabelColumns, models: tuple[ModelReport, ...]
 ) -> StudyReport:
     """All models' reports with what they share."""
     assumed = (a for m in models for e in m.estimates.values() for a in e.assumptions)
     return StudyReport(
         name=study.study.name,
         seed=study.study.seed,
-        protocol=", ".join(sorted({q.protocol for q in questions})),
-        n_items=len(items),
-        n_questions=len(questions),
-        n_answers=len(answers),
-        options=dict(sorted(Counter(len(item.options) for item in items).items())),
+        protocol=", ".join(store.columns.read_protocols()),
+        n_items=labels.index.size,
+        n_questions=len(labels.drawn or ()),
+        n_answers=len(labels),
+        options=store.columns.count_options(),
         models=models,
-        experts=_experts(questions, answers),
+        experts=_experts(labels),
         assumptions=tuple(dict.fromkeys(assumed)),
         versions={name: version(name) for name in _PACKAGES},
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -161,19 +155,19 @@ def _report_models(
     EstimateError
         If none of them can be estimated.
     """
-    predicted = [store.runs.read_predictions(run["id"]) for run in runs]
+    index = data.labels.index
     if data.options.anytime:
-        _check_watchable(predicted, data.labels)
+        _check_watchable([store.columns.read_run(run["id"], index).predictions for run in runs], data.labels)
     models = tuple(
-        report_model(run, predictions, run_cost(study, store, run), data)
-        for run, predictions in zip(runs, predicted, strict=True)
+        report_model(run, store.columns.read_run(run["id"], index), run_cost(study, store, run), store, data)
+        for run in runs
     )
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
     return models
 
 
-def _check_watchable(models: Sequence[Sequence[Prediction]], labels: Labels) -> None:
+def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
     """Refuse an interval for looking on that this draw allows for none of the models.
 
     Raises
@@ -226,7 +220,7 @@ def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
     return ChosenRuns(runs=runs, left_out=left_out)
 
 
-def _strata(items: Sequence[Item], study: Study) -> Strata:
+def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
     """By a column, by a panel, or by the model's confidence unless the items have a column of that name."""
     column = study.estimate.strata
     if study.estimate.panel is not None:
@@ -237,34 +231,38 @@ def _strata(items: Sequence[Item], study: Study) -> Strata:
             )
         path = study.path(study.estimate.panel)
         certain = stratify_by_certainty(make_panel(read_ratings(path)))
-        if not certain.keys() & {item.id for item in items}:
+        if not certain.keys() & index.places.keys():
             raise BadInput(f"{path}: rates none of the study's items; the column item must hold their ids")
-        return {item.id: certain.get(item.id, "no vote") for item in items}
+        return ItemValues.of({name: certain.get(name, "no vote") for name in index.ids}, index)
     if column is None:
         return None
-    if column == CONFIDENCE and CONFIDENCE not in items[0].meta:
+    found = store.columns.read_meta(column)
+    if column == CONFIDENCE and (found.code < 0).all():
         return CONFIDENCE
-    missing = [item.id for item in items if column not in item.meta]
-    if missing:
+    for place in np.flatnonzero(found.code < 0):
+        name = index.ids[place]
         raise BadInput(
-            f"estimate.strata: the item {missing[0]!r} has no column {column!r}; name it in [items] meta"
+            f"estimate.strata: the item {name!r} has no column {column!r}; name it in [items] meta"
         )
-    return {item.id: item.meta[column] for item in items}
+    return found
 
 
-def _experts(questions: Sequence[Question], answers: Sequence[Answer]) -> tuple[ExpertReport, ...]:
-    said = Counter((a.expert, a.verdict) for a in answers)
-    asked: dict[str, list[Question]] = defaultdict(list)
-    for question in questions:
-        asked[question.expert].append(question)
+def _experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
+    drawn = labels.drawn or labels.questions
+    number = len(drawn.experts)
+    asked, expected = (np.bincount(drawn.expert, w, number) for w in (None, 1 / drawn.n_options))
+    yes, no, abstained = (
+        np.bincount(labels.questions.expert[labels.kind == kind], minlength=number).tolist()
+        for kind in (YES, NO, ABSTAINED)
+    )
     return tuple(
         ExpertReport(
-            name=expert,
-            asked=len(given),
-            yes=said[expert, Verdict.YES],
-            no=said[expert, Verdict.NO],
-            abstained=said[expert, Verdict.UNSURE] + said[expert, Verdict.SKIP],
-            expected_yes_rate=sum(1 / q.n_options for q in given) / len(given),
+            name=name,
+            asked=int(asked[e]),
+            yes=yes[e],
+            no=no[e],
+            abstained=abstained[e],
+            expected_yes_rate=float(expected[e] / asked[e]),
         )
-        for expert, given in sorted(asked.items())
+        for name, e in sorted((name, e) for e, name in enumerate(drawn.experts) if asked[e])
     )

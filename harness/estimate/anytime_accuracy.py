@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import number_clusters
 from harness.estimate.core import check_level
 from harness.estimate.data import Tally, tally
 from harness.estimate.intervals import likelihood_sequence, score_betting_sequence
-from harness.types import Estimate, Interval, Label, Prediction, PredictionStatus, design_of, is_uniform
+from harness.types import Estimate, Interval
 
 ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
@@ -23,8 +23,8 @@ ANYTIME_ASSUMPTIONS = (
 
 
 def estimate_anytime(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
+    predictions: PredictionColumns,
+    labels: LabelColumns,
     *,
     level: float = 0.95,
     n_options: Mapping[str, int] | None = None,
@@ -42,7 +42,7 @@ def estimate_anytime(
     Parameters
     ----------
     predictions
-        One per item of the study, labelled or not; unreadable ones are wrong, failed ones left out.
+        Of all items of the study, labelled or not; unreadable ones are wrong, failed ones left out.
     labels
         So many of each expert's as make options equally likely to have been asked; a fast expert's
         surplus must be left out (see `protocols.collect.label_studio.watch`).
@@ -59,7 +59,7 @@ def estimate_anytime(
     """
     check_watchable(predictions, labels)
     check_level(level)
-    clusters = design_of(labels).clusters
+    clusters = labels.cluster
     tallies = tally(predictions, labels)
     groups = {t.K: t for t in tallies.strata}
     shares = _readable_shares(predictions, groups, n_options)
@@ -73,9 +73,9 @@ def estimate_anytime(
     parts = [(share, K, _sequence(groups[K], each)) for K, share in shares.items() if share]
     value = sum(share * part.value for share, _, part in parts)
     intervals: list[tuple[float, Estimate | Interval]] = [(share, part) for share, _, part in parts]
-    if clusters:
-        by_cluster = _tally_clusters(predictions, labels, clusters)
-        largest = max(Counter(clusters[p.item_id] for p in predictions).values())
+    if clusters is not None:
+        by_cluster = _tally_clusters(predictions, labels)
+        largest = int(np.bincount(clusters.code[predictions.is_there]).max())
         intervals = [(share, _clustered(by_cluster[K], largest, each)) for share, K, _ in parts]
     low, high = (sum(share * getattr(part, end) for share, part in intervals) for end in ("low", "high"))
     return Estimate.from_interval(
@@ -83,11 +83,14 @@ def estimate_anytime(
         interval=Interval(low=low, high=high, level=level, method="anytime"),
         estimator="ml",
         n=tallies.counts,
-        assumptions=(*ANYTIME_ASSUMPTIONS, *(["clusters are independent draws"] if clusters else [])),
+        assumptions=(
+            *ANYTIME_ASSUMPTIONS,
+            *(["clusters are independent draws"] if clusters is not None else []),
+        ),
     )
 
 
-def check_watchable(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
+def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse a confidence sequence where its likelihood is wrong.
 
     Options must have been drawn uniformly, or each must be the prediction itself.
@@ -97,13 +100,11 @@ def check_watchable(predictions: Sequence[Prediction], labels: Sequence[Label]) 
     NotIdentified
         Naming what would allow it.
     """
-    if is_uniform(labels):
+    if labels.is_uniform:
         return
-    predicted = {p.item_id: p.option for p in predictions}
-    rules = design_of(labels).statements
     if not (
-        all(rule.estimator == "weighted" and "accuracy" in rule.answers for rule in rules)
-        and all(predicted.get(x.item_id) == x.option for x in labels)
+        all(rule.estimator == "weighted" and "accuracy" in rule.answers for rule in labels.statements)
+        and (predictions.option[labels.item] == labels.option).all()
     ):
         raise NotIdentified(
             "its questions followed from predictions; an interval for looking on needs the partitioned "
@@ -112,15 +113,17 @@ def check_watchable(predictions: Sequence[Prediction], labels: Sequence[Label]) 
 
 
 def _readable_shares(
-    predictions: Sequence[Prediction], groups: Mapping[int, Tally], n_options: Mapping[str, int] | None
+    predictions: PredictionColumns, groups: Mapping[int, Tally], n_options: Mapping[str, int] | None
 ) -> dict[int, float]:
     """W_K ρ_K of every K."""
     if n_options is None and len(groups) > 1:
         raise EstimateError(f"n_options must be given where K varies; labels have K = {sorted(groups)}")
-    only = next(iter(groups), 0)
-    asked = [p for p in predictions if p.status is not PredictionStatus.FAILED]
-    readable = Counter(n_options[p.item_id] if n_options else only for p in asked if p.option is not None)
-    return {K: n / len(asked) for K, n in sorted(readable.items())}
+    readable, ran = np.flatnonzero(predictions.option >= 0), np.count_nonzero(predictions.ran)
+    if n_options is None:
+        return {next(iter(groups), 0): readable.size / ran} if readable.size else {}
+    ids = predictions.index.ids
+    number = np.bincount([n_options[ids[i]] for i in readable.tolist()])
+    return {int(K): int(number[K]) / ran for K in np.flatnonzero(number)}
 
 
 def _sequence(t: Tally, level: float) -> Estimate:
@@ -133,13 +136,11 @@ def _errors(t: Tally) -> int:
     return t.hits.n - t.hits.S + sum(m.n - m.S for m in t.misses)
 
 
-def _tally_clusters(
-    predictions: Sequence[Prediction], labels: Sequence[Label], clusters: Mapping[str, str]
-) -> dict[int, list[Tally]]:
+def _tally_clusters(predictions: PredictionColumns, labels: LabelColumns) -> dict[int, list[Tally]]:
     """K → what was answered in each cluster."""
-    number_clusters([p.item_id for p in predictions], clusters)
+    number_clusters(np.flatnonzero(predictions.is_there), labels.index, labels.cluster)
     found: dict[int, list[Tally]] = {}
-    for t in tally(predictions, labels, strata=clusters).strata:
+    for t in tally(predictions, labels, strata=labels.cluster).strata:
         found.setdefault(t.K, []).append(t)
     return found
 

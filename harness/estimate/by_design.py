@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from harness.arrays import IntArray
+from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.intervals import scale_by_share
 from harness.estimate.routed import (
@@ -20,20 +20,11 @@ from harness.estimate.routed import (
     routed_accuracy,
     routed_pool,
 )
-from harness.types import (
-    Estimate,
-    Label,
-    LabelKind,
-    Prediction,
-    PredictionStatus,
-    asked_items,
-    design_of,
-    is_resolved,
-)
+from harness.types import Estimate
 
 
 def estimate_by_design(
-    predictions: Sequence[Prediction], labels: Sequence[Label], *, level: float, gold: GoldCounts | None
+    predictions: PredictionColumns, labels: LabelColumns, *, level: float, gold: GoldCounts | None
 ) -> Estimate:
     """The one estimate that recorded propensities, resolved items or clusters allow.
 
@@ -42,15 +33,13 @@ def estimate_by_design(
     NotIdentified
         If the protocol says nothing of one model's accuracy.
     """
-    design = design_of(labels)
-    if design.statements and "accuracy" not in design.statement.answers:
+    if not labels.tells_accuracy:
         raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
-    asked = asked_items(labels)
-    if is_resolved(labels):
+    if labels.is_resolved:
         estimate = _resolved(predictions, labels, level, bounds=False)
     else:
-        data, predicted, items = routed_pool(labels, [predictions], asked, error_free=gold is None)
-        cluster = number_clusters(items, design.clusters)
+        data, predicted, items = routed_pool(labels, [predictions], error_free=gold is None)
+        cluster = number_clusters(items, labels.index, labels.cluster)
         if gold is None:
             estimate = routed_accuracy(predicted[:, 0], data, level=level, cluster=cluster)
         elif cluster is not None:
@@ -63,11 +52,11 @@ def estimate_by_design(
 
 
 def _resolved(
-    predictions: Sequence[Prediction], labels: Sequence[Label], level: float, *, bounds: bool
+    predictions: PredictionColumns, labels: LabelColumns, level: float, *, bounds: bool
 ) -> Estimate:
     """Accuracy on resolved items; with `bounds` its interval holds whatever experts were silent about."""
-    found = resolved_correctness(labels, [predictions], asked_items(labels))
-    cluster = number_clusters(found.items, design_of(labels).clusters)
+    found = resolved_correctness(labels, [predictions])
+    cluster = number_clusters(found.items, labels.index, labels.cluster)
     # open questions are no random part, however few
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(found.correct[:, 0], own=own, level=level, cluster=cluster)
@@ -76,37 +65,37 @@ def _resolved(
     return replace(estimate, flags=(*estimate.flags, f"open_items: {found.waiting} of {len(found.items)}"))
 
 
-def number_clusters(items: Sequence[str], clusters: Mapping[str, str]) -> IntArray | None:
-    """Number of every item's cluster, shape (N,); None without clusters.
+def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
+    """Number of the cluster of every item at these places; None without clusters.
 
     Raises
     ------
     EstimateError
         If an item has none, or all share one.
     """
-    if not clusters:
+    if cluster is None:
         return None
-    for item in items:
-        if item not in clusters:
-            raise EstimateError(f"clusters: item {item!r} has none")
-    names, number = np.unique([clusters[item] for item in items], return_inverse=True)
-    if len(names) < 2:
-        raise EstimateError(f"clusters: there must be at least 2, all items are of {str(names[0])!r}")
+    code = cluster.code[items]
+    for place in items[code < 0]:
+        raise EstimateError(f"clusters: item {index.ids[place]!r} has none")
+    known, number = np.unique(code, return_inverse=True)
+    if known.size < 2:
+        name = str(cluster.names[known[0]])
+        raise EstimateError(f"clusters: there must be at least 2, all items are of {name!r}")
     return number.astype(np.int64)
 
 
 def bound_missing(
-    estimate: Estimate, predictions: Sequence[Prediction], labels: Sequence[Label]
+    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns
 ) -> Estimate | None:
     """The estimate with an interval that holds whatever failed calls and abstentions hide; None without any.
 
     With a share ρ of the items known, A lies between ρ·A_known and 1 − ρ·(1 − A_known), each end with the
     uncertainty of both (`scale_by_share`).
     """
-    failed = {p.item_id for p in predictions if p.status is PredictionStatus.FAILED}
-    ran = {p.item_id for p in predictions} - failed
-    said = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED} & ran
-    if is_resolved(labels):
+    failed, ran = (int(np.count_nonzero(x)) for x in (predictions.has_failed, predictions.ran))
+    said = int(np.count_nonzero(labels.answered & predictions.ran))
+    if labels.is_resolved:
         # these bounds hold whatever silent experts would have said; calls that failed are left
         bounds = _resolved(predictions, labels, estimate.level, bounds=True)
         known, silent = bounds.n.ordinary + bounds.n.complementary, bounds.n.abstained
@@ -114,13 +103,13 @@ def bound_missing(
         share, method = 1.0, bounds.interval
     else:
         bounds, method = estimate, f"{estimate.interval}+worst-case"
-        known, silent = len(said), len({x.item_id for x in labels} & ran) - len(said)
+        known, silent = said, int(np.count_nonzero(labels.labelled & predictions.ran)) - said
         carried, share = known, known / max(1, known + silent)
     if not (failed or silent) or not known:
         return None
     # calls fail on predictions, experts abstain from labels: of a part of the labels, as large a part failed
-    share *= len(ran) / (len(ran) + len(failed))
-    n, missing = carried / share, len(failed) + silent
+    share *= ran / (ran + failed)
+    n, missing = carried / share, failed + silent
     inner = min(bounds.high, max(bounds.low, bounds.value))
     low, wrong = bounds.low, 1 - bounds.high
     if share < 1:

@@ -11,33 +11,34 @@ over-represent few options and no-answers many, and estimated apart, small group
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+
+from harness.columns import (
+    ABSTAINED,
+    NO,
+    YES,
+    AnyLabels,
+    AnyPredictions,
+    LabelColumns,
+    PredictionColumns,
+    align,
+)
 from harness.errors import BadInput
 from harness.estimate.anytime_accuracy import estimate_anytime
 from harness.estimate.by_design import estimate_by_design
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Strata, estimate_tallies, tally_pool
 from harness.estimate.routed import GoldCounts
-from harness.types import (
-    Counts,
-    Estimate,
-    Label,
-    LabelKind,
-    Prediction,
-    PredictionStatus,
-    design_of,
-    is_resolved,
-    is_uniform,
-)
+from harness.types import Counts, Estimate
 
 
 def accuracy(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
+    predictions: AnyPredictions,
+    labels: AnyLabels,
     *,
     estimator: str = "ml",
     interval: str | None = None,
@@ -79,50 +80,44 @@ def accuracy(
         If the protocol says nothing of one model's accuracy, or a plain list of labels was drawn so
         that it does not.
     """
-    one = _check_options(labels, estimator, interval, strata, gold, published=published)
-    part, flags = collected_part(labels, {p.item_id for p in predictions})
+    predicted, said = align(predictions, labels)
+    one = _check_options(said, estimator, interval, strata, gold, published=published)
+    part, flags = collected_part(said, predicted.is_there)
     if interval == "anytime":
-        estimate = estimate_anytime(predictions, part, level=level, n_options=n_options)
+        estimate = estimate_anytime(predicted, part, level=level, n_options=n_options)
     elif one:
-        estimate = estimate_by_design(predictions, part, level=level, gold=gold)
+        estimate = estimate_by_design(predicted, part, level=level, gold=gold)
     else:
         estimate = estimate_tallies(
-            tally_pool(predictions, part, strata, split),
+            tally_pool(predicted, part, strata, split),
             estimator=estimator,
             interval=interval,
             level=level,
             published=published,
         )
-    return complete(estimate, predictions, part, flags)
+    return complete(estimate, predicted, part, flags)
 
 
-def count_labels(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Counts:
+def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
     """Count answers by what experts said on items with a prediction, and items by what they lack."""
-    design = design_of(labels)
-    status = {p.item_id: p.status for p in predictions}
-    kinds = Counter(
-        x.kind
-        for x in labels
-        if status.get(x.item_id, PredictionStatus.FAILED) is not PredictionStatus.FAILED
-    )
-    labelled = {x.item_id for x in labels}
-    by_status = Counter(s for item, s in status.items() if item in labelled)
-    without = set(status) - labelled
-    unasked = len(without - design.asked) if design.asked else 0
+    kinds = labels.kind[predictions.ran[labels.item]]
+    labelled, there = labels.labelled, predictions.is_there
+    without = there & ~labelled
+    unasked = np.count_nonzero(without & ~labels.asked) if labels.asked.any() else 0
     return Counts(
-        ordinary=kinds[LabelKind.ORDINARY],
-        complementary=kinds[LabelKind.COMPLEMENTARY],
-        abstained=kinds[LabelKind.ABSTAINED],
-        unreadable=sum(n for s, n in by_status.items() if s.no_option),
-        failed=by_status[PredictionStatus.FAILED],
-        unlabelled=len(without) - unasked,
-        unasked=unasked,
-        unpredicted=len(design.asked - set(status)),
+        ordinary=int(np.count_nonzero(kinds == YES)),
+        complementary=int(np.count_nonzero(kinds == NO)),
+        abstained=int(np.count_nonzero(kinds == ABSTAINED)),
+        unreadable=int(np.count_nonzero(predictions.is_unreadable & labelled)),
+        failed=int(np.count_nonzero(predictions.has_failed & labelled)),
+        unlabelled=int(np.count_nonzero(without) - unasked),
+        unasked=int(unasked),
+        unpredicted=int(np.count_nonzero(labels.asked & ~there)),
     )
 
 
 def _check_options(
-    labels: Sequence[Label],
+    labels: LabelColumns,
     estimator: str,
     interval: str | None,
     strata: Strata,
@@ -132,25 +127,25 @@ def _check_options(
 ) -> bool:
     """Whether the labels or the other options allow one estimate only; options without effect are refused."""
     anytime = interval == "anytime"
-    one = anytime or gold is not None or not is_uniform(labels) or bool(design_of(labels).clusters)
-    honoured = (None, "anytime", "exact") if is_resolved(labels) else (None, "anytime")
+    one = anytime or gold is not None or not labels.is_uniform or labels.cluster is not None
+    honoured = (None, "anytime", "exact") if labels.is_resolved else (None, "anytime")
     _refuse_ignored(
         labels,
         estimator=one and estimator != "ml",
         interval=one and interval not in honoured,
         strata=one and strata is not None,
         published=one and published,
-        gold=gold is not None and (is_resolved(labels) or anytime or not _tells_accuracy(labels)),
+        gold=gold is not None and (labels.is_resolved or anytime or not labels.tells_accuracy),
     )
     return one
 
 
 def complete(
-    estimate: Estimate, predictions: Sequence[Prediction], labels: Sequence[Label], flags: tuple[str, ...]
+    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, flags: tuple[str, ...]
 ) -> Estimate:
     """With the assumptions of the protocol, all counts, and what is known of a run that is not finished."""
     counts = count_labels(predictions, labels)
-    answered = sum(p.status is not PredictionStatus.FAILED for p in predictions)
+    answered = np.count_nonzero(predictions.ran)
     unfinished = (
         f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; those it "
         "answered first may be no random part of them"
@@ -163,7 +158,7 @@ def complete(
     )
 
 
-def _refuse_ignored(labels: Sequence[Label], **options: bool) -> None:
+def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:
     """Refuse options that the labels' protocol, or another option, leaves without effect.
 
     Raises
@@ -173,25 +168,17 @@ def _refuse_ignored(labels: Sequence[Label], **options: bool) -> None:
     """
     ignored = [name for name, given in options.items() if given]
     if ignored:
-        design = design_of(labels)
-        how = f"{design.statement.estimator} labels" if design.statements else "these labels"
-        how += " in clusters" if design.clusters else ""
+        how = f"{labels.statement.estimator} labels" if labels.statements else "these labels"
+        how += " in clusters" if labels.cluster is not None else ""
         raise BadInput(
             f"{', '.join(ignored)}: has no effect on {how} with the other options given, which allow one "
             "estimate; leave it out"
         )
 
 
-def _tells_accuracy(labels: Sequence[Label]) -> bool:
-    """Whether the labels' protocol tells one model's accuracy."""
-    design = design_of(labels)
-    return not design.statements or "accuracy" in design.statement.answers
-
-
-def _with_assumptions(estimate: Estimate, labels: Sequence[Label]) -> Estimate:
+def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
     """What the labels' protocol assumes, where the estimate rests on nothing else."""
-    design = design_of(labels)
     special = estimate.estimator in ("corrected", "anytime") or estimate.interval == "anytime"
-    if not design.statements or special or "conditioned_on_questions" in estimate.flags:
+    if not labels.statements or special or "conditioned_on_questions" in estimate.flags:
         return estimate
-    return replace(estimate, assumptions=design.statement.assumptions)
+    return replace(estimate, assumptions=labels.statement.assumptions)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+
+from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align, align_models
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import bound_missing
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Estimates, Strata, all_estimators, tally_pool
 from harness.estimate.evaluation import accuracy, complete
 from harness.estimate.routed import GoldCounts
-from harness.types import Label, Labels, Prediction, design_of, is_uniform
 
 
 def accuracies(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
+    predictions: AnyPredictions,
+    labels: AnyLabels,
     *,
     interval: str | None = None,
     level: float = 0.95,
@@ -49,12 +51,13 @@ def accuracies(
     NotIdentified
         As in `accuracy`, for a plain list of labels.
     """
+    predictions, labels = align(predictions, labels)
     main = main_estimator(labels)
     try:
-        part, flags = collected_part(labels, {p.item_id for p in predictions})
+        part, flags = collected_part(labels, predictions.is_there)
     except NotIdentified as error:
         return Estimates({}, {main: str(error)})
-    if main == "ml" and not design_of(labels).clusters:
+    if main == "ml" and labels.cluster is None:
         tallies = tally_pool(predictions, part, strata, split)
         made = all_estimators(tallies, interval=interval, level=level, published=published)
         more = [
@@ -76,21 +79,19 @@ def accuracies(
     return Estimates(found, {name: why for part_ in more for name, why in part_.undefined.items()})
 
 
-def main_estimator(labels: Sequence[Label]) -> str:
+def main_estimator(labels: LabelColumns) -> str:
     """Name of the estimate that the protocol gives of one model; ``"accuracy"`` where it gives none."""
-    if is_uniform(labels):
+    if labels.is_uniform:
         return "ml"
-    rule = design_of(labels).statement
-    return (
-        {"weighted": "routed"}.get(rule.estimator, rule.estimator)
-        if "accuracy" in rule.answers
-        else "accuracy"
-    )
+    if not labels.tells_accuracy:
+        return "accuracy"
+    kind = labels.statement.estimator
+    return "routed" if kind == "weighted" else kind
 
 
 def model_accuracies(
-    models: Mapping[str, Sequence[Prediction]],
-    labels: Sequence[Label],
+    models: Mapping[str, AnyPredictions],
+    labels: AnyLabels,
     *,
     level: float = 0.95,
     joint: bool = False,
@@ -105,11 +106,12 @@ def model_accuracies(
         made at `level`^(1/M) (Šidák 1967, JASA 62).
     """
     number = len(models) if joint else 0
+    columns, labels = align_models(list(models.values()), labels)
     found = {
         name: accuracies(
             predictions, keep_predicted(labels, predictions), level=joint_level(level, number), **options
         )
-        for name, predictions in models.items()
+        for name, predictions in zip(models, columns, strict=True)
     }
     return {name: mark_joint(made, level, number) for name, made in found.items()} if joint else found
 
@@ -132,14 +134,13 @@ def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
     )
 
 
-def keep_predicted(labels: Sequence[Label], predictions: Sequence[Prediction]) -> Sequence[Label]:
+def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
     """The labels of items that have a prediction, with their design: a run under way has fewer items."""
-    predicted = {p.item_id for p in predictions}
-    kept = [x for x in labels if x.item_id in predicted]
-    return Labels(kept, labels.design) if isinstance(labels, Labels) else kept
+    kept = predictions.is_there[labels.item]
+    return labels if kept.all() else labels.take(np.flatnonzero(kept))
 
 
-def _try(name: str, predictions: Sequence[Prediction], labels: Sequence[Label], **options: Any) -> Estimates:
+def _try(name: str, predictions: PredictionColumns, labels: LabelColumns, **options: Any) -> Estimates:
     try:
         return Estimates({name: accuracy(predictions, labels, **options)}, {})
     except EstimateError as error:

@@ -9,7 +9,15 @@ from itertools import combinations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.columns import (
+    AnyLabels,
+    AnyPredictions,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    align_models,
+)
 from harness.errors import BadInput, EstimateError
 from harness.estimate.by_design import number_clusters
 from harness.estimate.collected import collected_part
@@ -33,7 +41,6 @@ from harness.estimate.routed import (
     routed_accuracy,
     routed_pool,
 )
-from harness.types import Label, Prediction, PredictionStatus, asked_items, design_of, is_resolved, is_uniform
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
@@ -57,8 +64,8 @@ class ModelComparison:
 
 
 def compare(
-    models: Mapping[str, Sequence[Prediction]],
-    labels: Sequence[Label],
+    models: Mapping[str, AnyPredictions],
+    labels: AnyLabels,
     *,
     test: str = "auto",
     adjustment: str = "max-z",
@@ -90,13 +97,14 @@ def compare(
     names = list(models)
     if len(names) < 2:
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
-    everywhere = set.intersection(*({p.item_id for p in rows} for rows in models.values()))
+    predictions, labels = align_models(list(models.values()), labels)
+    everywhere = np.logical_and.reduce([p.is_there for p in predictions])
     labels, flags = collected_part(labels, everywhere)
-    why = _unfinished(asked_items(labels), everywhere)
-    _check_test(test, resolved=is_resolved(labels), uniform=is_uniform(labels))
-    if len(names) == 2 and not asked_items(labels):
-        return ModelComparison(pairs=(_unasked(models, level, design_of(labels).clusters),))
-    evidence = _gather(labels, list(models.values()), sign=test == "sign")
+    why = _unfinished(labels.asked_items, everywhere)
+    _check_test(test, resolved=labels.is_resolved, uniform=labels.is_uniform)
+    if len(names) == 2 and not labels.asked_items.any():
+        return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
+    evidence = _gather(labels, predictions, sign=test == "sign")
     if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
         ranking = rank_models(
             evidence.outcomes(),
@@ -115,24 +123,25 @@ def compare(
 
 
 def _gather(
-    labels: Sequence[Label], predictions: Sequence[Sequence[Prediction]], *, sign: bool
+    labels: LabelColumns, predictions: Sequence[PredictionColumns], *, sign: bool
 ) -> _Resolved | _Drawn:
     """What the labels tell of all models' predictions."""
-    asked, clusters = asked_items(labels), design_of(labels).clusters
-    if is_resolved(labels):
-        found = resolved_correctness(labels, predictions, asked, on_differences=True)
+    if labels.is_resolved:
+        found = resolved_correctness(labels, predictions, on_differences=True)
         shares = _resolved_shares(labels, predictions, found.correct)
-        return _Resolved(found.correct, len(labels), number_clusters(found.items, clusters), shares)
-    data, predicted, items = routed_pool(labels, predictions, asked)
-    return _Drawn(data, predicted, number_clusters(items, clusters), sign=sign)
+        return _Resolved(
+            found.correct, len(labels), number_clusters(found.items, labels.index, labels.cluster), shares
+        )
+    data, predicted, items = routed_pool(labels, predictions)
+    return _Drawn(data, predicted, number_clusters(items, labels.index, labels.cluster), sign=sign)
 
 
-def _unfinished(asked: frozenset[str], everywhere: set[str]) -> str:
+def _unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
     """Why a comparison may not hold while a run is under way; empty where all items asked about are run."""
-    missing = len(asked - everywhere)
+    missing = np.count_nonzero(asked & ~everywhere)
     return (
-        f"{missing} of {len(asked)} items asked about are not run with every model; those run first may be "
-        "no random part of them"
+        f"{missing} of {np.count_nonzero(asked)} items asked about are not run with every model; those run "
+        "first may be no random part of them"
         if missing
         else ""
     )
@@ -146,7 +155,7 @@ def _flagged(found: ModelComparison, flags: tuple[str, ...], why: str) -> ModelC
 
 
 def _resolved_shares(
-    labels: Sequence[Label], predictions: Sequence[Sequence[Prediction]], correct: IntArray
+    labels: LabelColumns, predictions: Sequence[PredictionColumns], correct: IntArray
 ) -> list[float]:
     """Every model's accuracy as `resolved_accuracy` has it.
 
@@ -155,7 +164,7 @@ def _resolved_shares(
     """
     # Where questions are open no accuracy is known, and a ranking shows what is resolved.
     with contextlib.suppress(EstimateError):
-        found = resolved_correctness(labels, predictions, asked_items(labels))
+        found = resolved_correctness(labels, predictions)
         own = [None if found.waiting else column for column in found.own.T]
         columns = zip(found.correct.T, own, strict=True)
         return [resolved_accuracy(z, own=heard).value for z, heard in columns]
@@ -163,7 +172,7 @@ def _resolved_shares(
 
 
 def _unasked(
-    models: Mapping[str, Sequence[Prediction]], level: float, clusters: Mapping[str, str]
+    names: Sequence[str], models: Sequence[PredictionColumns], level: float, cluster: ItemValues | None
 ) -> Comparison:
     """Two models that nobody was asked about: something follows only if they never differ.
 
@@ -172,24 +181,25 @@ def _unasked(
     EstimateError
         If they differ somewhere, or have no item in common.
     """
-    (first, a), (second, b) = (
-        (name, {p.item_id: p.option for p in rows if p.status is not PredictionStatus.FAILED})
-        for name, rows in models.items()
-    )
-    both = a.keys() & b.keys()
-    if not both or any(a[item] != b[item] for item in both):
+    a, b = models
+    both = np.flatnonzero(a.ran & b.ran)
+    if not both.size or (a.option[both] != b.option[both]).any():
         raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
-    most = clopper_pearson(0, len({clusters.get(item, item) for item in both}), level)[1]
+    units = both.size
+    if cluster is not None:
+        code = cluster.code[both]
+        units = np.unique(code[code >= 0]).size + int(np.count_nonzero(code < 0))
+    most = clopper_pearson(0, units, level)[1]
     return Comparison(
-        first=first,
-        second=second,
+        first=names[0],
+        second=names[1],
         difference=0.0,
         low=-most,
         high=most,
         p_value=1.0,
         level=level,
         method="paired",
-        items=len(both),
+        items=both.size,
         questions=0,
         flags=("never_differ",),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.store.column_reading import ColumnRepository
 from harness.store.database import Database, count_rows
 from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
@@ -21,6 +22,7 @@ class Store(Database):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.content = ContentRepository(self)
+        self.columns = ColumnRepository(self)
         self.runs = RunRepository(self)
         self.reservations = ReservationRepository(self)
         self.locks = LockRepository(self)

@@ -5,7 +5,7 @@ from .foreign import ForeignAnswer as ForeignAnswer
 from .interval import Interval as Interval
 from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
-    asked_items as asked_items, design_of as design_of, is_resolved as is_resolved, is_uniform as is_uniform,
+    deciding_statement as deciding_statement, design_of as design_of,
 )
 from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .program import Candidate as Candidate, Program as Program, Standing as Standing

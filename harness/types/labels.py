@@ -68,11 +68,8 @@ class LabelDesign:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The one that decides: where protocols meet on a study, the one that allows least."""
-        return max(
-            self.statements,
-            key=lambda s: (s.estimator == "resolved", "accuracy" not in s.answers, s.estimator == "weighted"),
-        )
+        """The one that decides, see `deciding_statement`."""
+        return deciding_statement(self.statements)
 
 
 class Labels(Sequence[Label]):
@@ -126,18 +123,9 @@ def design_of(labels: Sequence[Label]) -> LabelDesign:
     return labels.design if isinstance(labels, Labels) else _PLAIN
 
 
-def is_uniform(labels: Sequence[Label]) -> bool:
-    """Whether the labels' protocol drew options uniformly; a plain list is taken for such."""
-    design = design_of(labels)
-    return not design.statements or design.statement.estimator == "likelihood"
-
-
-def is_resolved(labels: Sequence[Label]) -> bool:
-    """Whether the labels' protocol asked about every item until it was resolved."""
-    design = design_of(labels)
-    return bool(design.statements) and design.statement.estimator == "resolved"
-
-
-def asked_items(labels: Sequence[Label]) -> frozenset[str]:
-    """Ids of the items that have a question."""
-    return frozenset(design_of(labels).asked or {x.item_id for x in labels})
+def deciding_statement(statements: Collection[ProtocolStatement]) -> ProtocolStatement:
+    """Where protocols meet on a study, the one that allows least."""
+    return max(
+        statements,
+        key=lambda s: (s.estimator == "resolved", "accuracy" not in s.answers, s.estimator == "weighted"),
+    )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from harness import EstimateError
-from harness.estimate.data.confidence_strata import stratify_by_confidence
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from tests.records import stratify_by_confidence
 
 K, N = 4, 2000
 

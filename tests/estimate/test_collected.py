@@ -12,11 +12,11 @@ import pytest
 import harness as h
 from harness import NotIdentified
 from harness.estimate import decode
-from harness.estimate.collected import collected_part, draw_order
 from harness.estimate.routed.from_labels import FEW_OPEN
 from harness.types import Answer, Label, LabelKind, Question, Verdict
 from protocols.collect import SimulatedExperts
 from tests.estimate.test_one_call import ITEMS, MODELS, PREDICTIONS, PROTOCOLS, TRUTH
+from tests.records import collected_part, draw_order
 
 IDS = [item.id for item in ITEMS]
 QUESTIONS: dict[str, list[Question]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.estimate import accuracy, decode, growing_parts
-from harness.estimate.collected import draw_order
+from harness.estimate import accuracy, decode
 from harness.types import Answer, Item, Prediction, Question
 from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, Sequential, one_expert_per_class
+from tests.records import draw_order, growing_parts
 
 CLASSES = ("a", "b", "c", "d")
 ITEMS = [Item(f"i{j}", "text", CLASSES, (0, 1, 2, 3)) for j in range(240)]

@@ -10,10 +10,10 @@ import pytest
 
 from harness import EstimateError, IntArray, NotIdentified
 from harness.estimate import RoutedSample, accuracies, accuracy, decode, routed_accuracy
-from harness.estimate.routed.from_labels import resolved_correctness, routed_pool
 from harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts
 from protocols.routing import Sequential, Targeted, one_expert_per_class
+from tests.records import resolved_correctness, routed_pool
 
 CLASSES = ("red", "green", "blue", "black")
 ROSTER = one_expert_per_class(CLASSES)
@@ -70,7 +70,7 @@ def sequential(seed: int, abstention: float) -> tuple[np.ndarray[tuple[int, ...]
         answers += experts.answer(new)
     rows = [predictions(options) for options in models.values()]
     found = resolved_correctness(decode(answers), rows, {a.question.item_id for a in answers})
-    assert list(found.items) == [i.id for i in items]
+    assert found.items.tolist() == list(range(len(items)))
     return found.correct, float(np.mean([models["m0"][i.id] == truth[i.id] for i in items]))
 
 

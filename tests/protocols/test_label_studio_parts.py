@@ -177,8 +177,8 @@ def test_balanced_takes_the_same_share_of_every_queue() -> None:
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the balanced share does not."""
     from harness.estimate import decode
-    from harness.estimate.anytime_accuracy import estimate_anytime
     from harness.types import Prediction
+    from tests.records import estimate_anytime
 
     rng = np.random.default_rng(5)
     plain, fair, covered, runs = [], [], 0, 60
@@ -210,8 +210,8 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
 
 def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
     from harness import EstimateError
-    from harness.estimate.anytime_accuracy import estimate_anytime
     from harness.types import Label, LabelKind, Prediction, PredictionStatus
+    from tests.records import estimate_anytime
 
     labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]
     labels += [Label(f"b{j}", 0, LabelKind.ORDINARY, 4, 0.25) for j in range(40)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from harness.estimate import accuracy
-from harness.estimate.data.confidence_strata import stratify_by_confidence
 from tests.estimate.test_by_confidence import study
+from tests.records import stratify_by_confidence
 
 pytestmark = pytest.mark.statistical
 

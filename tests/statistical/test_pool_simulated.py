@@ -7,11 +7,11 @@ import pytest
 
 import harness as h
 from harness.estimate import decode, resolved_accuracy, routed_accuracy
-from harness.estimate.routed.from_labels import routed_pool
 from harness.types import Answer, Item, Prediction
 from protocols.collect import SimulatedExperts
 from protocols.routing import Sequential, one_expert_per_class
 from tests.estimate.test_pool import sequential, targeted
+from tests.records import routed_pool
 
 pytestmark = pytest.mark.statistical
 

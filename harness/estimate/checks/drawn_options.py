@@ -7,91 +7,142 @@ they are known. A model's own prediction ŷ must have been asked about as often 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import variance
-from typing import NamedTuple
 
+import numpy as np
 from scipy.stats import binomtest
 
+from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from harness.columns import LabelColumns, OfferedOptions, PredictionColumns
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.types import Label, Labels, Prediction, PredictionStatus, Question
 
 _NEAR = 1e-6
 _NOTHING = "no item has one question whose option was drawn with unequal chances"
 
 
-class DrawnOption(NamedTuple):
-    """The one option of an item that was drawn, and what the model predicts there; None: unreadable.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnOptions:
+    """The one option of each of n items that was drawn, and what the model predicts there.
 
-    `propensities` is empty where only that of the option asked about was recorded, `propensity`.
+    Attributes
+    ----------
+    option, predicted
+        The option asked about, and the prediction, −1 for unreadable.
+    n_options, propensity
+        K, and with which the option was asked about.
+    offered
+        The propensities of all options, where they were recorded.
     """
 
-    option: int
-    predicted: int | None
-    n_options: int
-    propensity: float
-    propensities: tuple[float, ...]
+    option: IntArray
+    predicted: IntArray
+    n_options: IntArray
+    propensity: FloatArray
+    offered: OfferedOptions
+
+    def take(self, rows: AnyIntArray) -> DrawnOptions:
+        """Some of the items."""
+        return DrawnOptions(
+            option=self.option[rows],
+            predicted=self.predicted[rows],
+            n_options=self.n_options[rows],
+            propensity=self.propensity[rows],
+            offered=self.offered.take(rows),
+        )
+
+    @property
+    def recorded(self) -> BoolArray:
+        """Whether the propensities of all options are, shape (n,)."""
+        return np.asarray(self.offered.number > 0)
+
+    @property
+    def readable(self) -> BoolArray:
+        """Whether all propensities are recorded and the prediction names an option, shape (n,)."""
+        return self.recorded & (self.predicted >= 0)
+
+    def extreme(self, least: np.ufunc) -> FloatArray:
+        """`np.minimum` or `np.maximum` of every item's propensities, which all must be recorded."""
+        found: FloatArray = least.reduceat(self.offered.values, self.offered.start[:-1])
+        return found
 
 
-def find_drawn(predictions: Sequence[Prediction], labels: Sequence[Label]) -> list[DrawnOption]:
+def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOptions:
     """The single question of every item that has one and a prediction that did not fail."""
-    drawn: Sequence[Label | Question] = labels
-    if isinstance(labels, Labels) and labels.design.drawn:
-        drawn = labels.design.drawn
-    number = Counter(x.item_id for x in drawn)
-    predicted = {p.item_id: p.option for p in predictions if p.status is not PredictionStatus.FAILED}
-    return [
-        DrawnOption(x.option, predicted[x.item_id], x.n_options, x.propensity, x.propensities)
-        for x in drawn
-        if number[x.item_id] == 1 and x.item_id in predicted
-    ]
+    drawn = labels.questions if labels.drawn is None else labels.drawn
+    number = np.bincount(drawn.item, minlength=labels.index.size)
+    rows = np.flatnonzero((number[drawn.item] == 1) & predictions.ran[drawn.item])
+    one = drawn.take(rows)
+    return DrawnOptions(
+        option=one.option,
+        predicted=predictions.option[one.item].astype(np.int64),
+        n_options=one.n_options,
+        propensity=one.propensity,
+        offered=one.offered,
+    )
 
 
-def propensities(drawn: Sequence[DrawnOption], alpha: float) -> Check:
+def propensities(drawn: DrawnOptions, alpha: float) -> Check:
     """Recorded propensities against what was drawn, in two ways, each at `alpha` / 2.
 
     Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ); 1/(K π) of what was asked has the mean
     (options that could be asked)/K. Fails if the propensities are not those of the draw.
     """
-    name = "propensities"
-    impossible = sum(d.propensities[d.option] <= 0 for d in drawn if d.propensities)
+    name, recorded = "propensities", drawn.take(np.flatnonzero(drawn.recorded))
+    impossible = int(np.count_nonzero(recorded.offered.of_option(recorded.option) <= 0))
     if impossible:
         text = f"{impossible} questions ask about options whose recorded propensity is 0"
         return Check(name=name, passed=False, statistic=math.inf, p_value=0.0, message=text)
-    if not any(d.propensities for d in drawn):
+    if not recorded.option.size:
         return _weights_alone(name, drawn, alpha)
-    chance = [d for d in drawn if d.propensities and _NEAR < _spread(d.propensities) < 1 - _NEAR]
-    if len(chance) < 2:
+    spread = recorded.extreme(np.maximum) - recorded.extreme(np.minimum)
+    chance = recorded.take(np.flatnonzero((spread > _NEAR) & (spread < 1 - _NEAR)))
+    n = chance.option.size
+    if n < 2:
         return Check.not_made(name, _NOTHING)
-    own = [(d.option == d.predicted, d.propensities[d.predicted]) for d in chance if d.predicted is not None]
-    hits, expected = sum(hit for hit, _ in own), math.fsum(pi for _, pi in own)
-    z = z_of_sum(hits, expected, math.fsum(pi * (1 - pi) for _, pi in own)) if own else 0.0
-    weight, mean, spread = 0.0, 0.0, 0.0
-    for d in chance:
-        k, able = d.n_options, [pi for pi in d.propensities if pi > 0]
-        weight += 1 / (k * d.propensities[d.option])
-        mean += len(able) / k
-        spread += math.fsum(1 / pi for pi in able) / k**2 - (len(able) / k) ** 2
-    z_weight = z_of_sum(weight, mean, spread) if spread > _NEAR else 0.0
+    own = chance.take(np.flatnonzero(chance.readable))
+    pi = own.offered.of_option(own.predicted)
+    hits, expected = int(np.count_nonzero(own.option == own.predicted)), math.fsum(pi.tolist())
+    z = z_of_sum(hits, expected, math.fsum((pi * (1 - pi)).tolist())) if pi.size else 0.0
+    weight, mean, variance_of_weight = _sum_weights(chance)
+    z_weight = z_of_sum(weight, mean, variance_of_weight) if variance_of_weight > _NEAR else 0.0
     worst = max(z, z_weight, key=abs)
     p = min(1.0, 2 * two_sided(worst))
     text = (
         f"the predicted option was asked about {hits} times, expected {expected:.1f}; mean of 1/(K π) is "
-        f"{weight / len(chance):.3f}, expected {mean / len(chance):.3f}"
+        f"{weight / n:.3f}, expected {mean / n:.3f}"
     )
     return _judge(name, worst, p, alpha, text)
 
 
-def _weights_alone(name: str, drawn: Sequence[DrawnOption], alpha: float) -> Check:
+def _sum_weights(chance: DrawnOptions) -> tuple[float, float, float]:
+    """Σ 1/(K π) over what was asked, with its mean and variance under the draw."""
+    k, values, start = chance.n_options, chance.offered.values, chance.offered.start[:-1]
+    able = np.add.reduceat((values > 0).astype(np.int64), start)
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+    # in a longer format, as the terms of one question differ by orders of magnitude
+    each = np.add.reduceat(inverse.astype(np.longdouble), start).astype(np.float64)
+    spread = each / k**2 - (able / k) ** 2
+    weight = 1 / (k * chance.offered.of_option(chance.option))
+    return _add(weight), _add(able / k), _add(spread)
+
+
+def _add(values: FloatArray) -> float:
+    """The sum, one by one from the first."""
+    return float(np.cumsum(values)[-1])
+
+
+def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
     """E[1/(K π)] = 1 where only the propensity of what was asked is known, its variance as observed."""
-    pi = [d.propensity for d in drawn if abs(d.propensity * d.n_options - 1) >= _NEAR]
-    weight = [1 / (d.n_options * d.propensity) for d in drawn if abs(d.propensity * d.n_options - 1) >= _NEAR]
-    if len(pi) < 2 or min(pi) >= 1 - _NEAR:
+    uneven = np.abs(drawn.propensity * drawn.n_options - 1) >= _NEAR
+    pi = drawn.propensity[uneven]
+    if pi.size < 2 or pi.min() >= 1 - _NEAR:
         return Check.not_made(name, _NOTHING)
-    z = z_of_sum(math.fsum(weight) / len(pi), 1.0, variance(weight) / len(pi))
-    text = f"mean of 1/(K π) over what was asked is {math.fsum(weight) / len(pi):.3f}, expected 1"
+    weight = (1 / (drawn.n_options[uneven] * pi)).tolist()
+    mean = math.fsum(weight) / pi.size
+    z = z_of_sum(mean, 1.0, variance(weight) / pi.size)
+    text = f"mean of 1/(K π) over what was asked is {mean:.3f}, expected 1"
     return _judge(name, z, two_sided(z), alpha, text)
 
 
@@ -102,46 +153,39 @@ def _judge(name: str, z: float, p: float, alpha: float, text: str) -> Check:
     )
 
 
-def routed_for(drawn: Sequence[DrawnOption]) -> Check:
+def routed_for(drawn: DrawnOptions) -> Check:
     """The questions were drawn with this model's predictions in view.
 
     An option that no model predicted has the least propensity ε/K, which every item with such an option
     shows. A model whose predictions stand there was not looked at: its few answers weigh much.
     """
-    name = "routed_for"
-    readable = [(d.propensities, d.predicted) for d in drawn if d.predicted is not None and d.propensities]
-    if not readable:
+    name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
+    n = readable.option.size
+    if not n:
         return Check.not_made(name, "no readable prediction has a question")
-    floor = min(len(pi) * min(pi) for pi, _ in readable)
-    at_floor = sum(
-        len(pi) * pi[predicted] <= floor + _NEAR and pi[predicted] < max(pi) - _NEAR
-        for pi, predicted in readable
-    )
-    share = at_floor / len(readable)
-    text = f"{at_floor} of {len(readable)} predictions ({share:.0%}) had the least propensity of all options"
+    number, least = readable.offered.number, readable.extreme(np.minimum)
+    own, floor = readable.offered.of_option(readable.predicted), float((number * least).min())
+    is_least = (number * own <= floor + _NEAR) & (own < readable.extreme(np.maximum) - _NEAR)
+    at_floor = int(np.count_nonzero(is_least))
+    share = at_floor / n
+    text = f"{at_floor} of {n} predictions ({share:.0%}) had the least propensity of all options"
     if at_floor:
         text += ": the questions were drawn for other models, and say less of this one"
     return Check(name=name, passed=at_floor == 0, statistic=share, p_value=None, message=text)
 
 
-def coin(drawn: Sequence[DrawnOption], alpha: float) -> Check:
+def coin(drawn: DrawnOptions, alpha: float) -> Check:
     """Which of two models' predictions was asked about, against ½: exact binomial test."""
-    name = "coin"
-    tossed = [
-        d.option == d.predicted
-        for d in drawn
-        if d.predicted is not None and d.propensities and abs(d.propensities[d.predicted] - 0.5) < _NEAR
-    ]
-    if not tossed:
+    name, readable = "coin", drawn.take(np.flatnonzero(drawn.readable))
+    tossed = readable.take(
+        np.flatnonzero(np.abs(readable.offered.of_option(readable.predicted) - 0.5) < _NEAR)
+    )
+    n = tossed.option.size
+    if not n:
         return Check.not_made(name, "no item was asked about one of two predictions by a coin")
-    heads = sum(tossed)
-    p = float(binomtest(heads, len(tossed)).pvalue)
-    expected = f"{len(tossed) / 2:g}"
-    text = f"this model's prediction was asked about {heads} of {len(tossed)} times, expected {expected}"
+    heads = int(np.count_nonzero(tossed.option == tossed.predicted))
+    p = float(binomtest(heads, n).pvalue)
+    text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
     if p < alpha:
         text += "; the coin was not fair, or the predictions are not those that were drawn from"
     return Check(name=name, passed=p >= alpha, statistic=float(heads), p_value=p, message=text)
-
-
-def _spread(pi: Sequence[float]) -> float:
-    return max(pi) - min(pi)

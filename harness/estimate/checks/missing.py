@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from harness.arrays import AnyIntArray
+from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.data import ABSTAINED, NO, YES, LabelledArrays, estimate_tallies, tally_arrays
-from harness.types import Estimate, Label, Prediction, PredictionStatus
+from harness.estimate.data import LabelledArrays, estimate_tallies, tally_arrays
+from harness.types import Estimate
 
 
 def abstention(a: LabelledArrays) -> Check:
@@ -63,21 +63,18 @@ def _refit(a: LabelledArrays, kind: AnyIntArray, interval: str) -> Estimate:
     return estimate_tallies(tallies, interval=interval)
 
 
-def readability(predictions: Sequence[Prediction], labels: Sequence[Label], alpha: float) -> Check:
+def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
     """Unreadable predictions are as common among labelled items as among the others.
 
     If questions were put only where the model had named an option, unreadable predictions (which
     are wrong) are missing from the labelled items, and the accuracy is that of the readable ones.
     """
     name = "readability"
-    labelled = {x.item_id for x in labels}
-    n = [0, 0]
-    bad = [0, 0]
-    for p in predictions:
-        if p.status is not PredictionStatus.FAILED:
-            inside = p.item_id in labelled
-            n[inside] += 1
-            bad[inside] += p.status.no_option
+    inside = labels.labelled
+    n, bad = (
+        [int(np.count_nonzero(x & side)) for side in (~inside, inside)]
+        for x in (predictions.ran, predictions.is_unreadable)
+    )
     if not sum(bad) or not all(n):
         return Check.not_made(name, "no unreadable predictions, or no items without labels")
     share = sum(bad) / sum(n)

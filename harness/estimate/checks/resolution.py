@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import numpy as np
 
-from harness.arrays import UNKNOWN
+from harness.arrays import UNKNOWN, BoolArray, IntArray
+from harness.columns import ABSTAINED, LabelColumns, PredictionColumns, mark
 from harness.estimate.checks.check import Check
 from harness.estimate.core import clopper_pearson
-from harness.estimate.routed import correctness, routed_accuracy, routed_pool
-from harness.types import Label, LabelKind, Labels, Prediction, PredictionStatus
+from harness.estimate.routed import read_item_answers, routed_accuracy, routed_pool
 
 _LEVEL = 0.95
 
 
-def resolution(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Check:
+def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
     """Every item asked about is resolved for this model, or an expert abstained; no question is open."""
     name = "resolution"
-    states, silent = _states(predictions, labels), _silent(labels)
-    if not states:
+    states, silent = _states(predictions, labels)
+    if not states.size:
         return Check.not_made(name, "no item asked about has a prediction")
-    unknown = {item for item, state in states.items() if state == UNKNOWN}
-    waiting = unknown - silent
-    share = 1 - len(unknown) / len(states)
-    text = f"{len(states) - len(unknown)} of {len(states)} items are resolved ({share:.0%})"
-    if unknown - waiting:
-        text += f"; on {len(unknown - waiting)} an expert abstained"
+    unknown = states == UNKNOWN
+    open_items, waiting = (int(np.count_nonzero(x)) for x in (unknown, unknown & ~silent))
+    share = 1 - open_items / states.size
+    text = f"{states.size - open_items} of {states.size} items are resolved ({share:.0%})"
+    if open_items > waiting:
+        text += f"; on {open_items - waiting} an expert abstained"
     if waiting:
-        text += f"; on {len(waiting)} the next question is open"
+        text += f"; on {waiting} the next question is open"
     return Check(name=name, passed=not waiting, statistic=share, p_value=None, message=text)
 
 
-def unresolved(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Check:
+def unresolved(predictions: PredictionColumns, labels: LabelColumns) -> Check:
     """Whatever experts hid, the share of right items stays within the interval of the resolved ones."""
     name = "abstention"
-    states, silent = _states(predictions, labels), _silent(labels)
-    right = sum(state == 1 for state in states.values())
-    unknown = sum(state == UNKNOWN and item in silent for item, state in states.items())
-    known = sum(state != UNKNOWN for state in states.values())
-    if not states:
+    states, silent = _states(predictions, labels)
+    right, known, unknown = (
+        int(np.count_nonzero(x)) for x in (states == 1, states != UNKNOWN, (states == UNKNOWN) & silent)
+    )
+    if not states.size:
         return Check.not_made(name, "no item asked about has a prediction")
     if unknown == 0:
         return Check(
@@ -55,53 +55,35 @@ def unresolved(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Ch
     )
 
 
-def unanswered(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Check:
+def unanswered(predictions: PredictionColumns, labels: LabelColumns) -> Check:
     """Bounds of an estimate by weights over all that unanswered questions might have had for answers.
 
     With a share ρ of the items answered the accuracy lies between ρ Â and 1 − ρ (1 − Â). Passes if both
     lie within the interval.
     """
     name = "abstention"
-    predicted = _predicted(predictions)
-    mine = {x.item_id for x in labels if x.item_id in predicted}
-    missing = len(mine & _silent(labels))
+    mine = int(np.count_nonzero(labels.labelled & predictions.ran))
+    missing = int(np.count_nonzero(_silent(labels) & predictions.ran))
     if missing == 0:
         return Check(
             name=name, passed=True, statistic=0.0, p_value=None, message="every question was answered"
         )
-    asked = labels.design.asked if isinstance(labels, Labels) else mine
-    data, options, _ = routed_pool(labels, [predictions], asked)
+    data, options, _ = routed_pool(labels, [predictions])
     now = routed_accuracy(options[:, 0], data, level=_LEVEL)
-    share = 1 - missing / len(mine)
+    share = 1 - missing / mine
     low, high = share * now.clipped, 1 - share * (1 - now.clipped)
-    text = f"{missing} of {len(mine)} questions unanswered: accuracy anywhere from {low:.3f} to {high:.3f}"
+    text = f"{missing} of {mine} questions unanswered: accuracy anywhere from {low:.3f} to {high:.3f}"
     inside = now.low <= low and high <= now.high
     return Check(name=name, passed=inside, statistic=1 - share, p_value=None, message=text)
 
 
-def _predicted(predictions: Sequence[Prediction]) -> Mapping[str, int]:
-    return {
-        p.item_id: -1 if p.option is None else p.option
-        for p in predictions
-        if p.status is not PredictionStatus.FAILED
-    }
+def _silent(labels: LabelColumns) -> BoolArray:
+    """Items of which an expert could not tell, shape (N,)."""
+    return mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
 
 
-def _silent(labels: Sequence[Label]) -> set[str]:
-    return {x.item_id for x in labels if x.kind is LabelKind.ABSTAINED}
-
-
-def _states(predictions: Sequence[Prediction], labels: Sequence[Label]) -> dict[str, int]:
-    """Item asked about → 1 right, 0 wrong, −1 not known."""
-    predicted = _predicted(predictions)
-    answers: dict[str, dict[int, bool]] = {}
-    n_options = {x.item_id: x.n_options for x in labels}
-    for x in labels:
-        if x.kind is not LabelKind.ABSTAINED:
-            answers.setdefault(x.item_id, {})[x.option] = x.kind is LabelKind.ORDINARY
-    asked = labels.design.asked if isinstance(labels, Labels) else n_options.keys()
-    return {
-        item: int(correctness([option], answers.get(item, {}), n_options.get(item, 2))[0])
-        for item, option in predicted.items()
-        if item in asked
-    }
+def _states(predictions: PredictionColumns, labels: LabelColumns) -> tuple[IntArray, BoolArray]:
+    """Of every item asked about: 1 right, 0 wrong, −1 not known; and whether an expert could not tell."""
+    items = np.flatnonzero(predictions.ran & labels.asked_items)
+    options = predictions.option[items].astype(np.int64)[:, None]
+    return read_item_answers(labels).correctness(options, items)[:, 0], _silent(labels)[items]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from harness.arrays import BoolArray
+from harness.columns import ABSTAINED, YES, QuestionColumns
 from harness.estimate.checks.check import Check
 from harness.estimate.core import chi2_tail, two_sided, z_of_sum
-from harness.estimate.data import ABSTAINED, YES, LabelledArrays
+from harness.estimate.data import LabelledArrays
 
 _NEAR = 1e-6
 _CHI2_ALPHA = 1e-3
@@ -77,18 +76,20 @@ def asked_options(a: LabelledArrays) -> Check:
     return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
 
 
-def yes_rate_by_expert(a: LabelledArrays, experts: Sequence[str]) -> Check:
+def yes_rate_by_expert(a: LabelledArrays, asked: QuestionColumns) -> Check:
     """Experts say yes equally often, after allowing for K: χ² with (experts − 1) df.
 
-    `experts` has one name per label; where it is empty the option stands for the expert. Classes
-    that are not equally common make experts differ without anybody being at fault.
+    Where the name of the one asked is empty the option stands for the expert. Classes that are not equally
+    common make experts differ without anybody being at fault.
     """
     name = "yes_rate_by_expert"
     rows = np.flatnonzero(uniform_single(a) & (a.kind != ABSTAINED))
-    asked = [experts[row] or f"option {a.option[row]}" for row in rows.tolist()]
-    names = list(dict.fromkeys(asked))
-    places = {person: place for place, person in enumerate(names)}
-    who = np.array([places[person] for person in asked], np.int64)
+    named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
+    codes = np.where(named, asked.expert[rows], len(asked.experts) + a.option[rows])
+    known_codes, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    turn = np.argsort(first)
+    who = np.argsort(turn)[which]
+    names = [_name(asked, code) for code in known_codes[turn].tolist()]
     share = 1 / a.n_options[a.item[rows]]
     yes, expected, squares = (np.bincount(who, w) for w in (a.kind[rows] == YES, share, share**2))
     known = np.flatnonzero(expected >= 5)
@@ -104,3 +105,8 @@ def yes_rate_by_expert(a: LabelledArrays, experts: Sequence[str]) -> Check:
     furthest = f"{names[known[far]]}, {yes[far]:.0f} yes"
     text = f"yes by expert: χ² = {statistic:.1f} on {df} df; furthest off: {furthest}"
     return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
+
+
+def _name(asked: QuestionColumns, code: int) -> str:
+    own = len(asked.experts)
+    return asked.experts[code] if code < own else f"option {code - own}"

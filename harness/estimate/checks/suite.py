@@ -7,21 +7,21 @@ None of them can prove the assumptions; experts who err evenly in both direction
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
+from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns, PredictionColumns, align
 from harness.errors import EstimateError
 from harness.estimate.checks.check import Check
-from harness.estimate.checks.drawn_options import DrawnOption, coin, find_drawn, propensities, routed_for
+from harness.estimate.checks.drawn_options import DrawnOptions, coin, find_drawn, propensities, routed_for
 from harness.estimate.checks.missing import abstention, readability
 from harness.estimate.checks.resolution import resolution, unanswered, unresolved
 from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate, yes_rate_by_expert
 from harness.estimate.core import chi2_tail
-from harness.estimate.data import LabelledArrays, Tallies, tally, to_arrays
+from harness.estimate.data import LabelledArrays, Strata, Tallies, find_strata, tally_arrays, to_arrays
 from harness.estimate.estimators import information, inside, make_point
-from harness.types import Label, Labels, Prediction
 
 FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30
@@ -39,10 +39,10 @@ UNIFORM_CHECKS = (
 
 
 def run_checks(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
+    predictions: AnyPredictions,
+    labels: AnyLabels,
     *,
-    strata: Mapping[str, str] | None = None,
+    strata: Strata = None,
 ) -> tuple[Check, ...]:
     """Run the checks on one model's predictions and the labels; parameters as in `accuracy`.
 
@@ -53,10 +53,9 @@ def run_checks(
         ``propensities`` of a plain list. One that has nothing to look at, or whose data are contradictory,
         is not made and says why.
     """
-    names: Sequence[str] = (*UNIFORM_CHECKS, "propensities")
-    if isinstance(labels, Labels) and labels.design.statements:
-        names = labels.design.statement.checks
-    data = _Data(predictions, labels, strata)
+    predicted, said = align(predictions, labels)
+    names = said.statement.checks if said.statements else (*UNIFORM_CHECKS, "propensities")
+    data = _Data(predicted, said, find_strata(predicted, said, strata))
     return tuple(_make(name, check, data) for name, check in CHECKS.items() if name in names)
 
 
@@ -71,26 +70,25 @@ def _make(name: str, check: Callable[[_Data], Check], data: _Data) -> Check:
 class _Data:
     """What checks look at, made when one asks for it."""
 
-    predictions: Sequence[Prediction]
-    labels: Sequence[Label]
-    strata: Mapping[str, str] | None
+    predictions: PredictionColumns
+    labels: LabelColumns
+    strata: ItemValues | None
 
     @cached_property
     def tallies(self) -> Tallies:
-        return tally(self.predictions, self.labels, strata=self.strata)
+        return tally_arrays(self.arrays)[0]
 
     @cached_property
     def arrays(self) -> LabelledArrays:
         return to_arrays(self.predictions, self.labels, self.strata)
 
     @cached_property
-    def drawn(self) -> list[DrawnOption]:
+    def drawn(self) -> DrawnOptions:
         return find_drawn(self.predictions, self.labels)
 
     def check_abstention(self) -> Check:
         """What abstentions may hide, by the estimator of the protocol."""
-        design = self.labels.design if isinstance(self.labels, Labels) else None
-        kind = design.statement.estimator if design is not None and design.statements else "likelihood"
+        kind = self.labels.statement.estimator if self.labels.statements else "likelihood"
         if kind == "resolved":
             return unresolved(self.predictions, self.labels)
         if kind == "weighted":
@@ -140,7 +138,7 @@ CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
         "yes_rate": lambda d: yes_rate(d.arrays, FAMILY_ALPHA),
         "hausman": lambda d: hausman(d.tallies, FAMILY_ALPHA),
         "asked_options": lambda d: asked_options(d.arrays),
-        "yes_rate_by_expert": lambda d: yes_rate_by_expert(d.arrays, [x.expert for x in d.labels]),
+        "yes_rate_by_expert": lambda d: yes_rate_by_expert(d.arrays, d.labels.questions),
         "propensities": lambda d: propensities(d.drawn, FAMILY_ALPHA),
         "routed_for": lambda d: routed_for(d.drawn),
         "coin": lambda d: coin(d.drawn, FAMILY_ALPHA),

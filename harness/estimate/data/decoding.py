@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.errors import BadInput
-from harness.registry import PROTOCOLS, state_protocol
+from harness.registry import state_protocols
 from harness.types import Answer, Label, LabelDesign, LabelKind, Labels, Question, Verdict
 
 _KIND = {
@@ -62,9 +62,8 @@ def make_design(questions: Iterable[Question]) -> LabelDesign:
     list of labels is.
     """
     drawn = list(questions)
-    names = sorted({q.protocol for q in drawn} & PROTOCOLS.keys())
     return LabelDesign(
-        statements=tuple(state_protocol(name) for name in names),
+        statements=state_protocols(q.protocol for q in drawn),
         asked=frozenset(q.item_id for q in drawn),
         drawn=tuple(drawn),
     )

@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 
 from harness.arrays import AnyIntArray, BoolArray, FloatArray
+from harness.columns import ABSTAINED, YES
 from harness.errors import EstimateError
-from harness.estimate.data.labelled_arrays import ABSTAINED, YES, LabelledArrays
+from harness.estimate.data.labelled_arrays import LabelledArrays
 from harness.estimate.data.stratified import Conditioning
 
 _NEAR = 1e-6

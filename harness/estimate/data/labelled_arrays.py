@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray
+from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import EstimateError
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
-
-YES, NO, ABSTAINED = 1, 0, -1
-_KIND = {LabelKind.ORDINARY: YES, LabelKind.COMPLEMENTARY: NO, LabelKind.ABSTAINED: ABSTAINED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,32 +91,55 @@ class LabelledArrays:
 
 
 def to_arrays(
-    predictions: Sequence[Prediction], labels: Sequence[Label], strata: Mapping[str, str] | None
+    predictions: PredictionColumns, labels: LabelColumns, strata: ItemValues | None
 ) -> LabelledArrays:
-    """Look up every label's prediction.
+    """The labels with the predictions of their items, over the items that have one.
 
     Raises
     ------
     EstimateError
         If something is missing or double; names row and value.
     """
-    index, y_hat = _index(predictions)
-    item, n_options = _label_items(labels, index)
-    labelled = n_options > 0
-    names = [n for n, keep in zip(index, labelled.tolist(), strict=True) if keep]
-    codes, known = _stratum_codes(names, strata)
+    if not len(predictions):
+        raise EstimateError("predictions must not be empty")
+    if not len(labels):
+        raise EstimateError("labels must not be empty: without a label nothing can be estimated")
+    n_options = _options_of_items(predictions, labels)
+    places = np.flatnonzero(n_options)
+    codes, known = _stratum_codes(labels, places, strata)
+    rank = np.zeros(n_options.size, np.int64)
+    rank[places] = np.arange(places.size)
     return LabelledArrays(
-        y_hat=y_hat[labelled],
-        option=np.array([x.option for x in labels], np.int64),
-        kind=np.array([_KIND[x.kind] for x in labels], np.int64),
-        n_options=n_options[labelled],
-        item=(np.cumsum(labelled) - 1)[item],
-        propensity=np.array([x.propensity for x in labels], np.float64),
+        y_hat=predictions.option[places].astype(np.int64),
+        option=labels.option,
+        kind=labels.kind,
+        n_options=n_options[places],
+        item=rank[labels.item],
+        propensity=labels.questions.propensity,
         stratum=codes,
         stratum_names=known,
-        names=names,
-        n_unlabelled=int(np.count_nonzero(~labelled)),
+        names=_Names(labels.index, places),
+        n_unlabelled=len(predictions) - places.size,
     )
+
+
+class _Names(Sequence[str]):
+    """Ids of some items, looked up when one is shown."""
+
+    def __init__(self, index: ItemIndex, places: IntArray) -> None:
+        self._index, self._places = index, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self._index.ids[i] for i in self._places[place].tolist()]
+        return self._index.ids[int(self._places[place])]
 
 
 def _refuse(wrong: BoolArray, name: str, values: NDArray[Any], bound: str) -> None:
@@ -127,58 +147,30 @@ def _refuse(wrong: BoolArray, name: str, values: NDArray[Any], bound: str) -> No
         raise EstimateError(f"labels[{r}]: {name} must {bound}, is {values[r]}")
 
 
-def _index(predictions: Sequence[Prediction]) -> tuple[dict[str, int], AnyIntArray]:
-    if not predictions:
-        raise EstimateError("predictions must not be empty")
-    index: dict[str, int] = {}
-    y_hat = np.empty(len(predictions), np.int64)
-    for row, p in enumerate(predictions):
-        if index.setdefault(p.item_id, row) != row:
-            raise EstimateError(
-                f"predictions[{row}]: item {p.item_id!r} must be predicted once, is already in "
-                f"predictions[{index[p.item_id]}]; pass one sample at a time"
-            )
-        y_hat[row] = _option(p, row)
-    return index, y_hat
-
-
-def _option(p: Prediction, row: int) -> int:
-    if p.status is PredictionStatus.FAILED:
-        return FAILED
-    if p.status.no_option:
-        return UNREADABLE
-    if p.option is None or p.option < 0:
-        raise EstimateError(f"predictions[{row}]: option must be ≥ 0 for item {p.item_id!r}, is {p.option}")
-    return p.option
-
-
-def _label_items(labels: Sequence[Label], index: Mapping[str, int]) -> tuple[AnyIntArray, AnyIntArray]:
-    if not labels:
-        raise EstimateError("labels must not be empty: without a label nothing can be estimated")
-    item = np.empty(len(labels), np.int64)
-    n_options = np.zeros(len(index), np.int64)
-    for row, x in enumerate(labels):
-        if x.item_id not in index:
-            raise EstimateError(f"labels[{row}]: item {x.item_id!r} has no prediction")
-        i = index[x.item_id]
-        if n_options[i] and n_options[i] != x.n_options:
-            raise EstimateError(
-                f"labels[{row}]: n_options must be {n_options[i]} as before for item {x.item_id!r}, "
-                f"is {x.n_options}"
-            )
-        if x.n_options < 2:
-            raise EstimateError(f"labels[{row}]: n_options must be at least 2, is {x.n_options}")
-        item[row], n_options[i] = i, x.n_options
-    return item, n_options
+def _options_of_items(predictions: PredictionColumns, labels: LabelColumns) -> IntArray:
+    """K of every item that has a label, 0 of all others; shape (N,)."""
+    item, k, ids = labels.item, labels.questions.n_options, labels.index
+    for row in np.flatnonzero(~predictions.is_there[item]):
+        raise EstimateError(f"labels[{row}]: item {ids.ids[item[row]]!r} has no prediction")
+    n_options = np.zeros(ids.size, np.int64)
+    n_options[item[::-1]] = k[::-1]  # the first row of an item decides
+    for row in np.flatnonzero(n_options[item] != k):
+        raise EstimateError(
+            f"labels[{row}]: n_options must be {n_options[item[row]]} as before for item "
+            f"{ids.ids[item[row]]!r}, is {k[row]}"
+        )
+    for row in np.flatnonzero(k < 2):
+        raise EstimateError(f"labels[{row}]: n_options must be at least 2, is {k[row]}")
+    return n_options
 
 
 def _stratum_codes(
-    names: Sequence[str], strata: Mapping[str, str] | None
+    labels: LabelColumns, places: IntArray, strata: ItemValues | None
 ) -> tuple[AnyIntArray | None, list[str] | None]:
     if strata is None:
         return None, None
-    for name in names:
-        if name not in strata:
-            raise EstimateError(f"strata: the labelled item {name!r} has no stratum")
-    known, codes = np.unique([strata[name] for name in names], return_inverse=True)
-    return codes, known.tolist()
+    code = strata.code[places]
+    for place in places[code < 0]:
+        raise EstimateError(f"strata: the labelled item {labels.index.ids[place]!r} has no stratum")
+    known, codes = np.unique(code, return_inverse=True)
+    return codes, [strata.names[name] for name in known.tolist()]

@@ -18,28 +18,26 @@ Several questions about one item are one trial: counts are of items, variances b
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
+from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import BinomialSample, effective_options
 from harness.estimate.data.confidence_strata import Strata, find_strata
 from harness.estimate.data.design import Design
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
 from harness.estimate.data.stratified import Conditioning, Tallies, Tally
-from harness.types import Label, Prediction, PredictionStatus
 
 
 def tally(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
+    predictions: AnyPredictions,
+    labels: AnyLabels,
     *,
-    strata: Mapping[str, str] | None = None,
+    strata: Strata = None,
     split: Conditioning | Literal["auto"] = "auto",
 ) -> Tallies:
     """Tally one model's predictions.
@@ -62,7 +60,8 @@ def tally(
     NotIdentified
         If an item's questions were certain not to settle its prediction.
     """
-    (tallies,) = tally_arrays(to_arrays(predictions, labels, strata), split)
+    predicted, said = align(predictions, labels)
+    (tallies,) = tally_arrays(to_arrays(predicted, said, find_strata(predicted, said, strata)), split)
     return tallies
 
 
@@ -209,8 +208,8 @@ def _sample(K: float, counts: IntArray) -> BinomialSample:
 
 
 def tally_pool(
-    predictions: Sequence[Prediction],
-    labels: Sequence[Label],
+    predictions: PredictionColumns,
+    labels: LabelColumns,
     strata: Strata,
     split: Conditioning | Literal["auto"],
 ) -> Tallies:
@@ -218,32 +217,31 @@ def tally_pool(
     _check_drawn(predictions, labels)
     if strata is None:
         return tally(predictions, labels, split=split)
-    found = find_strata(predictions, labels, strata) or {}
+    found = find_strata(predictions, labels, strata)
     tallies = tally(predictions, labels, strata=found, split=split)
-    pool: Counter[str] = Counter()
-    for row, p in enumerate(predictions):
-        if p.item_id not in found:
-            raise EstimateError(f"strata: predictions[{row}], item {p.item_id!r}, has no stratum")
-        if p.status is not PredictionStatus.FAILED:
-            pool[found[p.item_id]] += 1
-    return replace(tallies, pool=pool)
+    if found is None:
+        return tallies
+    for place in np.flatnonzero(predictions.is_there & (found.code < 0)):
+        row, name = np.count_nonzero(predictions.is_there[:place]), predictions.index.ids[place]
+        raise EstimateError(f"strata: predictions[{row}], item {name!r}, has no stratum")
+    number = np.bincount(found.code[predictions.ran], minlength=len(found.names)).tolist()
+    return replace(tallies, pool={name: n for name, n in zip(found.names, number, strict=True) if n})
 
 
-def _check_drawn(predictions: Sequence[Prediction], labels: Sequence[Label]) -> None:
+def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse answers that followed predictions in a way that a likelihood of hits and misses misses."""
-    for row, label in enumerate(labels):
-        if label.propensities and label.propensity < 1:
-            raise NotIdentified(
-                f"labels[{row}]: options were drawn with propensities that differ ({label.propensity:.3g} "
-                "for the one asked about); weigh by them: routed_pool, then routed_accuracy"
-            )
-    predicted = {p.item_id: p.option for p in predictions}
-    if not all(x.propensity == 1 and x.option == predicted.get(x.item_id) for x in labels):
-        return
-    unreadable = [p.item_id for p in predictions if p.status.no_option]
-    if unreadable:
+    propensity = labels.questions.propensity
+    for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(
-            f"predictions: all labels are about predictions, so the {len(unreadable)} unreadable ones, such "
-            f"as item {unreadable[0]!r}, were never asked about and would be left out though they are "
-            "wrong; count them: routed_pool, then routed_accuracy"
+            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:.3g} "
+            "for the one asked about); weigh by them: routed_pool, then routed_accuracy"
+        )
+    if not ((propensity == 1) & (predictions.option[labels.item] == labels.option)).all():
+        return
+    unreadable = np.flatnonzero(predictions.is_unreadable)
+    if unreadable.size:
+        raise NotIdentified(
+            f"predictions: all labels are about predictions, so the {unreadable.size} unreadable ones, such "
+            f"as item {predictions.index.ids[unreadable[0]]!r}, were never asked about and would be left out "
+            "though they are wrong; count them: routed_pool, then routed_accuracy"
         )

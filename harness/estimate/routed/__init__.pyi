@@ -11,6 +11,7 @@ from .from_labels import (
     FEW_OPEN as FEW_OPEN, resolved_correctness as resolved_correctness, routed_pool as routed_pool,
 )
 from .gold_score import allows_gold_score as allows_gold_score, gold_accuracy as gold_accuracy
+from .item_answers import read_item_answers as read_item_answers
 from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
     sampled_mean as sampled_mean, t_quantile as t_quantile,

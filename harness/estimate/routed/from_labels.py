@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import UNKNOWN, IntArray
+from harness.arrays import UNKNOWN, BoolArray, IntArray
+from harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns, mark
 from harness.errors import EstimateError
+from harness.estimate.routed.item_answers import read_item_answers
 from harness.estimate.routed.routed_sample import RoutedSample
-from harness.estimate.routed.sequential_resolution import correctness
 from harness.seeding import derive_seed
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 FEW_OPEN = 0.02
 """Share of what was asked that may be open and is left out like what experts were silent about."""
@@ -30,93 +30,100 @@ class Resolution:
         Shape (N, M): 1 where the question about the model's own prediction was answered, `UNKNOWN` where it
         was not, 0 where it was never put.
     items
-        Their ids.
+        Their places, shape (N,).
     waiting
         Number of items with an open question.
     """
 
     correct: IntArray
     own: IntArray
-    items: tuple[str, ...]
+    items: IntArray
     waiting: int
 
 
 def routed_pool(
-    labels: Sequence[Label],
-    predictions: Sequence[Sequence[Prediction]],
-    asked: Collection[str],
-    *,
-    error_free: bool = True,
-) -> tuple[RoutedSample, IntArray, tuple[str, ...]]:
+    labels: LabelColumns, models: Sequence[PredictionColumns], *, error_free: bool = True
+) -> tuple[RoutedSample, IntArray, IntArray]:
     """Make the pool of items for equation (G), and all predictions on it.
 
     Parameters
     ----------
     labels
-        What experts said; an item with an abstention is left out.
-    predictions
-        One sequence per model; items where one of them failed are left out.
-    asked
-        Ids of the items that have a question, answered or not. The others stay with propensities 0:
-        passed over on purpose, they count only where that is allowed (an unreadable prediction, two models
-        that agree). While answers are missing, as large a share of them is left out, by a hash of their ids.
+        What experts said; an item with an abstention is left out. Items that were not asked about stay with
+        propensities 0: passed over on purpose, they count only where that is allowed (an unreadable
+        prediction, two models that agree). While answers are missing, as large a share of them is left out,
+        by a hash of their ids.
+    models
+        Items where one of them failed are left out.
     error_free
         As in `RoutedSample`.
 
     Returns
     -------
-    RoutedSample, array, tuple
-        The pool of N items, predictions of shape (N, models), −1 for unreadable, and the items' ids.
+    RoutedSample, array, array
+        The pool of N items, predictions of shape (N, models), −1 for unreadable, and the items' places.
 
     Raises
     ------
     EstimateError
         If no answered item is left.
     """
-    by_model = [_options(rows) for rows in predictions]
-    silent = {label.item_id for label in labels if label.kind is LabelKind.ABSTAINED}
-    said = [x for x in labels if x.item_id not in silent and all(x.item_id in m for m in by_model)]
-    if not said:
+    everywhere = np.logical_and.reduce([m.ran for m in models])
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
+    rows = np.flatnonzero((everywhere & ~silent)[labels.item])
+    if not rows.size:
         raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
-    answered = dict.fromkeys(label.item_id for label in said)
-    everywhere = [i for i in by_model[0] if all(i in m for m in by_model)]
-    passed_over = sorted((i for i in everywhere if i not in asked), key=lambda i: derive_seed(0, "pool", i))
-    put = sum(i in asked for i in everywhere)
-    passed_over = passed_over[: round(len(passed_over) * len(answered) / put)]
-    rows = {item: row for row, item in enumerate((*answered, *passed_over))}
+    said = labels.questions.take(rows)
+    first, turn = np.unique(said.item, return_index=True)
+    answered = first[np.argsort(turn)]
+    items = np.concatenate([answered, _passed_over(labels, everywhere, answered.size)])
+    predicted = np.stack([m.option[items].astype(np.int64) for m in models], axis=1)
+    place = np.empty(labels.index.size, np.int64)
+    place[items] = np.arange(items.size)
     # an unasked item says its K by its predictions alone
-    width = max(*(x.n_options for x in said), *(m[i] + 1 for m in by_model for i in passed_over), 2)
-    propensities = np.zeros((len(rows), width))
-    n_options = np.full(len(rows), width)
-    for label in said:
-        pi = label.propensities or (label.propensity,) * label.n_options
-        propensities[rows[label.item_id], : len(pi)] = pi
-        n_options[rows[label.item_id]] = label.n_options
+    width = max(int(said.n_options.max()), 2, int(predicted[answered.size :].max(initial=0)) + 1)
+    n_options = np.full(items.size, width)
+    n_options[place[said.item]] = said.n_options
+    propensities = np.zeros((items.size, width))
+    alike = said.offered.number == 0
+    inside = (np.arange(width) < said.n_options[:, None]) & alike[:, None]
+    row, column = np.nonzero(inside)
+    propensities[place[said.item[row]], column] = said.propensity[row]
+    number = said.offered.number
+    row, start = np.repeat(np.arange(len(said)), number), np.repeat(said.offered.start[:-1], number)
+    column = np.arange(said.offered.values.size) - start
+    propensities[place[said.item[row]], column] = said.offered.values
     data = RoutedSample(
-        item=np.array([rows[label.item_id] for label in said]),
-        asked=np.array([label.option for label in said]),
-        answer=np.array([float(label.kind is LabelKind.ORDINARY) for label in said]),
+        item=place[said.item],
+        asked=said.option,
+        answer=(labels.kind[rows] == YES).astype(np.float64),
         propensities=propensities,
         n_options=n_options,
         error_free=error_free,
     )
-    return data, np.array([[m[item] for m in by_model] for item in rows], dtype=np.int64), tuple(rows)
+    return data, predicted, items
+
+
+def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
+    """Items that were not asked about, as large a share of them as is answered of the others."""
+    passed, ids = np.flatnonzero(everywhere & ~labels.asked_items), labels.index.ids
+    if not passed.size:
+        return passed
+    put = np.count_nonzero(everywhere & labels.asked_items)
+    order = np.argsort([derive_seed(0, "pool", ids[i]) for i in passed.tolist()], kind="stable")
+    return passed[order[: round(passed.size * answered / put)]]
 
 
 def resolved_correctness(
-    labels: Sequence[Label],
-    predictions: Sequence[Sequence[Prediction]],
-    asked: Collection[str],
-    *,
-    on_differences: bool = False,
+    labels: LabelColumns, models: Sequence[PredictionColumns], *, on_differences: bool = False
 ) -> Resolution:
     """Exact correctness of every model on every item of a sequential study.
 
+    An item without a question is wrong where no prediction is readable (nothing had to be asked), else it is
+    not part of the study.
+
     Parameters
     ----------
-    asked
-        Ids of the items that have a question. An item without one is wrong where no prediction is
-        readable (nothing had to be asked), else it is not part of the study.
     on_differences
         Take an item that is not resolved as known where all models predict the same: a comparison
         counts only the difference, which is 0 there.
@@ -126,47 +133,22 @@ def resolved_correctness(
     EstimateError
         If more than a few items wait for an answer: those resolved early are no random sample.
     """
-    by_model = [_options(rows) for rows in predictions]
-    answers: dict[str, dict[int, bool]] = {}
-    n_options = {label.item_id: label.n_options for label in labels}
-    silent = {label.item_id for label in labels if label.kind is LabelKind.ABSTAINED}
-    for label in labels:
-        if label.kind is not LabelKind.ABSTAINED:
-            answers.setdefault(label.item_id, {})[label.option] = label.kind is LabelKind.ORDINARY
-    heard = {(x.item_id, x.option): UNKNOWN if x.kind is LabelKind.ABSTAINED else 1 for x in labels}
-    table, own, waiting, kept = [], [], [], []
-    for item in by_model[0]:
-        if not all(item in m for m in by_model):
-            continue
-        predicted = [m[item] for m in by_model]
-        if item not in asked and max(predicted) >= 0:
-            continue
-        row = correctness(predicted, answers.get(item, {}), n_options.get(item, 2))
-        if UNKNOWN in row and on_differences and len(set(predicted)) == 1:
-            row = np.zeros_like(row)
-        if UNKNOWN in row and item not in silent:
-            waiting.append(item)
-        table.append(row)
-        own.append([heard.get((item, p), min(z, 0)) for p, z in zip(predicted, row.tolist(), strict=True)])
-        kept.append(item)
-    if len(waiting) > FEW_OPEN * len(table) or not table:
-        example = f", such as {waiting[0]!r}," if waiting else ""
+    options = np.stack([m.option for m in models], axis=1).astype(np.int64)
+    ran = np.logical_and.reduce([m.ran for m in models])
+    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
+    predicted = options[items]
+    answers = read_item_answers(labels)
+    correct = answers.correctness(predicted, items)
+    if on_differences:
+        agreed = (predicted == predicted[:, :1]).all(axis=1) & (correct == UNKNOWN).any(axis=1)
+        correct[agreed] = 0
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
+    waiting = items[(correct == UNKNOWN).any(axis=1) & ~silent[items]]
+    if waiting.size > FEW_OPEN * items.size or not items.size:
+        example = f", such as {labels.index.ids[waiting[0]]!r}," if waiting.size else ""
         raise EstimateError(
-            f"{len(waiting)} of {len(table)} items{example} are not resolved yet: ask their next question "
+            f"{waiting.size} of {items.size} items{example} are not resolved yet: ask their next question "
             "(oversight label route) before estimating"
         )
-    return Resolution(
-        correct=np.array(table, dtype=np.int64),
-        own=np.array(own, dtype=np.int64),
-        items=tuple(kept),
-        waiting=len(waiting),
-    )
-
-
-def _options(predictions: Sequence[Prediction]) -> Mapping[str, int]:
-    """Item id → option, −1 for unreadable; failed ones are left out."""
-    return {
-        p.item_id: -1 if p.option is None else p.option
-        for p in predictions
-        if p.status is not PredictionStatus.FAILED
-    }
+    own = answers.was_heard(predicted, items, correct)
+    return Resolution(correct=correct, own=own, items=items, waiting=int(waiting.size))

@@ -13,6 +13,7 @@ from itertools import compress
 import numpy as np
 
 from harness.arrays import NO_LABEL, FloatArray, IntArray
+from harness.columns import ItemIndex, ItemValues
 from harness.errors import EstimateError
 from harness.estimate import check_rows, number_clusters
 from harness.types import Rating
@@ -88,7 +89,9 @@ class Panel:
         EstimateError
             If an item has none, or all share one.
         """
-        cluster = number_clusters(self.items, clusters)
+        index = ItemIndex.of(self.items)
+        values = ItemValues.of(clusters, index) if clusters else None
+        cluster = number_clusters(np.arange(index.size), index, values)
         alone = cluster is None or len(np.unique(cluster)) == len(self.items)
         return replace(self, cluster=None if alone else cluster)
 

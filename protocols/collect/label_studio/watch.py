@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from harness import BadInput, EstimateError
 from harness.analysis import study_clusters
 from harness.config import Study
-from harness.estimate import accuracy, decode, keep_predicted
+from harness.estimate import accuracy, decode
 from harness.store import QueuedTask, Store
 from harness.types import Answer, Estimate
 from protocols.collect.label_studio.campaign import Campaign, Difference
@@ -154,10 +154,11 @@ def estimate_running(
     estimates, undefined = {}, {}
     for name in models or newest:
         predictions = store.runs.read_predictions(newest[name])
+        predicted = {p.item_id for p in predictions}
         try:
             estimates[name] = accuracy(
                 predictions,
-                keep_predicted(labels, predictions),
+                labels.on(predicted),
                 interval="anytime",
                 level=study.estimate.level,
                 n_options=options,

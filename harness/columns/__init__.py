@@ -1,0 +1,5 @@
+"""A study's questions, answers and predictions as columns over its items: arrays in place of objects."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,11 @@
+from .alignment import (
+    AnyLabels as AnyLabels, AnyPredictions as AnyPredictions, align as align, align_models as align_models,
+)
+from .item_index import ItemIndex as ItemIndex
+from .item_values import ItemValues as ItemValues
+from .label_columns import (
+    ABSTAINED as ABSTAINED, LabelColumns as LabelColumns, NO as NO, YES as YES, mark as mark,
+)
+from .offered_options import OfferedOptions as OfferedOptions
+from .prediction_columns import ABSENT as ABSENT, PredictionColumns as PredictionColumns
+from .question_columns import QuestionColumns as QuestionColumns, key_of as key_of

@@ -1,0 +1,57 @@
+"""Predictions and labels brought over one index of items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from harness.columns.item_index import ItemIndex
+from harness.columns.label_columns import LabelColumns
+from harness.columns.prediction_columns import PredictionColumns
+from harness.types import Label, Prediction, design_of
+
+AnyLabels: TypeAlias = Sequence[Label] | LabelColumns
+"""Labels as records or as columns."""
+
+AnyPredictions: TypeAlias = Sequence[Prediction] | PredictionColumns
+"""One model's predictions as records, one an item, or as columns."""
+
+
+def align(predictions: AnyPredictions, labels: AnyLabels) -> tuple[PredictionColumns, LabelColumns]:
+    """One model's predictions and labels as columns over one index, see `align_models`."""
+    (one,), columns = align_models([predictions], labels)
+    return one, columns
+
+
+def align_models(
+    models: Sequence[AnyPredictions], labels: AnyLabels
+) -> tuple[list[PredictionColumns], LabelColumns]:
+    """Predictions of several models and labels as columns over one index.
+
+    Columns stay as they are. The items of records are those predicted, in their order, then others that
+    have a label or a question.
+
+    Raises
+    ------
+    EstimateError
+        If an item is predicted twice, or an option is missing; names the row.
+    TypeError
+        If records meet columns, or columns are of several indexes.
+    """
+    columns = [rows for rows in models if isinstance(rows, PredictionColumns)]
+    records = [rows for rows in models if not isinstance(rows, PredictionColumns)]
+    if isinstance(labels, LabelColumns):
+        if records or any(rows.index is not labels.index for rows in columns):
+            raise TypeError("labels as columns need predictions as columns over the same items")
+        return columns, labels
+    if columns:
+        raise TypeError("predictions as columns need labels as columns over the same items")
+    design = design_of(labels)
+    ids = dict[str, None]()
+    for rows in records:
+        ids.update(dict.fromkeys([p.item_id for p in rows]))
+    ids.update(dict.fromkeys([x.item_id for x in labels]))
+    ids.update(dict.fromkeys([q.item_id for q in design.drawn]))
+    ids.update(dict.fromkeys(sorted(design.asked)))
+    index = ItemIndex.of(list(ids))
+    return [PredictionColumns.of(rows, index) for rows in records], LabelColumns.of(labels, index)

@@ -1,0 +1,128 @@
+"""Labels as columns, with the design they were collected by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from harness.arrays import AnyIntArray, BoolArray, IntArray
+from harness.columns.item_index import ItemIndex
+from harness.columns.item_values import ItemValues
+from harness.columns.question_columns import QuestionColumns
+from harness.types import Label, LabelKind, ProtocolStatement, deciding_statement, design_of
+
+YES, NO, ABSTAINED = 1, 0, -1
+_KIND = {LabelKind.ORDINARY: YES, LabelKind.COMPLEMENTARY: NO, LabelKind.ABSTAINED: ABSTAINED}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelColumns:
+    """L labels in the order of their answers, with the design they were collected by.
+
+    Attributes
+    ----------
+    questions
+        What the labels answer.
+    kind
+        1 yes, 0 no, −1 abstained; shape (L,).
+    statements
+        Those of every protocol that drew one of the questions.
+    drawn
+        All questions, answered or not; None where only answers are known.
+    asked
+        Whether the item has a question, shape (N,); all False where that is not known.
+    cluster
+        Cluster of every item; None if items are independent.
+    """
+
+    questions: QuestionColumns
+    kind: IntArray
+    statements: tuple[ProtocolStatement, ...]
+    drawn: QuestionColumns | None
+    asked: BoolArray
+    cluster: ItemValues | None = None
+
+    @classmethod
+    def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
+        """From labels of items of the index, with their design if they carry one."""
+        design = design_of(labels)
+        return cls(
+            questions=QuestionColumns.of(labels, index),
+            kind=np.array([_KIND[x.kind] for x in labels], dtype=np.int64),
+            statements=design.statements,
+            drawn=QuestionColumns.of(design.drawn, index) if design.drawn else None,
+            asked=_mask(design.asked, index),
+            cluster=ItemValues.of(design.clusters, index) if design.clusters else None,
+        )
+
+    @property
+    def index(self) -> ItemIndex:
+        """The items."""
+        return self.questions.index
+
+    @property
+    def item(self) -> IntArray:
+        """Place of every label's item, shape (L,)."""
+        return self.questions.item
+
+    @property
+    def option(self) -> IntArray:
+        """The option that every label is about, shape (L,)."""
+        return self.questions.option
+
+    @property
+    def statement(self) -> ProtocolStatement:
+        """The one that decides, see `harness.types.deciding_statement`; there must be one."""
+        return deciding_statement(self.statements)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the protocol drew options uniformly; labels of no stated protocol are taken for such."""
+        return not self.statements or self.statement.estimator == "likelihood"
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the protocol asked about every item until it was resolved."""
+        return bool(self.statements) and self.statement.estimator == "resolved"
+
+    @property
+    def tells_accuracy(self) -> bool:
+        """Whether the protocol tells one model's accuracy."""
+        return not self.statements or "accuracy" in self.statement.answers
+
+    @cached_property
+    def labelled(self) -> BoolArray:
+        """Whether an item has a label, an abstention too; shape (N,)."""
+        return mark(self.item, self.index.size)
+
+    @cached_property
+    def answered(self) -> BoolArray:
+        """Whether an item has a yes or a no, shape (N,)."""
+        return mark(self.item[self.kind != ABSTAINED], self.index.size)
+
+    @property
+    def asked_items(self) -> BoolArray:
+        """Items that have a question; where that is not known, those with a label."""
+        return self.asked if self.asked.any() else self.labelled
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def take(self, rows: AnyIntArray) -> LabelColumns:
+        """Some of the labels, with the same design."""
+        return replace(self, questions=self.questions.take(rows), kind=self.kind[rows])
+
+
+def mark(items: AnyIntArray, size: int) -> BoolArray:
+    """Shape (size,): True for these items."""
+    found = np.zeros(size, dtype=np.bool_)
+    found[items] = True
+    return found
+
+
+def _mask(ids: Collection[str], index: ItemIndex) -> BoolArray:
+    places = index.find(ids)
+    return mark(places[places >= 0], index.size)

@@ -1,0 +1,103 @@
+"""Questions as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.arrays import AnyIntArray, FloatArray, IntArray
+from harness.columns.item_index import ItemIndex
+from harness.columns.offered_options import OfferedOptions
+from harness.seeding import derive_seed
+from harness.types import Label, Question
+
+_OPTION_BITS = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QuestionColumns:
+    """R questions, one an entry.
+
+    Attributes
+    ----------
+    index
+        The items.
+    item, option
+        Place of the item, and the option asked about.
+    n_options
+        K of the item.
+    propensity
+        With which the option was asked about, in (0, 1].
+    expert
+        Place of the person in `experts`.
+    offered
+        Propensities of all options.
+    """
+
+    index: ItemIndex
+    item: IntArray
+    option: IntArray
+    n_options: IntArray
+    propensity: FloatArray
+    expert: IntArray
+    experts: Sequence[str]
+    offered: OfferedOptions
+
+    @classmethod
+    def of(cls, rows: Sequence[Question | Label], index: ItemIndex) -> QuestionColumns:
+        """From records about items of the index."""
+        experts = list(dict.fromkeys(row.expert for row in rows))
+        places = {name: place for place, name in enumerate(experts)}
+        return cls(
+            index=index,
+            item=index.find(row.item_id for row in rows),
+            option=np.array([row.option for row in rows], dtype=np.int64),
+            n_options=np.array([row.n_options for row in rows], dtype=np.int64),
+            propensity=np.array([row.propensity for row in rows], dtype=np.float64),
+            expert=np.array([places[row.expert] for row in rows], dtype=np.int64),
+            experts=experts,
+            offered=OfferedOptions.of([row.propensities for row in rows]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def take(self, rows: AnyIntArray) -> QuestionColumns:
+        """Some of the questions."""
+        return replace(
+            self,
+            item=self.item[rows],
+            option=self.option[rows],
+            n_options=self.n_options[rows],
+            propensity=self.propensity[rows],
+            expert=self.expert[rows],
+            offered=self.offered.take(rows),
+        )
+
+    @cached_property
+    def key(self) -> IntArray:
+        """A number for every pair of item and option, the same in all columns over the index."""
+        return key_of(self.item, self.option)
+
+    @cached_property
+    def order(self) -> NDArray[np.uint64]:
+        """Places of the questions in an order that neither items nor experts chose, shape (R,)."""
+        ids, pairs = self.index.ids, zip(self.item.tolist(), self.option.tolist(), strict=True)
+        return np.array([derive_seed(0, "drawn", ids[i], str(k)) for i, k in pairs], dtype=np.uint64)
+
+    @cached_property
+    def item_order(self) -> NDArray[np.uint64]:
+        """The same of their items, so that the questions of one stay together."""
+        ids = self.index.ids
+        items, which = np.unique(self.item, return_inverse=True)
+        order = [derive_seed(0, "drawn", ids[i]) for i in items.tolist()]
+        return np.array(order, dtype=np.uint64)[which]
+
+
+def key_of(item: IntArray, option: IntArray) -> IntArray:
+    """A number for every pair of item and option; arrays that can be broadcast together."""
+    return item << _OPTION_BITS | option

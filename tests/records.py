@@ -1,0 +1,80 @@
+"""What works on columns, called with records, so that a test says what it means in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from harness import IntArray, derive_seed
+from harness.columns import ItemIndex, LabelColumns, PredictionColumns, align, align_models, mark
+from harness.estimate import RoutedSample, anytime_accuracy, collected
+from harness.estimate.data import confidence_strata
+from harness.estimate.routed import from_labels
+from harness.types import Estimate, Label, Labels, Prediction, Question, design_of
+
+
+def draw_order(label: Label | Question) -> int:
+    return derive_seed(0, "drawn", label.item_id, str(label.option))
+
+
+def to_records(part: LabelColumns, labels: Sequence[Label]) -> Labels:
+    """A part of the labels, as records, with the part's design."""
+    ids, design = part.index.ids, design_of(labels)
+    by_question = {(x.item_id, x.option): x for x in labels}
+    kept = [by_question[ids[i], k] for i, k in zip(part.item.tolist(), part.option.tolist(), strict=True)]
+    if part.drawn is not None:
+        left = set(zip((ids[i] for i in part.drawn.item.tolist()), part.drawn.option.tolist(), strict=True))
+        drawn = tuple(q for q in design.drawn if (q.item_id, q.option) in left)
+        design = replace(design, drawn=drawn)
+    asked = frozenset(ids[i] for i in np.flatnonzero(part.asked).tolist())
+    return Labels(kept, replace(design, asked=asked))
+
+
+def collected_part(
+    labels: Sequence[Label], items: Collection[str]
+) -> tuple[Sequence[Label], tuple[str, ...]]:
+    columns = align_models([], labels)[1]
+    places = columns.index.find(items)
+    part, flags = collected.collected_part(columns, mark(places[places >= 0], columns.index.size))
+    return (labels if part is columns else to_records(part, labels)), flags
+
+
+def growing_parts(labels: Sequence[Label], points: int) -> Iterator[Labels]:
+    for part in collected.growing_parts(align_models([], labels)[1], points):
+        yield to_records(part, labels)
+
+
+def _aligned(
+    labels: Sequence[Label], models: Sequence[Sequence[Prediction]], asked: Collection[str]
+) -> tuple[list[PredictionColumns], LabelColumns]:
+    columns, said = align_models(models, labels)
+    places = said.index.find(asked)
+    return columns, replace(said, asked=mark(places[places >= 0], said.index.size))
+
+
+def routed_pool(
+    labels: Sequence[Label], models: Sequence[Sequence[Prediction]], asked: Collection[str], **options: Any
+) -> tuple[RoutedSample, IntArray, tuple[str, ...]]:
+    columns, said = _aligned(labels, models, asked)
+    data, predicted, items = from_labels.routed_pool(said, columns, **options)
+    return data, predicted, tuple(said.index.ids[i] for i in items.tolist())
+
+
+def resolved_correctness(
+    labels: Sequence[Label], models: Sequence[Sequence[Prediction]], asked: Collection[str], **options: Any
+) -> from_labels.Resolution:
+    columns, said = _aligned(labels, models, asked)
+    return from_labels.resolved_correctness(said, columns, **options)
+
+
+def stratify_by_confidence(predictions: Sequence[Prediction], n_labels: int) -> dict[str, str]:
+    index = ItemIndex.of([p.item_id for p in predictions])
+    found = confidence_strata.stratify_by_confidence(PredictionColumns.of(predictions, index), n_labels)
+    return {name: found.names[code] for name, code in zip(index.ids, found.code.tolist(), strict=True)}
+
+
+def estimate_anytime(predictions: Sequence[Prediction], labels: Sequence[Label], **options: Any) -> Estimate:
+    return anytime_accuracy.estimate_anytime(*align(predictions, labels), **options)
