@@ -62,7 +62,9 @@ def compare_study(
     with Store(study.store_url) as store:
         chosen = find_newest_runs(store, names)
         index = store.columns.read_index()
-        models = {run["name"]: store.columns.read_run(run["id"], index).predictions for run in chosen.runs}
+        models = {
+            run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
+        }
         labels = study_labels(study, store, index)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.analysis.options import ESTIMATOR_NAMES
 from harness.config import LOCAL_ENDPOINT, Study
 from harness.llm import FREE, PriceTable, dollars, read_prices
-from harness.store import Store
+from harness.store import Usage
 from harness.types import Estimate
 
 
@@ -18,12 +18,12 @@ def study_prices(study: Study) -> PriceTable:
     return read_prices(path, required=named)
 
 
-def run_cost(study: Study, store: Store, run: Mapping[str, Any]) -> float | None:
+def run_cost(prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:
     """Return what a run cost in dollars; None if its model's price is unknown."""
-    prices, endpoint = study_prices(study), str(run["spec"]["endpoint"])
+    endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
     price = FREE if free else prices.models.get(run["spec"]["model"])
-    return None if price is None else dollars(price, store.runs.sum_usage(run["id"]))
+    return None if price is None else dollars(price, used)
 
 
 def cost_per_correct(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -9,9 +10,10 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from harness.analysis.collected_labels import study_labels
-from harness.analysis.costs import run_cost
+from harness.analysis.costs import run_cost, study_prices
 from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
@@ -155,16 +157,18 @@ def _report_models(
     EstimateError
         If none of them can be estimated.
     """
-    index = data.labels.index
+    index, prices = data.labels.index, study_prices(study)
     if data.options.anytime:
-        _check_watchable([store.columns.read_run(run["id"], index).predictions for run in runs], data.labels)
-    models = tuple(
-        report_model(run, store.columns.read_run(run["id"], index), run_cost(study, store, run), store, data)
-        for run in runs
-    )
+        predicted = [store.run_columns.read_run(run["id"], index).predictions for run in runs]
+        _check_watchable(predicted, data.labels)
+    models = []
+    for run in tqdm(runs, desc="models", unit="model", delay=2, leave=False, file=sys.stderr):
+        answered = store.run_columns.read_run(run["id"], index)
+        used = [*answered.usage, *store.runs.sum_charges(run["id"])]
+        models.append(report_model(run, answered, run_cost(prices, run, used), store, data))
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
-    return models
+    return tuple(models)
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
@@ -207,13 +211,12 @@ def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
     for name in names or ():
         if name not in newest:
             raise BadInput(f"the model {name!r} was not run; there are: {', '.join(newest)}")
-    counts = store.runs.count_answers()
     runs, left_out = list[dict[str, Any]](), list[str]()
     for name in names or newest:
-        answers, failed = counts.get(newest[name]["id"], (0, 0))
-        if answers:
+        if store.run_columns.has_answer(newest[name]["id"]):
             runs.append(newest[name])
         else:
+            failed = store.runs.count_predictions(newest[name]["id"])
             left_out.append(f"run {name!r} has no answers yet" + (f" ({failed} failed)" if failed else ""))
     if left_out and (names or not runs):
         raise BadInput(f"{left_out[0]}; see: oversight run --help")

@@ -1,4 +1,4 @@
-from .column_reading import RunColumns as RunColumns
+from .columns import RunColumns as RunColumns
 from .database import PORTION as PORTION, split_into_batches as split_into_batches
 from .endpoints import Batch as Batch, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY
 from .labelling import (

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
 
+_COLUMN = 50_000
+
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -133,6 +135,12 @@ class Database:
         """All rows of a query."""
         with self.transaction() as connection:
             return connection.execute(query).all()
+
+    def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
+        """All rows of a query, column by column, some thousand rows at a time."""
+        with self.transaction() as connection:
+            for rows in connection.execution_options(yield_per=_COLUMN).execute(query).partitions():
+                yield tuple(zip(*rows, strict=True))
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""

@@ -94,11 +94,10 @@ class RunRepository(Repository):
         rows = self._database.read_rows(sa.select(_SERVED.c.name).where(_SERVED.c.run_id == run_id))
         return rows[0].name if rows else None
 
-    def count_answers(self) -> dict[str, tuple[int, int]]:
-        """Answers that came and items that failed, by id of the run; a run without either is left out."""
-        failed = sa.func.sum(sa.case((_PREDICTION.c.status == PredictionStatus.FAILED.value, 1), else_=0))
-        query = sa.select(_PREDICTION.c.run_id, sa.func.count(), failed).group_by(_PREDICTION.c.run_id)
-        return {run: (n - int(bad), int(bad)) for run, n, bad in self._database.read_rows(query)}
+    def count_predictions(self, run_id: str) -> int:
+        """Answers of a run, failed ones too."""
+        query = sa.select(sa.func.count()).where(_PREDICTION.c.run_id == run_id)
+        return int(self._database.read_rows(query)[0][0])
 
     def read_runs(self) -> list[dict[str, Any]]:
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
@@ -167,15 +166,22 @@ class RunRepository(Repository):
 
     def sum_usage(self, run_id: str) -> list[Usage]:
         """Sum up what a run used, by source; what it was charged without an answer has no predictions."""
-        table, charge = _PREDICTION.c, _CHARGE.c
+        return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
+
+    def sum_answers(self, run_id: str) -> list[Usage]:
+        """What the stored answers of a run used, by source."""
+        table = _PREDICTION.c
         used = (table.attempts, table.input_tokens, table.output_tokens)
         query = sa.select(table.source, sa.func.count(), *map(sa.func.sum, used))
-        charged = sa.select(charge.requests, charge.input_tokens, charge.output_tokens)
         rows = self._database.read_rows(query.where(table.run_id == run_id).group_by(table.source))
-        return [Usage(Source(source), n, *map(int, sums)) for source, n, *sums in rows] + [
-            Usage(Source.CALL, 0, *sums)
-            for sums in self._database.read_rows(charged.where(charge.run_id == run_id))
-        ]
+        return [Usage(Source(source), n, *map(int, sums)) for source, n, *sums in rows]
+
+    def sum_charges(self, run_id: str) -> list[Usage]:
+        """What a run was charged without an answer."""
+        charge = _CHARGE.c
+        charged = sa.select(charge.requests, charge.input_tokens, charge.output_tokens)
+        rows = self._database.read_rows(charged.where(charge.run_id == run_id))
+        return [Usage(Source.CALL, 0, *sums) for sums in rows]
 
 
 def take_vote(samples: Sequence[Prediction]) -> Prediction:

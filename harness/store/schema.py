@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 
-HEAD = "0009"
+HEAD = "0010"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.store.column_reading import ColumnRepository
+from harness.store.columns import ColumnRepository, RunColumnsRepository
 from harness.store.database import Database, count_rows
 from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
@@ -24,6 +24,7 @@ class Store(Database):
         self.content = ContentRepository(self)
         self.columns = ColumnRepository(self)
         self.runs = RunRepository(self)
+        self.run_columns = RunColumnsRepository(self)
         self.reservations = ReservationRepository(self)
         self.locks = LockRepository(self)
         self.endpoints = EndpointRepository(self)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harness.estimate import decode, run_checks
-from harness.types import Answer, Item, Labels, Prediction, Question, Verdict
+from harness.types import Answer, Item, Labels, Prediction, PredictionStatus, Question, Verdict
 from protocols.routing import Disagreement, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("a", "b", "c", "d")
@@ -31,7 +31,8 @@ LATER = said(3, 0.4)
 
 
 def predictions(by_item: dict[str, int | None]) -> list[Prediction]:
-    return [Prediction(item, option) for item, option in by_item.items()]
+    said = {False: PredictionStatus.OK, True: PredictionStatus.UNREADABLE}
+    return [Prediction(item, option, said[option is None]) for item, option in by_item.items()]
 
 
 def answered(questions: Sequence[Question], mute: int = 0) -> list[Answer]:

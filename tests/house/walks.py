@@ -15,6 +15,7 @@ from tests.house.measure import ROOT
 
 SHARED = (
     "harness/types/",
+    "harness/columns/",
     "harness/errors.py",
     "harness/registry.py",
     "harness/seeding.py",

@@ -215,10 +215,8 @@ def tally_pool(
 ) -> Tallies:
     """Tallies whose strata are weighted by their share of all predictions that did not fail."""
     _check_drawn(predictions, labels)
-    if strata is None:
-        return tally(predictions, labels, split=split)
-    found = find_strata(predictions, labels, strata)
-    tallies = tally(predictions, labels, strata=found, split=split)
+    found = None if strata is None else find_strata(predictions, labels, strata)
+    (tallies,) = tally_arrays(to_arrays(predictions, labels, found), split)
     if found is None:
         return tallies
     for place in np.flatnonzero(predictions.is_there & (found.code < 0)):

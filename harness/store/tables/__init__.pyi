@@ -9,8 +9,8 @@ from .labelling_tables import (
 from .run_tables import (
     BatchRow as BatchRow, CallRow as CallRow, ChargeRow as ChargeRow, FirstLookRow as FirstLookRow,
     GuessedUsageRow as GuessedUsageRow, PredictionRow as PredictionRow, ProbeRow as ProbeRow,
-    ReservationRow as ReservationRow, RunLockRow as RunLockRow, RunRow as RunRow,
-    ServedModelRow as ServedModelRow,
+    ReservationRow as ReservationRow, RunColumnsRow as RunColumnsRow, RunLockRow as RunLockRow,
+    RunRow as RunRow, RunVersionRow as RunVersionRow, ServedModelRow as ServedModelRow,
 )
 from .search_tables import (
     CandidateAnswerRow as CandidateAnswerRow, CandidateParentRow as CandidateParentRow,

@@ -132,3 +132,24 @@ class CallRow(TableRow, table=True):
     ms: float
     error: str
     created: str
+
+
+class RunVersionRow(TableRow, table=True):
+    """How often the predictions of a run were changed; the database itself counts."""
+
+    run_id: str = Field(primary_key=True)
+    version: int = Field(sa_type=BigInteger)
+
+
+class RunColumnsRow(TableRow, table=True):
+    """What a run has answered as columns, made from its predictions when they were of this version.
+
+    `options` are 16-bit integers by item, see `harness.columns.PredictionColumns`, `confidences` 64-bit
+    floating-point numbers or nothing; little-endian.
+    """
+
+    run_id: str = Field(primary_key=True)
+    version: int = Field(sa_type=BigInteger)
+    options: bytes
+    confidences: bytes
+    counts: dict[str, Any] = Field(sa_type=JSON)

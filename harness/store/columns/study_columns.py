@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import orjson
 import sqlalchemy as sa
 
-from harness.arrays import FAILED, UNREADABLE, FloatArray, IntArray
+from harness.arrays import FloatArray, IntArray
 from harness.columns import (
-    ABSENT,
     ABSTAINED,
     NO,
     YES,
@@ -21,40 +18,17 @@ from harness.columns import (
     ItemValues,
     LabelColumns,
     OfferedOptions,
-    PredictionColumns,
     QuestionColumns,
     mark,
 )
 from harness.errors import BadInput
 from harness.registry import state_protocols
-from harness.store.database import Database, Repository
-from harness.store.runs import RunRepository
-from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow
-from harness.types import PredictionStatus, Verdict
+from harness.store.database import Repository
+from harness.store.tables import AnswerRow, ItemRow, QuestionRow
+from harness.types import Verdict
 
-_ITEM, _QUESTION = ItemRow.__table__.c, QuestionRow.__table__.c
-_ANSWER, _PREDICTION = AnswerRow.__table__.c, PredictionRow.__table__.c
-_ROWS = 50_000
+_ITEM, _QUESTION, _ANSWER = ItemRow.__table__.c, QuestionRow.__table__.c, AnswerRow.__table__.c
 _KIND = {Verdict.YES: YES, Verdict.NO: NO, Verdict.UNSURE: ABSTAINED, Verdict.SKIP: ABSTAINED}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunColumns:
-    """What a run has answered, several samples put to a vote.
-
-    Attributes
-    ----------
-    unreadable, failed
-        Kind of reason → number of items.
-    input_tokens, output_tokens
-        Sums over all calls for these answers.
-    """
-
-    predictions: PredictionColumns
-    unreadable: Mapping[str, int]
-    failed: Mapping[str, int]
-    input_tokens: int
-    output_tokens: int
 
 
 class ColumnRepository(Repository):
@@ -65,10 +39,6 @@ class ColumnRepository(Repository):
     database
         The study's database.
     """
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._runs = RunRepository(database)
 
     def read_index(self) -> ItemIndex:
         """The items by place."""
@@ -93,7 +63,9 @@ class ColumnRepository(Repository):
         """What every item has in a further column of its source."""
         found: list[str | None] = []
         with self._database.reading():
-            for (meta,) in self._portions(sa.select(sa.cast(_ITEM.meta, sa.Text)).order_by(*_ORDER)):
+            for (meta,) in self._database.read_portions(
+                sa.select(sa.cast(_ITEM.meta, sa.Text)).order_by(*_ORDER)
+            ):
                 found += [orjson.loads(text).get(column) for text in meta]
         names = sorted({name for name in found if name is not None})
         places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
@@ -119,7 +91,9 @@ class ColumnRepository(Repository):
             recorded, _ANSWER.position, _ANSWER.verdict, _ANSWER.expert,
         )  # fmt: skip
         with self._database.reading():
-            for part in self._portions(query.select_from(source).order_by(*_ORDER, _QUESTION.option)):
+            for part in self._database.read_portions(
+                query.select_from(source).order_by(*_ORDER, _QUESTION.option)
+            ):
                 item, option, k, propensity, asked, all_of, arrival, verdict, by = part
                 codes = [people.setdefault(name, len(people)) for name in asked]
                 kinds = [ABSTAINED if v is None else _KIND[Verdict(v)] for v in verdict]
@@ -134,70 +108,11 @@ class ColumnRepository(Repository):
         columns, propensities = np.concatenate(numbers, axis=1), np.concatenate(chances)
         return self._label_columns(index, columns, propensities, offered, list(people))
 
-    def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
-        """What a run has answered."""
-        one = sa.select(sa.func.max(_PREDICTION.sample)).where(_PREDICTION.run_id == run_id)
-        if self._read(one)[0][0]:
-            return self._read_voted(run_id, index)
-        option = np.full(index.size, ABSENT, np.int16)
-        sure: FloatArray | None = None
-        source = sa.join(PredictionRow, ItemRow, _PREDICTION.item_id == _ITEM.id)
-        query = (
-            sa.select(_ITEM.position, _PREDICTION.option, _PREDICTION.status, _PREDICTION.confidence)
-            .select_from(source)
-            .where(_PREDICTION.run_id == run_id)
-        )
-        with self._database.reading():
-            for place, chosen, status, confidence in self._portions(query):
-                codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
-                rows = np.array(place, np.int64)
-                option[rows] = codes
-                given = np.array(confidence, np.float64)
-                if not np.isnan(given).all():
-                    sure = np.full(index.size, np.nan) if sure is None else sure
-                    sure[rows] = given
-        return self._with_reasons(run_id, PredictionColumns(index=index, option=option, confidence=sure))
-
     def read_texts(self, places: Sequence[int]) -> dict[int, tuple[str, str, tuple[str, ...]]]:
         """Id, text and options of items by place."""
         query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, _ITEM.options)
         rows = self._read(query.where(_ITEM.position.in_(places)))
         return {place: (name, text, options) for place, name, text, options in rows}
-
-    def _read_voted(self, run_id: str, index: ItemIndex) -> RunColumns:
-        found = self._runs.read_predictions(run_id)
-        return RunColumns(
-            predictions=PredictionColumns.of(found, index),
-            unreadable=_count(p.kind for p in found if p.status.no_option),
-            failed=_count(p.kind for p in found if p.status is PredictionStatus.FAILED),
-            input_tokens=sum(p.input_tokens for p in found),
-            output_tokens=sum(p.output_tokens for p in found),
-        )
-
-    def _with_reasons(self, run_id: str, predictions: PredictionColumns) -> RunColumns:
-        source = sa.join(PredictionRow, ItemRow, _PREDICTION.item_id == _ITEM.id)
-        mine = _PREDICTION.run_id == run_id
-        given = (
-            sa.select(_PREDICTION.status, _PREDICTION.reason)
-            .select_from(source)
-            .where(mine, _PREDICTION.reason != "")
-            .order_by(*_ORDER)
-        )
-        kinds = [(PredictionStatus(s), r.partition(":")[0]) for s, r in self._read(given)]
-        tokens = sa.select(
-            *(
-                sa.func.coalesce(sa.func.sum(c), 0)
-                for c in (_PREDICTION.input_tokens, _PREDICTION.output_tokens)
-            )
-        ).where(mine)
-        sent, received = self._read(tokens)[0]
-        return RunColumns(
-            predictions=predictions,
-            unreadable=_count(kind for status, kind in kinds if status.no_option),
-            failed=_count(kind for status, kind in kinds if status is PredictionStatus.FAILED),
-            input_tokens=int(sent),
-            output_tokens=int(received),
-        )
 
     def _label_columns(
         self,
@@ -235,20 +150,5 @@ class ColumnRepository(Repository):
     def _read(self, query: sa.Select[*tuple[Any, ...]]) -> Sequence[Any]:
         return self._database.read_rows(query)
 
-    def _portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
-        """The columns of some rows at a time."""
-        with self._database.transaction() as connection:
-            for rows in connection.execution_options(yield_per=_ROWS).execute(query).partitions():
-                yield tuple(zip(*rows, strict=True))
-
 
 _ORDER = (_ITEM.position, _ITEM.id)
-_CODES = {
-    s.value: FAILED if s is PredictionStatus.FAILED else UNREADABLE
-    for s in PredictionStatus
-    if s is not PredictionStatus.OK
-}
-
-
-def _count(kinds: Iterator[str]) -> dict[str, int]:
-    return dict(Counter(kinds).most_common())

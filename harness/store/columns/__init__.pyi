@@ -1,0 +1,2 @@
+from .run_columns import RunColumns as RunColumns, RunColumnsRepository as RunColumnsRepository
+from .study_columns import ColumnRepository as ColumnRepository

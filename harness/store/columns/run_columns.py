@@ -1,0 +1,167 @@
+"""What runs have answered as columns: read from the rows once, and kept beside them until a row changes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from harness.arrays import FAILED, UNREADABLE, FloatArray
+from harness.columns import ABSENT, ItemIndex, PredictionColumns
+from harness.errors import StoreError
+from harness.store.database import Database, Repository
+from harness.store.runs import RunRepository, Usage
+from harness.store.tables import ItemRow, PredictionRow, RunColumnsRow, RunVersionRow
+from harness.types import PredictionStatus, Source
+
+_ITEM, _PREDICTION = ItemRow.__table__.c, PredictionRow.__table__.c
+_KEPT, _VERSION = RunColumnsRow.__table__, RunVersionRow.__table__.c
+_JOINED = sa.join(PredictionRow, ItemRow, _PREDICTION.item_id == _ITEM.id)
+_OPTION, _CONFIDENCE = np.dtype("<i2"), np.dtype("<f8")
+_CODES = {
+    s.value: FAILED if s is PredictionStatus.FAILED else UNREADABLE
+    for s in PredictionStatus
+    if s is not PredictionStatus.OK
+}
+WORTH_KEEPING = 2_000
+"""Items of a run from which on its columns are kept; fewer rows are read as fast."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunColumns:
+    """What a run has answered, several samples put to a vote.
+
+    Attributes
+    ----------
+    unreadable, failed
+        Kind of reason → number of items.
+    usage
+        What was used, by source; see `harness.store.RunRepository.sum_usage`, without charges.
+    """
+
+    predictions: PredictionColumns
+    unreadable: Mapping[str, int]
+    failed: Mapping[str, int]
+    usage: tuple[Usage, ...]
+
+
+class RunColumnsRepository(Repository):
+    """Columns of runs.
+
+    Parameters
+    ----------
+    database
+        The study's database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._runs = RunRepository(database)
+
+    def has_answer(self, run_id: str) -> bool:
+        """Whether any answer of a run came."""
+        came = _PREDICTION.status != PredictionStatus.FAILED.value
+        query = sa.select(_PREDICTION.sample).where(_PREDICTION.run_id == run_id, came)
+        return bool(self._database.read_rows(query.limit(1)))
+
+    def is_kept(self, run_id: str) -> bool:
+        """Whether the columns of a run need not be made."""
+        return self._find(run_id, sa.select(sa.literal(1))) is not None
+
+    def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
+        """What a run has answered; kept for the next time, where the database can be written."""
+        version = self._read_version(run_id)
+        with self._database.reading():
+            kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
+            if kept is not None:
+                return _unpack(kept, index)
+            found = self._make(run_id, index)
+        if len(found.predictions) >= WORTH_KEEPING and not self._database.read_only:
+            row = {"run_id": run_id, "version": version, **_pack(found)}
+            # Whoever writes there now may write on; the columns are made anew next time.
+            with contextlib.suppress(StoreError), self._database.transaction() as connection:
+                connection.execute(sa.delete(_KEPT).where(_KEPT.c.run_id == run_id))
+                connection.execute(sa.insert(_KEPT), row)
+        return found
+
+    def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
+        """A row of what is kept, if it is of the present version."""
+        is_present = sa.and_(_KEPT.c.run_id == _VERSION.run_id, _KEPT.c.version == _VERSION.version)
+        query = query.select_from(sa.join(_KEPT, RunVersionRow, is_present))
+        rows = self._database.read_rows(query.where(_KEPT.c.run_id == run_id))
+        return rows[0] if rows else None
+
+    def _read_version(self, run_id: str) -> int:
+        rows = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
+        return rows[0][0] if rows else 0
+
+    def _make(self, run_id: str, index: ItemIndex) -> RunColumns:
+        most = sa.select(sa.func.max(_PREDICTION.sample)).where(_PREDICTION.run_id == run_id)
+        several = self._database.read_rows(most)[0][0]
+        if several:
+            found = self._runs.read_predictions(run_id)
+            predictions = PredictionColumns.of(found, index)
+            kinds = [(p.status, p.kind) for p in found if p.kind]
+        else:
+            predictions, kinds = self._read_rows(run_id, index), self._read_kinds(run_id)
+        return RunColumns(
+            predictions=predictions,
+            unreadable=_count(kind for status, kind in kinds if status.no_option),
+            failed=_count(kind for status, kind in kinds if status is PredictionStatus.FAILED),
+            usage=tuple(self._runs.sum_answers(run_id)),
+        )
+
+    def _read_rows(self, run_id: str, index: ItemIndex) -> PredictionColumns:
+        option = np.full(index.size, ABSENT, np.int16)
+        sure: FloatArray | None = None
+        columns = (_ITEM.position, _PREDICTION.option, _PREDICTION.status, _PREDICTION.confidence)
+        query = sa.select(*columns).select_from(_JOINED).where(_PREDICTION.run_id == run_id)
+        for place, chosen, status, confidence in self._database.read_portions(query):
+            rows = np.array(place, np.int64)
+            option[rows] = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
+            given = np.array(confidence, np.float64)
+            if not np.isnan(given).all():
+                sure = np.full(index.size, np.nan) if sure is None else sure
+                sure[rows] = given
+        return PredictionColumns(index=index, option=option, confidence=sure)
+
+    def _read_kinds(self, run_id: str) -> list[tuple[PredictionStatus, str]]:
+        given = (_PREDICTION.run_id == run_id, _PREDICTION.reason != "")
+        query = sa.select(_PREDICTION.status, _PREDICTION.reason).select_from(_JOINED).where(*given)
+        rows = self._database.read_rows(query.order_by(_ITEM.position))
+        return [(PredictionStatus(status), reason.partition(":")[0]) for status, reason in rows]
+
+
+def _count(kinds: Iterator[str]) -> dict[str, int]:
+    return dict(Counter(kinds).most_common())
+
+
+def _pack(found: RunColumns) -> dict[str, Any]:
+    sure = found.predictions.confidence
+    usage = [[str(u.source), u.predictions, u.requests, u.input_tokens, u.output_tokens] for u in found.usage]
+    return {
+        "options": found.predictions.option.astype(_OPTION).tobytes(),
+        "confidences": b"" if sure is None else sure.astype(_CONFIDENCE).tobytes(),
+        "counts": {"unreadable": found.unreadable, "failed": found.failed, "usage": usage},
+    }
+
+
+def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
+    option = np.full(index.size, ABSENT, np.int16)
+    options = np.frombuffer(row.options, _OPTION)
+    option[: options.size] = options  # items stored since have no prediction, or the version were another
+    sure = None
+    if row.confidences:
+        sure = np.full(index.size, np.nan)
+        sure[: options.size] = np.frombuffer(row.confidences, _CONFIDENCE)
+    return RunColumns(
+        predictions=PredictionColumns(index=index, option=option, confidence=sure),
+        unreadable=row.counts["unreadable"],
+        failed=row.counts["failed"],
+        usage=tuple(Usage(Source(source), *numbers) for source, *numbers in row.counts["usage"]),
+    )

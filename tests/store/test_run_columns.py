@@ -1,0 +1,123 @@
+"""Columns of runs are what the rows say, also after a row was changed behind our back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from harness import FAILED, UNREADABLE
+from harness.columns import ABSENT, PredictionColumns
+from harness.store import RunColumns, Store
+from harness.store.columns import run_columns
+from harness.store.tables.run_tables import PredictionRow, RunColumnsRow
+from harness.types import Item, Prediction, PredictionStatus
+from tests.store.test_study_store import SPEC
+
+_PREDICTION, _KEPT = PredictionRow.__table__, RunColumnsRow.__table__
+ITEMS = [Item(f"i{j}", f"text {j}", ("a", "b", "c"), (0, 1, 2)) for j in range(12)]
+
+
+@pytest.fixture(autouse=True)
+def keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_columns, "WORTH_KEEPING", 1)
+
+
+def fill(store: Store, **more: Any) -> None:
+    store.content.add_items(ITEMS)
+    store.runs.add_run(SPEC)
+    rows = [Prediction(i.id, j % 3, input_tokens=7, **more) for j, i in enumerate(ITEMS[:10])]
+    rows[3] = Prediction("i3", None, PredictionStatus.UNREADABLE, "refusal: no")
+    rows[4] = Prediction("i4", None, PredictionStatus.FAILED, "timeout: 60 s")
+    store.runs.store_predictions([(SPEC.id, p) for p in rows])
+
+
+def read(store: Store) -> RunColumns:
+    return store.run_columns.read_run(SPEC.id, store.columns.read_index())
+
+
+def count_kept(store: Store) -> int:
+    return len(store.read_rows(sa.select(_KEPT.c.run_id)))
+
+
+def test_columns_are_what_the_rows_say(url: str) -> None:
+    with Store(url) as store:
+        fill(store, confidence=0.1)
+        assert not store.run_columns.is_kept(SPEC.id)
+        first, again = read(store), read(store)
+        assert store.run_columns.is_kept(SPEC.id)
+        assert count_kept(store) == 1
+        found = store.runs.read_predictions(SPEC.id)
+        expected = PredictionColumns.of(found, first.predictions.index)
+        for columns in (first, again):
+            one = columns.predictions
+            assert one.option.tolist() == expected.option.tolist()
+            assert one.option[[3, 4, 10, 11]].tolist() == [UNREADABLE, FAILED, ABSENT, ABSENT]
+            assert one.confidence is not None
+            np.testing.assert_array_equal(one.confidence, expected.confidence)
+            assert (columns.unreadable, columns.failed) == ({"refusal": 1}, {"timeout": 1})
+            assert list(columns.usage) == store.runs.sum_usage(SPEC.id)
+
+
+_NAMES = ", ".join(column.name for column in _PREDICTION.c)
+_ONE_MORE = (
+    f"INSERT INTO prediction ({_NAMES}) "  # noqa: S608  fixed
+    f"SELECT {_NAMES.replace('item_id', chr(39) + 'i11' + chr(39))} FROM prediction WHERE item_id = 'i0'"
+)
+CHANGES: dict[str, Callable[[sa.Connection], Any]] = {
+    "an option": lambda c: c.execute(
+        _PREDICTION.update().where(_PREDICTION.c.item_id == "i0").values(option=2)
+    ),
+    "a row less": lambda c: c.execute(_PREDICTION.delete().where(_PREDICTION.c.item_id == "i0")),
+    "a row more": lambda c: c.execute(sa.text(_ONE_MORE)),
+    "all rows": lambda c: c.execute(_PREDICTION.update().values(option=1, status="ok", reason="")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_row_that_somebody_changed_is_seen(change: str, url: str) -> None:
+    with Store(url) as store:
+        fill(store)
+        before = read(store).predictions.option.tolist()
+        engine = sa.create_engine(url)  # another program, which knows of no columns
+        with engine.begin() as connection:
+            CHANGES[change](connection)
+        engine.dispose()
+        index = store.columns.read_index()
+        expected = PredictionColumns.of(store.runs.read_predictions(SPEC.id), index).option.tolist()
+        assert expected != before
+        assert read(store).predictions.option.tolist() == expected
+        assert read(store).predictions.option.tolist() == expected
+
+
+def test_items_stored_since_have_no_prediction(url: str) -> None:
+    with Store(url) as store:
+        fill(store)
+        read(store)
+        store.content.add_items([Item("new", "text", ("a", "b", "c"), (0, 1, 2))])
+        assert store.run_columns.is_kept(SPEC.id)
+        assert read(store).predictions.option.tolist()[-3:] == [ABSENT] * 3
+
+
+def test_samples_are_put_to_a_vote(url: str) -> None:
+    with Store(url) as store:
+        fill(store)
+        more = [Prediction(i.id, 2, sample=s) for i in ITEMS[:2] for s in (1, 2)]
+        store.runs.store_predictions([(SPEC.id, p) for p in more])
+        for _ in range(2):
+            assert read(store).predictions.option.tolist()[:3] == [2, 2, 2]
+
+
+def test_what_cannot_be_written_is_read_all_the_same(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    with Store(url) as store:
+        fill(store)
+    (tmp_path / "study.db").chmod(0o400)
+    with Store(url) as store:
+        store.read_only = True
+        assert read(store).predictions.option.tolist()[:3] == [0, 1, 2]
+        assert count_kept(store) == 0
