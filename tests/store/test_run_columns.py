@@ -94,6 +94,17 @@ def test_a_row_that_somebody_changed_is_seen(change: str, url: str) -> None:
         assert read(store).predictions.option.tolist() == expected
 
 
+def test_columns_of_a_run_that_never_changed_since_it_is_counted_are_kept(url: str) -> None:
+    with Store(url) as store:
+        fill(store)
+        with store.transaction() as connection:
+            connection.execute(sa.text("DELETE FROM run_version"))
+        read(store)
+        assert store.run_columns.is_kept(SPEC.id)
+        store.runs.store_predictions([(SPEC.id, Prediction("i0", 2))])
+        assert read(store).predictions.option.tolist()[0] == 2
+
+
 def test_items_stored_since_have_no_prediction(url: str) -> None:
     with Store(url) as store:
         fill(store)

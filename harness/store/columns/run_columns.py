@@ -91,9 +91,11 @@ class RunColumnsRepository(Repository):
 
     def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
         """A row of what is kept, if it is of the present version."""
-        is_present = sa.and_(_KEPT.c.run_id == _VERSION.run_id, _KEPT.c.version == _VERSION.version)
-        query = query.select_from(sa.join(_KEPT, RunVersionRow, is_present))
-        rows = self._database.read_rows(query.where(_KEPT.c.run_id == run_id))
+        # a run whose rows did not change since the database began to count has no version yet
+        versions = sa.outerjoin(_KEPT, RunVersionRow, _KEPT.c.run_id == _VERSION.run_id)
+        is_present = _KEPT.c.version == sa.func.coalesce(_VERSION.version, 0)
+        query = query.select_from(versions).where(_KEPT.c.run_id == run_id, is_present)
+        rows = self._database.read_rows(query)
         return rows[0] if rows else None
 
     def _read_version(self, run_id: str) -> int:
