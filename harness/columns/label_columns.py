@@ -103,6 +103,24 @@ class LabelColumns:
         """Whether an item has a yes or a no, shape (N,)."""
         return mark(self.item[self.kind != ABSTAINED], self.index.size)
 
+    @cached_property
+    def places(self) -> IntArray:
+        """Places of the items that have a label, in order."""
+        return np.flatnonzero(self.labelled)
+
+    @cached_property
+    def rank(self) -> IntArray:
+        """Which of `places` the item of every label is, shape (L,)."""
+        found: IntArray = (np.cumsum(self.labelled) - 1)[self.item]
+        return found
+
+    @cached_property
+    def n_options(self) -> IntArray:
+        """K of the items at `places`; the first label of an item decides."""
+        found = np.zeros(self.index.size, dtype=np.int64)
+        found[self.item[::-1]] = self.questions.n_options[::-1]
+        return found[self.places]
+
     @property
     def asked_items(self) -> BoolArray:
         """Items that have a question; where that is not known, those with a label."""

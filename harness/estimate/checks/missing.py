@@ -6,19 +6,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.arrays import AnyIntArray
+from harness.arrays import AnyIntArray, BoolArray
 from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.data import LabelledArrays, estimate_tallies, tally_arrays
-from harness.types import Estimate
+from harness.estimate.data import LabelledArrays, Tallies, estimate_tallies, tally_arrays
 
 
-def abstention(a: LabelledArrays) -> Check:
+def abstention(a: LabelledArrays, tallies: Tallies) -> Check:
     """Bounds of A_ML over all answers the unanswered questions might have had.
 
     The estimates suppose that a missing answer is unrelated to the truth; nothing in the data can
     test that. Passes if even the worst answers would leave the estimate within its interval.
+
+    Parameters
+    ----------
+    tallies
+        Of the same labels.
     """
     name = "abstention"
     missing = int(np.count_nonzero(a.kind == ABSTAINED))
@@ -26,14 +30,53 @@ def abstention(a: LabelledArrays) -> Check:
         return Check(
             name=name, passed=True, statistic=0.0, p_value=None, message="every question was answered"
         )
-    low, high = (_refit(a, _filled(a, favourable=f), "score").value for f in (False, True))
+    low, high = (
+        estimate_tallies(_refill(a, tallies, favourable=f), interval="score").value for f in (False, True)
+    )
     share = missing / a.kind.size
     text = f"{missing} of {a.kind.size} questions unanswered: ml anywhere from {low:.3f} to {high:.3f}"
     if (a.kind == ABSTAINED).all():
         return Check(name=name, passed=False, statistic=share, p_value=None, message=text)
-    now = _refit(a, a.kind, "exact")
+    now = estimate_tallies(tallies, interval="exact")
     inside = now.low <= low and high <= now.high
     return Check(name=name, passed=inside, statistic=share, p_value=None, message=text)
+
+
+def _refill(a: LabelledArrays, tallies: Tallies, *, favourable: bool) -> Tallies:
+    """The tallies with the missing answers put in; only items that lack one are tallied anew."""
+    splits = {t.split for t in tallies.strata}
+    lacking = np.bincount(a.item[a.kind == ABSTAINED], minlength=a.n_options.size) > 0
+    rows = lacking[a.item]
+    if rows.all() or len(splits) > 1:
+        return tally_arrays(replace(a, kind=_filled(a, favourable=favourable)))[0]
+    (split,) = splits
+    part = _part(a, lacking)
+    (now,), (filled,) = (
+        tally_arrays(replace(part, kind=kind), split)
+        for kind in (part.kind, _filled(part, favourable=favourable))
+    )
+    changes = {(t.stratum, t.K): (t, f) for t, f in zip(now.strata, filled.strata, strict=True)}
+    strata = []
+    for t in tallies.strata:
+        old, new = changes.get((t.stratum, t.K), (None, None))
+        strata.append(t if old is None or new is None else t.exchange(old, new))
+    return Tallies(strata=tuple(strata))
+
+
+def _part(a: LabelledArrays, items: BoolArray) -> LabelledArrays:
+    """The labels of some items."""
+    rows, rank = items[a.item], np.cumsum(items) - 1
+    return replace(
+        a,
+        y_hat=a.y_hat[items],
+        option=a.option[rows],
+        kind=a.kind[rows],
+        n_options=a.n_options[items],
+        item=rank[a.item[rows]],
+        propensity=None if a.propensity is None else a.propensity[rows],
+        stratum=None if a.stratum is None else a.stratum[items],
+        names=None,
+    )
 
 
 def _filled(a: LabelledArrays, *, favourable: bool) -> AnyIntArray:
@@ -56,11 +99,6 @@ def _filled(a: LabelledArrays, *, favourable: bool) -> AnyIntArray:
             kind[row] = NO
             refused[i] += 1
     return kind
-
-
-def _refit(a: LabelledArrays, kind: AnyIntArray, interval: str) -> Estimate:
-    (tallies,) = tally_arrays(replace(a, kind=kind))
-    return estimate_tallies(tallies, interval=interval)
 
 
 def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:

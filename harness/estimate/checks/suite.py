@@ -20,7 +20,7 @@ from harness.estimate.checks.missing import abstention, readability
 from harness.estimate.checks.resolution import resolution, unanswered, unresolved
 from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate, yes_rate_by_expert
 from harness.estimate.core import chi2_tail
-from harness.estimate.data import LabelledArrays, Strata, Tallies, find_strata, tally_arrays, to_arrays
+from harness.estimate.data import LabelledArrays, Strata, Tallies, find_strata, tally_columns, to_arrays
 from harness.estimate.estimators import information, inside, make_point
 
 FAMILY_ALPHA = 0.05 / 3
@@ -76,7 +76,7 @@ class _Data:
 
     @cached_property
     def tallies(self) -> Tallies:
-        return tally_arrays(self.arrays)[0]
+        return tally_columns(self.predictions, self.labels, self.strata)
 
     @cached_property
     def arrays(self) -> LabelledArrays:
@@ -93,7 +93,7 @@ class _Data:
             return unresolved(self.predictions, self.labels)
         if kind == "weighted":
             return unanswered(self.predictions, self.labels)
-        return abstention(self.arrays)
+        return abstention(self.arrays, self.tallies)
 
 
 def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:

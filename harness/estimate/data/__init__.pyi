@@ -8,4 +8,6 @@ from .stratified import (
     Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
     UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, estimate_tallies as estimate_tallies,
 )
-from .tallies import tally as tally, tally_arrays as tally_arrays, tally_pool as tally_pool
+from .tallies import (
+    tally as tally, tally_arrays as tally_arrays, tally_columns as tally_columns, tally_pool as tally_pool,
+)

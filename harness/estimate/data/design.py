@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from harness.arrays import AnyIntArray, BoolArray, FloatArray
 from harness.columns import ABSTAINED, YES
 from harness.errors import EstimateError
-from harness.estimate.data.labelled_arrays import LabelledArrays
+from harness.estimate.data.labelled_arrays import LabelledArrays, label_arrays
 from harness.estimate.data.stratified import Conditioning
 
 _NEAR = 1e-6
@@ -85,6 +86,22 @@ class Design:
             np.bincount(self.group, weights=n, minlength=n_groups).astype(np.int64)
             for n in (n_yes, self.n_no)
         ]
+
+
+@lru_cache(maxsize=1)
+def design_of_labels(
+    labels: LabelColumns, strata: ItemValues | None, split: Conditioning | Literal["auto"]
+) -> Design:
+    """The design of labels, checked and gathered once for several models in turn.
+
+    Raises
+    ------
+    EstimateError
+        If a label is impossible or contradicts another; the message names row and value.
+    """
+    arrays = label_arrays(labels, strata)
+    arrays.check()
+    return Design(arrays, split)
 
 
 def _groups(a: LabelledArrays) -> tuple[AnyIntArray, AnyIntArray, tuple[str, ...]]:

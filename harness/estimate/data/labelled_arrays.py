@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -104,22 +105,44 @@ def to_arrays(
         raise EstimateError("predictions must not be empty")
     if not len(labels):
         raise EstimateError("labels must not be empty: without a label nothing can be estimated")
-    n_options = _options_of_items(predictions, labels)
-    places = np.flatnonzero(n_options)
-    codes, known = _stratum_codes(labels, places, strata)
-    rank = np.zeros(n_options.size, np.int64)
-    rank[places] = np.arange(places.size)
+    for row in np.flatnonzero(~predictions.is_there[labels.item]):
+        name = labels.index.ids[labels.item[row]]
+        raise EstimateError(f"labels[{row}]: item {name!r} has no prediction")
+    return replace(
+        label_arrays(labels, strata),
+        y_hat=predictions.option[labels.places].astype(np.int64),
+        n_unlabelled=len(predictions) - labels.places.size,
+    )
+
+
+@lru_cache(maxsize=1)
+def label_arrays(labels: LabelColumns, strata: ItemValues | None) -> LabelledArrays:
+    """The labels without predictions; those of several models in turn are gathered once.
+
+    Raises
+    ------
+    EstimateError
+        If labels of an item do not agree on how many options it has, or it has no stratum.
+    """
+    k, first = labels.questions.n_options, labels.n_options[labels.rank]
+    for row in np.flatnonzero(first != k):
+        name = labels.index.ids[labels.item[row]]
+        raise EstimateError(
+            f"labels[{row}]: n_options must be {first[row]} as before for item {name!r}, is {k[row]}"
+        )
+    for row in np.flatnonzero(k < 2):
+        raise EstimateError(f"labels[{row}]: n_options must be at least 2, is {k[row]}")
+    codes, known = _stratum_codes(labels, strata)
     return LabelledArrays(
-        y_hat=predictions.option[places].astype(np.int64),
+        y_hat=np.zeros(0, np.int64),
         option=labels.option,
         kind=labels.kind,
-        n_options=n_options[places],
-        item=rank[labels.item],
+        n_options=labels.n_options,
+        item=labels.rank,
         propensity=labels.questions.propensity,
         stratum=codes,
         stratum_names=known,
-        names=_Names(labels.index, places),
-        n_unlabelled=len(predictions) - places.size,
+        names=_Names(labels.index, labels.places),
     )
 
 
@@ -147,30 +170,14 @@ def _refuse(wrong: BoolArray, name: str, values: NDArray[Any], bound: str) -> No
         raise EstimateError(f"labels[{r}]: {name} must {bound}, is {values[r]}")
 
 
-def _options_of_items(predictions: PredictionColumns, labels: LabelColumns) -> IntArray:
-    """K of every item that has a label, 0 of all others; shape (N,)."""
-    item, k, ids = labels.item, labels.questions.n_options, labels.index
-    for row in np.flatnonzero(~predictions.is_there[item]):
-        raise EstimateError(f"labels[{row}]: item {ids.ids[item[row]]!r} has no prediction")
-    n_options = np.zeros(ids.size, np.int64)
-    n_options[item[::-1]] = k[::-1]  # the first row of an item decides
-    for row in np.flatnonzero(n_options[item] != k):
-        raise EstimateError(
-            f"labels[{row}]: n_options must be {n_options[item[row]]} as before for item "
-            f"{ids.ids[item[row]]!r}, is {k[row]}"
-        )
-    for row in np.flatnonzero(k < 2):
-        raise EstimateError(f"labels[{row}]: n_options must be at least 2, is {k[row]}")
-    return n_options
-
-
 def _stratum_codes(
-    labels: LabelColumns, places: IntArray, strata: ItemValues | None
+    labels: LabelColumns, strata: ItemValues | None
 ) -> tuple[AnyIntArray | None, list[str] | None]:
     if strata is None:
         return None, None
-    code = strata.code[places]
-    for place in places[code < 0]:
-        raise EstimateError(f"strata: the labelled item {labels.index.ids[place]!r} has no stratum")
+    code = strata.code[labels.places]
+    for place in labels.places[code < 0]:
+        name = labels.index.ids[place]
+        raise EstimateError(f"strata: the labelled item {name!r} has no stratum")
     known, codes = np.unique(code, return_inverse=True)
     return codes, [strata.names[name] for name in known.tolist()]

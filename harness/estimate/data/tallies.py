@@ -24,11 +24,11 @@ from typing import Literal
 import numpy as np
 
 from harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
-from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align
+from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns, PredictionColumns, align
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import BinomialSample, effective_options
 from harness.estimate.data.confidence_strata import Strata, find_strata
-from harness.estimate.data.design import Design
+from harness.estimate.data.design import Design, design_of_labels
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
 from harness.estimate.data.stratified import Conditioning, Tallies, Tally
 
@@ -61,8 +61,19 @@ def tally(
         If an item's questions were certain not to settle its prediction.
     """
     predicted, said = align(predictions, labels)
-    (tallies,) = tally_arrays(to_arrays(predicted, said, find_strata(predicted, said, strata)), split)
-    return tallies
+    return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
+
+
+def tally_columns(
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    strata: ItemValues | None,
+    split: Conditioning | Literal["auto"] = "auto",
+) -> Tallies:
+    """Tally one model's predictions; parameters and errors as in `tally`."""
+    arrays = to_arrays(predictions, labels, strata)
+    design = design_of_labels(labels, strata, split)
+    return Tallies(strata=_tally_groups(design, arrays.y_hat), n_unlabelled=arrays.n_unlabelled)
 
 
 def tally_arrays(
@@ -216,7 +227,7 @@ def tally_pool(
     """Tallies whose strata are weighted by their share of all predictions that did not fail."""
     _check_drawn(predictions, labels)
     found = None if strata is None else find_strata(predictions, labels, strata)
-    (tallies,) = tally_arrays(to_arrays(predictions, labels, found), split)
+    tallies = tally_columns(predictions, labels, found, split)
     if found is None:
         return tallies
     for place in np.flatnonzero(predictions.is_there & (found.code < 0)):
