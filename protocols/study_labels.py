@@ -6,24 +6,34 @@ Every function opens the study's database only when what it was given is known t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from harness import BadInput, ConfigError
-from harness.analysis import study_items, study_truth
+from harness.analysis import stream_items, study_items, study_truth
 from harness.config import Study
 from harness.store import Store
-from harness.types import Assignment, Question
+from harness.types import Assignment, Item, Question
 from protocols.collect import (
     SimulatedExperts,
     export_questions,
-    read_answers,
+    iterate_replies,
     read_label_studio_export,
     read_panel,
     write_ratings,
 )
-from protocols.routing import next_assignments, next_questions, panel_rule_of, read_pending, read_roster
+from protocols.routing import (
+    ANY_CLASS,
+    Roster,
+    check_drawn,
+    draw_questions,
+    next_assignments,
+    panel_rule_of,
+    read_pending,
+    read_roster,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +67,32 @@ def route_questions(study: Study) -> Routed:
     ConfigError
         If the study is a panel already, or questions were drawn before by another rule.
     """
-    items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
-    same = study.items.classes or all(item.options == items[0].options for item in items)
-    roster.check(items[0].options if same else ())
-    with Store(study.store_url) as store:
-        if store.panel.read_assignments():
+    roster.check(study.items.classes or _find_common_options(study, roster))
+    asked, new, count = Counter[str](), 0, 0
+    with Store(study.store_url) as store, store.together(exclusive=True):
+        if store.panel.has_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
-        questions = next_questions(study, store, roster, items)
-        store.content.add_items(items)
-        new = store.content.add_questions(questions)
-    return Routed(asked=Counter(q.expert for q in questions), new=new, items=len(items))
+
+        def store_items() -> Iterator[list[Item]]:
+            nonlocal count
+            for portion in store.content.store_items(stream_items(study)):
+                count += len(portion)
+                yield portion
+
+        for questions in draw_questions(study, store, roster, store_items()):
+            asked.update(q.expert for q in questions)
+            new += store.content.add_questions(questions)
+    return Routed(asked=asked, new=new, items=count)
+
+
+def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
+    """The options that all items have, if so; not looked for where experts judge any option anyway."""
+    if roster.classes == (ANY_CLASS,):
+        return ()
+    items = stream_items(study)
+    first = next(items).options
+    return first if all(item.options == first for item in items) else ()
 
 
 def route_panel(study: Study) -> Routed:
@@ -82,7 +107,7 @@ def route_panel(study: Study) -> Routed:
     roster = read_roster(study.path(study.experts.roster))
     rule = panel_rule_of(study, roster)
     with Store(study.store_url) as store:
-        if store.content.read_questions():
+        if store.content.has_questions():
             raise ConfigError("this study has yes/no questions already: start a new study for a panel")
         drawn = next_assignments(rule, items, store.panel.read_assignments(), roster)
         store.content.add_items(items)
@@ -114,16 +139,25 @@ def import_answers(
 ) -> tuple[int, int]:
     """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new."""
     with Store(study.store_url) as store:
+        if not (study.experts.is_panel or label_studio):
+            check_drawn(study, store)
+            return _import_yes_no(store, files)
         asked, items = read_pending(study, store), {item.id: item for item in store.content.read_items()}
         if label_studio:
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, asked, items, roster)
             return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
-        if study.experts.is_panel:
-            choices = read_panel(files, [a for a in asked if isinstance(a, Assignment)], items)
-            return len(choices), store.panel.add_choices(choices)
-        answers = read_answers(files, [q for q in asked if isinstance(q, Question)])
-        return len(answers), store.content.add_answers(answers)
+        choices = read_panel(files, [a for a in asked if isinstance(a, Assignment)], items)
+        return len(choices), store.panel.add_choices(choices)
+
+
+def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]:
+    """Read and store a portion at a time, all or nothing."""
+    read = count()
+    with store.together(exclusive=True):
+        replies = iterate_replies(files, store.content.find_experts)
+        new = store.content.replies.add_replies(reply for reply, _ in zip(replies, read, strict=False))
+    return next(read), new
 
 
 def simulate_answers(

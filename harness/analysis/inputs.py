@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from harness.config import Study
 from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
@@ -149,13 +150,18 @@ class ItemsOverview:
 
 def check_items(study: Study) -> ItemsOverview:
     """Read the items and the prompt of a study; nothing is stored. Errors as in reading them."""
-    items = study_items(study)
+    items = stream_items(study)
+    first = next(items)
+    by_options, by_words = Counter[int](), Counter[int]()
+    for item in chain([first], items):
+        by_options[len(item.options)] += 1
+        by_words[len(item.text.split())] += 1
     template_of(study)
-    words = sorted(len(item.text.split()) for item in items)
+    words = sorted(by_words.elements())
     return ItemsOverview(
-        items=len(items),
-        by_options=dict(sorted(Counter(len(item.options) for item in items).items())),
+        items=len(words),
+        by_options=dict(sorted(by_options.items())),
         median_words=words[len(words) // 2],
         longest_words=words[-1],
-        first=items[0],
+        first=first,
     )

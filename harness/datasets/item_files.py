@@ -6,17 +6,22 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.datasets.row import Row
 from harness.datasets.rows import read_rows
+from harness.draws import begin_draws
 from harness.errors import DataError
 from harness.output import shorten
 from harness.seeding import derive_seed
 from harness.types import Item
+
+_PORTION = 1_000
+
+_Content = tuple[str, str, tuple[str, ...], dict[str, str]]
+"""Id, text, options and meta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +83,12 @@ def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: 
 
 
 def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[Item]:
-    """Turn rows into items one by one; see `read_items`."""
-    seen: dict[str, int] = {}
-    for row in rows:
-        try:
-            item = _item(row, mapping)
-        except RecursionError:
-            raise row.error(None, "nested too deep to be text") from None
-        if item.id in seen:
-            hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
-            raise row.error(mapping.id, f"the id {item.id!r} was used in line {seen[item.id]}{hint}")
-        seen[item.id] = row.line
-        yield item
-    if not seen:
-        raise DataError("there are no items in it", file=source)
+    """Turn rows into items one by one, read a portion at a time; see `read_items`."""
+    contents = _read_contents(rows, mapping, source)
+    while portion := list(islice(contents, _PORTION)):
+        orders = _draw_orders(portion, mapping)
+        for (item_id, text, options, meta), order in zip(portion, orders, strict=True):
+            yield Item(item_id, text, options, order, meta)
 
 
 def read_key(
@@ -135,28 +132,45 @@ def fold(option: str) -> str:
     return " ".join(option.casefold().split())
 
 
-def _item(row: Row, mapping: ItemMapping) -> Item:
-    text = _string(row, mapping.text)
-    options = _options(row, mapping)
-    if mapping.id in row.fields or mapping.id != "id":
-        item_id = _string(row, mapping.id)
-    else:
-        item_id = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
-    order = tuple(range(len(options)))
-    if mapping.shuffle:
-        rng = np.random.default_rng(derive_seed(mapping.seed, "shuffle", item_id))
-        order = tuple(rng.permutation(len(options)).tolist())
-    meta = {name: str(row.value(name)) for name in mapping.meta}
-    return Item(item_id, text, options, order, meta)
+def _read_contents(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[_Content]:
+    seen: dict[str, int] = {}
+    for row in rows:
+        try:
+            text = _string(row, mapping.text)
+            options = _options(row, mapping)
+            if mapping.id in row.fields or mapping.id != "id":
+                item_id = _string(row, mapping.id)
+            else:
+                item_id = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
+            meta = {name: str(row.value(name)) for name in mapping.meta}
+        except RecursionError:
+            raise row.error(None, "nested too deep to be text") from None
+        if seen.setdefault(item_id, row.line) != row.line:
+            hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
+            raise row.error(mapping.id, f"the id {item_id!r} was used in line {seen[item_id]}{hint}")
+        yield item_id, text, options, meta
+    if not seen:
+        raise DataError("there are no items in it", file=source)
+
+
+def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> Iterable[tuple[int, ...]]:
+    """Display orders: each item's from a generator of its own, or as in the source."""
+    counts = [len(options) for _, _, options, _ in contents]
+    if not mapping.shuffle:
+        return [tuple(range(k)) for k in counts]
+    seeds = [derive_seed(mapping.seed, "shuffle", item_id) for item_id, *_ in contents]
+    draws = begin_draws(seeds, words=2 * max(counts))
+    return [tuple(drawn.permutation(k)) for drawn, k in zip(draws, counts, strict=True)]
 
 
 def _string(row: Row, column: str) -> str:
     value = row.value(column)
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise row.error(column, f"must be text, is {shorten(value)}" if value is not None else "is empty")
-    if not str(value).strip():
+    text = str(value).strip()
+    if not text:
         raise row.error(column, "is empty")
-    return str(value).strip()
+    return text
 
 
 def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
@@ -168,17 +182,17 @@ def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
         column = mapping.options[0]
         values = [v for v in (row.value(c) for c in mapping.options) if v not in (None, "")]
     for value in values:
-        if isinstance(value, dict | list):
+        if isinstance(value, (dict, list)):
             raise row.error(column, f"an option must be text, is {shorten(value)}")
     options = [str(v).strip() for v in values]
     if len(options) < 2:
         raise row.error(column, f"an item needs at least 2 options, this one has {len(options)}")
     if "" in options:
         raise row.error(column, f"option {options.index('') + 1} is empty")
-    folded = [fold(option) for option in options]
-    for j, option in enumerate(folded):
-        if option in folded[:j]:
-            raise row.error(column, f"the option {options[j]!r} is there twice")
+    folded = list(map(fold, options))
+    if len(set(folded)) < len(folded):
+        again = next(j for j, option in enumerate(folded) if option in folded[:j])
+        raise row.error(column, f"the option {options[again]!r} is there twice")
     return tuple(options)
 
 

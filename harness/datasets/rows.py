@@ -91,7 +91,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(_lines(path), strict=True)
+    name, reader = str(path), csv.reader(_lines(path), strict=True)
     try:
         header = next(reader, None)
         if not header:
@@ -105,20 +105,21 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                 if len(record) != len(header):
                     message = f"{len(record)} values where the header has {len(header)} columns"
                     raise DataError(message, file=path, line=start)
-                yield Row(str(path), start, dict(zip(header, record, strict=True)))
+                yield Row(name, start, dict(zip(header, record, strict=True)))
             start = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"malformed CSV: {error}", file=path, line=reader.line_num) from None
 
 
 def _jsonl_rows(path: Path) -> Iterator[Row]:
+    name = str(path)
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
         fields = parse_json(line, path, number)
         if not isinstance(fields, dict):
             raise DataError("every line must be a JSON object", file=path, line=number)
-        yield Row(str(path), number, fields)
+        yield Row(name, number, fields)
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:

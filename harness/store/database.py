@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import import_module
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple
 
 import orjson
 import sqlalchemy as sa
@@ -34,6 +34,13 @@ PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
 
 _COLUMN = 50_000
+_SETTINGS = (
+    "busy_timeout=30000",
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "foreign_keys=ON",
+    "cache_size=-65536",  # KiB; indices of a million hashes are written to all over
+)
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -114,9 +121,9 @@ class Database:
                 ) from error
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """All that this thread writes inside, or nothing."""
-        with self.transaction() as connection:
+    def together(self, *, exclusive: bool = False) -> Iterator[None]:
+        """All that this thread writes inside, or nothing; `exclusive` as in `transaction`."""
+        with self.transaction(exclusive=exclusive) as connection:
             self._here.connection = connection
             try:
                 yield
@@ -155,13 +162,12 @@ class Database:
         """All rows of a table in this order, each made a value of the columns that are its fields."""
         return self.read_values(kind, select_values(kind, table).order_by(*order))
 
-    def add_rows(self, table: sa.Table, rows: Sequence[dict[str, Any]]) -> int:
-        """Store rows whose id is not there yet; return how many were new."""
+    def add_rows(self, table: sa.Table, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> int:
+        """Store rows of these columns whose key is not there yet, all or none; return how many were new."""
         with self.transaction() as connection:
-            known = set(connection.execute(sa.select(table.c.id)).scalars())
-            fresh = [row for row in rows if row["id"] not in known]
-            execute_many(connection, sa.insert(table), fresh)
-        return len(fresh)
+            return sum(
+                insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows)
+            )
 
     def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
         """Run a statement for many rows; all or none."""
@@ -239,9 +245,26 @@ def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, 
 def upsert_tuples(
     connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Store rows of these columns, at least two; a later row replaces one of its key."""
-    sql, arrange = _compile_upsert(table, names, connection.dialect)
+    """Store rows of these columns, at least two; a later row replaces one of its key.
+
+    Columns of JSON are given as text (`harness.store.stored_values.write_json`).
+    """
+    sql, arrange = _compile_insertion(table, names, connection.dialect, "replace")
     connection.exec_driver_sql(sql, list(map(arrange, rows)))
+
+
+def insert_tuples(
+    connection: sa.Connection,
+    table: sa.Table,
+    names: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    known: Literal["keep", "refuse"] = "keep",
+) -> int:
+    """Store rows as `upsert_tuples`, but keep or refuse one whose key is there; return how many were new."""
+    if not rows:
+        return 0
+    sql, arrange = _compile_insertion(table, names, connection.dialect, known)
+    return connection.exec_driver_sql(sql, list(map(arrange, rows))).rowcount
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
@@ -258,9 +281,12 @@ def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[lis
         yield portion
 
 
-@lru_cache(maxsize=16)
-def _compile_upsert(
-    table: sa.Table, names: tuple[str, ...], dialect: sa.Dialect
+@lru_cache(maxsize=32)
+def _compile_insertion(
+    table: sa.Table,
+    names: tuple[str, ...],
+    dialect: sa.Dialect,
+    known: Literal["replace", "keep", "refuse"],
 ) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
     """SQL, and what brings a row into the order of its parameters.
 
@@ -268,15 +294,19 @@ def _compile_upsert(
     """
     insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
     key = [column.name for column in table.primary_key]
-    new = {name: insert.excluded[name] for name in names if name not in key}
+    if known == "replace":
+        new = {name: insert.excluded[name] for name in names if name not in key}
+        insert = insert.on_conflict_do_update(index_elements=key, set_=new)
+    elif known == "keep":
+        insert = insert.on_conflict_do_nothing(index_elements=key)
     dialect_class: Any = type(dialect)
     positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
-    compiled = insert.on_conflict_do_update(index_elements=key, set_=new).compile(dialect=positional)
+    compiled = insert.compile(dialect=positional)
     return str(compiled), itemgetter(*(names.index(name) for name in compiled.positiontup or ()))
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
-    for setting in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    for setting in _SETTINGS:
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()

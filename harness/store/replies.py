@@ -12,7 +12,7 @@ from itertools import count
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Database, Repository, execute_many
+from harness.store.database import Database, Repository, execute_many, insert_tuples, split_into_batches
 from harness.store.tables import AnswerRow, RatingRow
 
 
@@ -62,26 +62,40 @@ class ReplyRepository(Repository):
         query = sa.select(*named, t.expert, t.source, t.comment).order_by(t.position)
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
-    def add_replies(self, replies: Sequence[Response]) -> int:
-        """Store replies, all or none; return how many were new.
+    def count_replies(self) -> dict[tuple[str, str], int]:
+        """Who said it, and what → how often."""
+        t = self._table.c
+        said = (t.expert, t[self._value])
+        rows = self._database.read_rows(sa.select(*said, sa.func.count()).group_by(*said))
+        return {(expert, value): n for expert, value, n in rows}
+
+    def add_replies(self, replies: Iterable[Response]) -> int:
+        """Store replies, all or none, a portion at a time; return how many were new.
 
         Raises
         ------
         StoreError
             If something has another reply already.
         """
-        known = self.read_replies()
-        fresh: dict[str, Response] = {}
-        for reply in replies:
-            old = known.get(reply.id) or fresh.setdefault(reply.id, reply)
-            if old.value != reply.value:
-                raise StoreError(
-                    f"question {reply.id!r} was answered {old.value!r} before and now {reply.value!r}; a "
-                    "question has one answer"
-                )
-        with self._database.transaction() as connection:
-            self._append(connection, fresh.values(), {})
-        return len(fresh)
+        new, t = 0, self._table.c
+        with self._database.transaction(exclusive=True) as connection:
+            for portion in split_into_batches(replies):
+                names = [reply.id for reply in portion]
+                query = sa.select(t[self._id], t[self._value]).where(t[self._id].in_(names))
+                known = dict(connection.execute(query).all())
+                fresh: dict[str, Response] = {}
+                for reply in portion:
+                    if reply.id not in known:
+                        known[reply.id] = reply.value
+                        fresh[reply.id] = reply
+                    elif known[reply.id] != reply.value:
+                        raise StoreError(
+                            f"question {reply.id!r} was answered {known[reply.id]!r} before and now "
+                            f"{reply.value!r}; a question has one answer"
+                        )
+                self._append(connection, fresh.values(), {})
+                new += len(fresh)
+        return new
 
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
@@ -98,16 +112,9 @@ class ReplyRepository(Repository):
     ) -> None:
         last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
         fresh = count(1 + max([-1 if last is None else last, *places.values()]))
+        names = (self._id, "position", "expert", self._value, "source", "comment")
         rows = [
-            {
-                self._id: reply.id,
-                "position": places[reply.id] if reply.id in places else next(fresh),
-                "expert": reply.expert,
-                self._value: reply.value,
-                "source": reply.source,
-                "comment": reply.comment,
-            }
-            for reply in replies
+            (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
+            for r in replies
         ]
-        if rows:
-            connection.execute(sa.insert(self._table), rows)
+        insert_tuples(connection, self._table, names, rows, "refuse")

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from functools import lru_cache
+from operator import attrgetter
 
 import sqlalchemy as sa
 
 from harness.errors import DataError
 from harness.output import make_storable
-from harness.store.database import (
-    Repository,
-    count_rows,
-    insert_into,
-    row_of,
-    select_values,
-    split_into_batches,
-)
+from harness.store.database import Repository, count_rows, insert_tuples, select_values, split_into_batches
 from harness.store.replies import ReplyRepository, Response
+from harness.store.stored_values import read_json, write_json
 from harness.store.tables import AssignmentRow, ItemRow, QuestionRow
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
+_OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
+_OF_QUESTION = tuple(field.name for field in fields(Question) if field.name != "propensities")
+_OF_ASSIGNMENT = tuple(field.name for field in fields(Assignment))
+_values_of_question, _values_of_assignment = attrgetter(*_OF_QUESTION), attrgetter(*_OF_ASSIGNMENT)
 
 
 class ContentRepository(Repository):
@@ -45,33 +44,32 @@ class ContentRepository(Repository):
             as it was, so it may not change. If an id is given twice, or is one that not every database
             takes; of texts and options such characters are kept in visible form.
         """
-        ids = list[str]()
+        return [item.id for portion in self.store_items(items) for item in portion]
+
+    def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
+        """Store items as `add_items`, and give each portion once it is; they stay when the last was given."""
+        given = set[str]()
         with self._database.transaction() as connection:
             count = count_rows(connection, _ITEM)
-            for portion in split_into_batches(map(_make_storable, items)):
-                names = [item.id for item in portion]
-                query = sa.select(_ITEM.c.id, _ITEM.c.text, _ITEM.c.options).where(_ITEM.c.id.in_(names))
-                known = {row.id: (row.text, row.options) for row in connection.execute(query)}
+            for portion in map(_make_storable, split_into_batches(items)):
+                known = _read_known(connection, [item.id for item in portion])
                 fresh = [item for item in portion if item.id not in known]
                 for item in portion:
-                    if known.get(item.id, (item.text, item.options)) != (item.text, item.options):
+                    if item.id in given:
+                        raise DataError(f"the item id {item.id!r} is there twice; ids must be unique")
+                    given.add(item.id)
+                    if item.id in known and not _is_same(item, *known[item.id]):
                         raise DataError(
                             f"the item {item.id!r} is stored with another text or other options; give the "
                             "changed item a new id"
                         )
                 rows = [
-                    {**row_of(item), "meta": dict(item.meta), "position": position}
-                    for position, item in enumerate(fresh, count)
+                    (i.id, at, i.text, _write(i.options), _write(i.permutation), write_json(dict(i.meta)))
+                    for at, i in enumerate(fresh, count)
                 ]
-                if rows:  # another process may be storing the same items
-                    insert = insert_into(_ITEM, connection.dialect)
-                    connection.execute(insert.on_conflict_do_nothing(), rows)
+                insert_tuples(connection, _ITEM, _OF_ITEM, rows)  # another process may be storing the same
                 count += len(fresh)
-                ids += names
-            if len(set(ids)) < len(ids):
-                twice = next(name for name, n in Counter(ids).items() if n > 1)
-                raise DataError(f"the item id {twice!r} is there twice; ids must be unique")
-        return ids
+                yield portion
 
     def read_items(self) -> list[Item]:
         """All items, in source order."""
@@ -82,19 +80,43 @@ class ContentRepository(Repository):
         query = select_values(Item, _ITEM).where(_ITEM.c.id.in_(ids))
         return {item.id: item for item in self._database.read_values(Item, query)}
 
-    def add_questions(self, questions: Sequence[Question]) -> int:
+    def add_questions(self, questions: Iterable[Question]) -> int:
         """Store questions that are not there yet; return how many were new.
 
         A question keeps the expert it was first put to, even if routed again.
         """
-        return self._database.add_rows(_QUESTION, [row_of(q) for q in questions])
+        rows = (
+            (*_values_of_question(q), write_json(q.propensities) if q.propensities else "[]")
+            for q in questions
+        )
+        return self._database.add_rows(_QUESTION, (*_OF_QUESTION, "propensities"), rows)
+
+    def has_questions(self) -> bool:
+        """Whether any question was drawn."""
+        return bool(self._database.read_rows(sa.select(_QUESTION.c.id).limit(1)))
+
+    def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
+        """All questions about these items, at most a portion of them."""
+        about = _QUESTION.c.item_id.in_([item.id for item in items])
+        return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
+
+    def find_other_rule(self, protocol: str) -> Question | None:
+        """The first question, in the order of items, that another rule drew."""
+        other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol != protocol)
+        query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
+        return next(iter(self._database.read_values(Question, query)), None)
+
+    def find_experts(self, ids: Collection[str]) -> dict[str, str]:
+        """Question id → whom it was put to, of at most a portion of ids; fewer if some were never asked."""
+        query = sa.select(_QUESTION.c.id, _QUESTION.c.expert).where(_QUESTION.c.id.in_(ids))
+        return dict(self._database.read_rows(query))
 
     def read_questions(self) -> list[Question]:
         """All questions, in the order of their items."""
         query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
         return self._database.read_values(Question, query)
 
-    def add_answers(self, answers: Sequence[Answer]) -> int:
+    def add_answers(self, answers: Iterable[Answer]) -> int:
         """Store answers to stored questions, all or none; return how many were new.
 
         Raises
@@ -103,7 +125,7 @@ class ContentRepository(Repository):
             If a question has another verdict already.
         """
         return self.replies.add_replies(
-            [Response(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in answers]
+            Response(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in answers
         )
 
     def read_answers(self) -> list[Answer]:
@@ -114,13 +136,34 @@ class ContentRepository(Repository):
             return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
 
-def _make_storable(item: Item) -> Item:
+def _make_storable(items: list[Item]) -> list[Item]:
+    texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
+    # All at once, since next to none holds anything that must go.
+    return items if make_storable(texts) == texts else list(map(_make_item_storable, items))
+
+
+def _make_item_storable(item: Item) -> Item:
     if make_storable(item.id) != item.id:
         raise DataError(f"the item id {item.id!r} holds a character that no database takes, or a key")
     text, options = make_storable(item.text), tuple(map(make_storable, item.options))
     if text == item.text and options == item.options:
         return item
     return replace(item, text=text, options=options)
+
+
+def _read_known(connection: sa.Connection, ids: list[str]) -> dict[str, tuple[str, str]]:
+    """Text, and options in JSON, of the items of these ids that are stored."""
+    query = sa.select(_ITEM.c.id, _ITEM.c.text, sa.cast(_ITEM.c.options, sa.Text)).where(_ITEM.c.id.in_(ids))
+    return {name: (text, options) for name, text, options in connection.execute(query)}
+
+
+def _is_same(item: Item, text: str, options: str) -> bool:
+    return item.text == text and (_write(item.options) == options or list(item.options) == read_json(options))
+
+
+@lru_cache(maxsize=4096)  # fixed classes and orders of few options come again and again
+def _write(values: tuple[str, ...] | tuple[int, ...]) -> str:
+    return write_json(values)
 
 
 class PanelRepository(Repository):
@@ -133,7 +176,11 @@ class PanelRepository(Repository):
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not there yet; return how many were new."""
-        return self._database.add_rows(_ASSIGNMENT, [row_of(a) for a in assignments])
+        return self._database.add_rows(_ASSIGNMENT, _OF_ASSIGNMENT, map(_values_of_assignment, assignments))
+
+    def has_assignments(self) -> bool:
+        """Whether any item was given to an annotator."""
+        return bool(self._database.read_rows(sa.select(_ASSIGNMENT.c.id).limit(1)))
 
     def read_assignments(self) -> list[Assignment]:
         """All assignments, in the order of their items."""
@@ -149,7 +196,7 @@ class PanelRepository(Repository):
             If an assignment has another label already.
         """
         return self.replies.add_replies(
-            [Response(c.assignment.id, c.assignment.annotator, c.label, c.source, c.comment) for c in choices]
+            Response(c.assignment.id, c.assignment.annotator, c.label, c.source, c.comment) for c in choices
         )
 
     def read_choices(self) -> list[Choice]:

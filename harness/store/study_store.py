@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+
 from harness.store.columns import ColumnRepository, RunColumnsRepository
-from harness.store.database import Database, count_rows
+from harness.store.database import PORTION, Database, count_rows
 from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
 from harness.store.planned_looks import LookRepository
@@ -13,7 +15,7 @@ from harness.store.run_locks import LockRepository
 from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
 from harness.store.study_content import ContentRepository, PanelRepository
-from harness.store.tables import AnswerRow, ItemRow, PredictionRow, QuestionRow, RunRow
+from harness.store.tables import AnswerRow, AssignmentRow, ItemRow, PredictionRow, QuestionRow, RunRow
 
 
 class Store(Database):
@@ -37,6 +39,24 @@ class Store(Database):
     def replies(self, *, panel: bool) -> ReplyRepository:
         """What annotators of a panel, or else experts, said."""
         return self.panel.replies if panel else self.content.replies
+
+    def count_asked(self, *, panel: bool) -> dict[str, int]:
+        """Person → how many questions, or assignments of a panel, in the order of the first of each."""
+        table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
+        person = table.c.annotator if panel else table.c.expert
+        order = (ItemRow.__table__.c.position, *(() if panel else (table.c.option,)), person)
+        count = sa.select(person, sa.func.count()).group_by(person)
+        in_order = sa.select(person).join(ItemRow.__table__).order_by(*order)
+        found = dict[str, int]()
+        with self.transaction() as connection:
+            counts = dict(connection.execute(count).all())
+            rows = connection.execution_options(yield_per=PORTION).execute(in_order).scalars()
+            for name in rows:
+                found.setdefault(name, counts[name])
+                if len(found) == len(counts):
+                    rows.close()
+                    break
+        return found
 
     def count_rows(self) -> dict[str, int]:
         """Number of rows of each table of items, questions, answers, runs and predictions."""

@@ -14,18 +14,24 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from harness import BadInput, DataError, derive_seed
 from harness.datasets import Row, fold, read_rows
+from harness.store import PORTION, Response
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 from protocols.routing import Pending
 
 LONG = ("item", "annotator", "label")
 SOURCE = "offline"
+_YES_NO = ("question_id", "expert", "answer")
+_VERDICTS = {verdict.value: verdict.value for verdict in Verdict}
+
+_FilledRow = tuple[Row, str]
+"""A row and what its last needed column holds."""
 
 
 def export_questions(
@@ -87,20 +93,34 @@ def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> 
         skip, a question that was never asked or was put to another expert, a second answer.
     """
     known = {question.id: question for question in questions}
-    answers: dict[str, Answer] = {}
-    needed = "import the files that `label export` wrote"
-    for row, said in _filled_rows(paths, ("question_id", "expert", "answer"), needed):
-        name, expert = str(row.fields["question_id"]), str(row.fields["expert"])
-        if said.lower() not in set(Verdict):
-            raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
-        question, verdict = known.get(name), Verdict(said.lower())
-        if question is None:
-            raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
-        if expert != question.expert:
-            raise row.error("expert", f"the question was put to {question.expert!r}, not to {expert!r}")
-        answer = Answer(question, expert, verdict, SOURCE, str(row.fields.get("comment") or ""))
-        _check_same(row, "answer", answers.setdefault(name, answer).verdict.value, verdict.value)
-    return list(answers.values())
+    replies = iterate_replies(paths, lambda ids: {i: known[i].expert for i in ids if i in known})
+    return [Answer(known[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
+
+
+def iterate_replies(
+    paths: Iterable[str | Path], find_experts: Callable[[Collection[str]], Mapping[str, str]]
+) -> Iterator[Response]:
+    """Read the same as replies, one a question, a portion of the rows at a time; errors as of `read_answers`.
+
+    `find_experts` tells whom some questions were put to, and leaves out those that were never asked.
+    """
+    given: dict[str, str] = {}
+    for portion in _split_rows(_filled_rows(paths, _YES_NO, "import the files that `label export` wrote")):
+        asked = find_experts([str(row.fields["question_id"]) for row, _ in portion])
+        for row, said in portion:
+            name, expert = str(row.fields["question_id"]), str(row.fields["expert"])
+            verdict = _VERDICTS.get(said.lower())
+            if verdict is None:
+                raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
+            if name not in asked:
+                raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
+            if expert != asked[name]:
+                raise row.error("expert", f"the question was put to {asked[name]!r}, not to {expert!r}")
+            if name in given:
+                _check_same(row, "answer", given[name], verdict)
+                continue
+            given[name] = verdict
+            yield Response(name, asked[name], verdict, SOURCE, str(row.fields.get("comment") or ""))
 
 
 def read_panel(
@@ -147,9 +167,7 @@ def _refuse_unread(paths: Mapping[str, Path], column: str, done: Container[str])
             raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
 
 
-def _filled_rows(
-    paths: Iterable[str | Path], columns: Sequence[str], needed: str
-) -> Iterator[tuple[Row, str]]:
+def _filled_rows(paths: Iterable[str | Path], columns: Sequence[str], needed: str) -> Iterator[_FilledRow]:
     """Give the rows that have all the columns and something in the last one, and that."""
     for path in paths:
         for row in read_rows(path):
@@ -158,6 +176,21 @@ def _filled_rows(
                     raise row.error(column, f"there is no such column; {needed}")
             if said := str(row.fields[columns[-1]] or "").strip():
                 yield row, said
+
+
+def _split_rows(rows: Iterator[_FilledRow]) -> Iterator[list[_FilledRow]]:
+    """Portions of rows; where one cannot be read, those before it come first."""
+    portion: list[_FilledRow] = []
+    try:
+        for row in rows:
+            portion.append(row)
+            if len(portion) == PORTION:
+                yield portion
+                portion = []
+    except DataError:
+        yield portion
+        raise
+    yield portion
 
 
 def _check_same(row: Row, column: str, first: str, again: str) -> None:

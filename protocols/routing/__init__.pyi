@@ -5,13 +5,14 @@ from .partitioned import (
     ordinary_labels as ordinary_labels, verified_labels as verified_labels,
 )
 from .roster import (
-    Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
+    ANY_CLASS as ANY_CLASS, Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,
 )
 from .rule import RoutingProtocol as RoutingProtocol, decode as decode
 from .sequential import Sequential as Sequential
 from .study_rule import (
-    Pending as Pending, next_assignments as next_assignments, next_questions as next_questions,
-    panel_rule_of as panel_rule_of, read_pending as read_pending,
+    Pending as Pending, check_drawn as check_drawn, draw_questions as draw_questions,
+    next_assignments as next_assignments, next_questions as next_questions, panel_rule_of as panel_rule_of,
+    read_pending as read_pending,
 )
 from .targeted import Disagreement as Disagreement, Targeted as Targeted

@@ -8,18 +8,20 @@ options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, derive_seed, name_protocol
+from harness import BadInput, begin_draws, derive_seed, name_protocol
 from harness.config import Study
 from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
+from harness.store import split_into_batches
 from harness.types import Item, Label, LabelKind, ProtocolStatement, Question
-from protocols.routing.roster import Expert, Roster, read_roster
+from protocols.routing.roster import Roster, read_roster
 from protocols.routing.rule import Predictions, put_question
 
 
@@ -75,43 +77,61 @@ class Partitioned:
         BadInput
             If nobody can judge an option that was drawn, or all who can are at capacity.
         """
-        load: Counter[str] = Counter()
+        free = FreeExperts(self.roster)
+        return [q for portion in split_into_batches(items) for q in self.route_portion(portion, free)]
+
+    def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[Question]:
+        """Draw as `route`, of which this is a portion; `free` knows what the portions before took."""
         questions: list[Question] = []
-        for item in items:
-            rng = np.random.default_rng(derive_seed(self.seed, item.id))
+        seeds = [derive_seed(self.seed, item.id) for item in items]
+        words = 2 * min(self.options_per_item, max(len(item.options) for item in items)) + 2
+        for item, draws in zip(items, begin_draws(seeds, words), strict=True):
             k = len(item.options)
             m = min(self.options_per_item, k)
-            for option in (int(j) for j in rng.choice(k, size=m, replace=False)):
-                expert = draw_expert(item, option, self.roster, load, rng)
-                questions.append(put_question(self, item, option, expert.name, m / k))
+            for option in draws.choice(k, m):
+                expert = free.draw(item, option, draws.below)
+                questions.append(put_question(self, item, option, expert, m / k))
         return questions
 
     decode = staticmethod(decode)
 
 
-def draw_expert(
-    item: Item, option: int, roster: Roster, load: Counter[str], rng: np.random.Generator
-) -> Expert:
-    """Draw an expert for the option among those present with capacity left, and count the load.
+class FreeExperts:
+    """Who of a roster can still be asked.
 
-    Raises
-    ------
-    BadInput
-        If there is none. The option is never redrawn: that would bend its propensity.
+    Parameters
+    ----------
+    roster
+        The experts.
+    load
+        How many questions each has so far; added to.
     """
-    class_name = item.options[option]
-    able = roster.for_class(class_name)
-    if not able:
-        raise BadInput(f"item {item.id!r}: no expert judges the option {class_name!r}")
-    free = [e for e in able if e.capacity is None or load[e.name] < e.capacity]
-    if not free:
-        raise BadInput(
-            f"item {item.id!r}: all experts for {class_name!r} are at capacity "
-            f"({', '.join(f'{e.name} {e.capacity}' for e in able)}); raise it or route fewer items"
-        )
-    expert = free[int(rng.integers(len(free)))]
-    load[expert.name] += 1
-    return expert
+
+    def __init__(self, roster: Roster, load: Counter[str] | None = None) -> None:
+        self._load = Counter[str]() if load is None else load
+        self._able = lru_cache(maxsize=4096)(roster.for_class)
+
+    def draw(self, item: Item, option: int, below: Callable[[int], Any]) -> str:
+        """Draw one for an option among those present with capacity left; `below` draws numbers below one.
+
+        Raises
+        ------
+        BadInput
+            If there is none. The option is never redrawn: that would bend its propensity.
+        """
+        class_name = item.options[option]
+        able = self._able(class_name)
+        if not able:
+            raise BadInput(f"item {item.id!r}: no expert judges the option {class_name!r}")
+        free = [e.name for e in able if e.capacity is None or self._load[e.name] < e.capacity]
+        if not free:
+            raise BadInput(
+                f"item {item.id!r}: all experts for {class_name!r} are at capacity "
+                f"({', '.join(f'{e.name} {e.capacity}' for e in able)}); raise it or route fewer items"
+            )
+        expert = free[int(below(len(free)))]
+        self._load[expert] += 1
+        return expert
 
 
 def complementary_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:

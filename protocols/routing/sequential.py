@@ -27,7 +27,7 @@ from harness.estimate import (
     vote_posterior,
 )
 from harness.types import Answer, Item, ProtocolStatement, Question, Verdict
-from protocols.routing.partitioned import draw_expert
+from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
 from protocols.routing.rule import Predictions, option_counts, predicted_matrix, put_question
 
@@ -114,7 +114,7 @@ class Sequential:
             return []
         said = list(answers)
         known, silent = _facts(items, said)
-        load = Counter(answer.question.expert for answer in said)
+        free = FreeExperts(self.roster, Counter(answer.question.expert for answer in said))
         predicted, p = predicted_matrix(items, self.predictions), self.posterior(items)
         questions = []
         for row in np.flatnonzero(self.drawn(items)):
@@ -123,8 +123,8 @@ class Sequential:
             option = next_option(predicted[row].tolist(), options, known[item.id], silent[item.id])
             if option is not None:
                 rng = np.random.default_rng(derive_seed(self.seed, item.id, str(option)))
-                expert = draw_expert(item, option, self.roster, load, rng)
-                questions.append(put_question(self, item, option, expert.name))
+                expert = free.draw(item, option, rng.integers)
+                questions.append(put_question(self, item, option, expert))
         return questions
 
     def correctness(self, items: Sequence[Item], answers: Iterable[Answer]) -> dict[str, NDArray[np.int64]]:

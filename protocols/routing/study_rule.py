@@ -6,15 +6,17 @@ And what was drawn so far: yes/no questions, or choices among all options of a p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from harness import BadInput, ConfigError, load_protocol
 from harness.analysis import find_newest_runs
 from harness.config import Study
-from harness.store import Store
+from harness.store import Store, split_into_batches
 from harness.types import Assignment, Item, PredictionStatus, Question
 from protocols.routing.panel_draw import RandomPanel
+from protocols.routing.partitioned import FreeExperts, Partitioned
 from protocols.routing.roster import Roster
 from protocols.routing.rule import AsksOn, Predictions, RoutingProtocol
 
@@ -49,22 +51,47 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
 def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:
     """Give a study's questions; those of a protocol that asks on follow from the answers so far.
 
+    Errors as of `draw_questions`.
+    """
+    return [q for drawn in draw_questions(study, store, roster, split_into_batches(items)) for q in drawn]
+
+
+def draw_questions(
+    study: Study, store: Store, roster: Roster, items: Iterable[list[Item]]
+) -> Iterator[list[Question]]:
+    """Draw the questions about items that come in portions: of each portion, if the rule needs no others.
+
     Raises
     ------
     BadInput
-        If the protocol looks at predictions and there are none.
+        If the protocol looks at predictions and there are none, or nobody can be asked.
     ConfigError
         If questions were drawn before by another rule.
     """
     plan: RoutingProtocol = routing_rule_of(study, store, roster)
     if isinstance(plan, AsksOn):
-        return plan.next_questions(items, store.content.read_answers())
-    drawn = plan.route(items)
+        yield plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
+        return
     # A second draw over the first would make propensities wrong, and let looks be chosen.
+    other, is_first = store.content.find_other_rule(plan.name), not store.content.has_questions()
+    if not isinstance(plan, Partitioned):
+        drawn = plan.route(list(chain.from_iterable(items)))
+        _refuse_other_draw(drawn, ([other] if other else []) + store.content.read_questions())
+        yield drawn
+        return
+    free = FreeExperts(roster)
+    for portion in items:
+        drawn = plan.route_portion(portion, free)
+        stored = [] if is_first else store.content.read_questions_about(portion)
+        _refuse_other_draw(drawn, [other] if other else stored)
+        yield drawn
+
+
+def _refuse_other_draw(drawn: Sequence[Question], stored: Sequence[Question]) -> None:
     redrawn = {q.item_id for q in drawn}
     same = {(q.id, q.propensity, q.propensities) for q in drawn}
-    for question in store.content.read_questions():
-        if question.protocol != plan.name or (
+    for question in stored:
+        if question.protocol != drawn[0].protocol or (
             question.item_id in redrawn
             and (question.id, question.propensity, question.propensities) not in same
         ):
@@ -73,7 +100,6 @@ def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[I
                 f"propensity {question.propensity:.3g}; protocol, seed, options_per_item and the models "
                 "looked at cannot change once questions are drawn: start a new study"
             )
-    return drawn
 
 
 def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
@@ -124,6 +150,14 @@ def next_assignments(
     return drawn
 
 
+def check_drawn(study: Study, store: Store) -> None:
+    """Raise BadInput if nothing was drawn yet of the kind that the study asks."""
+    panel = study.experts.is_panel
+    if not (store.panel.has_assignments() if panel else store.content.has_questions()):
+        what = "assignments" if panel else "questions"
+        raise BadInput(f"no {what} yet; draw them with: oversight label route")
+
+
 def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     """All that was drawn so far, of the kind that the study asks.
 
@@ -132,9 +166,5 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     BadInput
         If nothing was.
     """
-    panel = study.experts.is_panel
-    found = store.panel.read_assignments() if panel else store.content.read_questions()
-    if not found:
-        what = "assignments" if panel else "questions"
-        raise BadInput(f"no {what} yet; draw them with: oversight label route")
-    return found
+    check_drawn(study, store)
+    return store.panel.read_assignments() if study.experts.is_panel else store.content.read_questions()

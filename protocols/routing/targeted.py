@@ -8,7 +8,6 @@ only about the items they differ on, one of the two predicted options by a coin.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -28,7 +27,7 @@ from harness.estimate import (
     vote_posterior,
 )
 from harness.types import Item, ProtocolStatement, Question
-from protocols.routing.partitioned import draw_expert
+from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
 from protocols.routing.rule import Predictions, option_counts, predicted_matrix, put_question
 
@@ -98,7 +97,7 @@ class Targeted:
         BadInput
             If a prediction is missing, or nobody (with capacity left) can judge an option drawn.
         """
-        load: Counter[str] = Counter()
+        free = FreeExperts(self.roster)
         questions: list[Question] = []
         if not items:
             return questions
@@ -107,9 +106,9 @@ class Targeted:
                 continue
             rng = np.random.default_rng(derive_seed(self.seed, item.id))
             option = int(rng.choice(len(pi), p=pi / pi.sum()))
-            expert = draw_expert(item, option, self.roster, load, rng)
+            expert = free.draw(item, option, rng.integers)
             each = tuple(float(p) for p in pi[: len(item.options)])
-            questions.append(put_question(self, item, option, expert.name, each[option], each))
+            questions.append(put_question(self, item, option, expert, each[option], each))
         return questions
 
     decode = staticmethod(decode)

@@ -9,7 +9,7 @@ from statistics import median
 from harness.config import Study
 from harness.store import Store
 from harness.types import Verdict
-from protocols.routing import read_pending
+from protocols.routing import check_drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +58,12 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
     BadInput
         If nothing was drawn yet.
     """
-    campaign, drawn = store.labelling, read_pending(study, store)
-    asked, said = Counter(a.expert for a in drawn), Counter[tuple[str, str]]()
-    for reply in store.replies(panel=study.experts.is_panel).read_replies().values():
+    check_drawn(study, store)
+    campaign, panel = store.labelling, study.experts.is_panel
+    asked, said = store.count_asked(panel=panel), Counter[tuple[str, str]]()
+    for (expert, value), n in store.replies(panel=panel).count_replies().items():
         # A panel's labels are whatever the classes are called, "yes" and "skip" among them.
-        kind = ("rated" if reply.value else "skip") if study.experts.is_panel else reply.value
-        said[reply.expert, kind] += 1
+        said[expert, ("rated" if value else "skip") if panel else value] += n
     foreign = Counter(row.expert for row in campaign.read_quarantine())
     queued = Counter(task.expert for task in campaign.read_tasks() if task.task_id is not None)
     queues = campaign.read_queues()
