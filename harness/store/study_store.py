@@ -49,7 +49,7 @@ class Store(Database):
         in_order = sa.select(person).join(ItemRow.__table__).order_by(*order)
         found = dict[str, int]()
         with self.transaction() as connection:
-            counts = dict(connection.execute(count).all())
+            counts: dict[str, int] = dict(connection.execute(count).all())
             rows = connection.execution_options(yield_per=PORTION).execute(in_order).scalars()
             for name in rows:
                 found.setdefault(name, counts[name])

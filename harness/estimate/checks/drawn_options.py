@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from statistics import variance
 
 import numpy as np
-from scipy.stats import binomtest
 
 from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from harness.columns import LabelColumns, OfferedOptions, PredictionColumns
@@ -184,6 +183,8 @@ def coin(drawn: DrawnOptions, alpha: float) -> Check:
     if not n:
         return Check.not_made(name, "no item was asked about one of two predictions by a coin")
     heads = int(np.count_nonzero(tossed.option == tossed.predicted))
+    from scipy.stats import binomtest  # half a second, which only this function need pay
+
     p = float(binomtest(heads, n).pvalue)
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
     if p < alpha:

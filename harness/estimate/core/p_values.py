@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 from scipy.special import bdtr, chdtrc, ndtr
 
 from harness.arrays import FloatArray
@@ -39,6 +38,8 @@ def binomial_at_least(successes: int, n: int, p: float) -> float:
     """P(Bin(n, p) ≥ successes); 0 for n + 1."""
     if n < 1 or not 0 <= successes <= n + 1:
         raise EstimateError(f"successes must lie in 0..n + 1 with n >= 1, are {successes} of {n}")
+    from scipy import stats  # half a second, which only this function need pay
+
     return float(stats.binom.sf(successes - 1, n, p))
 
 
