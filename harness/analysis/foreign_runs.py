@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.inputs import study_items
+from harness.analysis.inputs import stream_items
 from harness.config import RunSpec, Study
-from harness.datasets import format_of, read_foreign, write_predictions
+from harness.datasets import format_of, iterate_foreign, read_foreign, write_predictions
 from harness.errors import BadInput, DataError
-from harness.llm import to_predictions
-from harness.store import Store
-from harness.types import Item, PredictionStatus
+from harness.llm import fold_text, refuse_stranger, to_prediction
+from harness.store import Store, split_into_batches
+from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +53,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         Naming file, line and field of what cannot be read, or belongs to no item.
     """
     kind = kind or format_of(file)
-    answers = read_foreign(file, kind)
-    items = study_items(study)
-    predictions = to_predictions(answers, items, file)
-    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+    digest = _digest(Path(file))
     spec = RunSpec(
         name=model,
         model=model,
@@ -67,18 +65,48 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         max_words=None,
     )
     with Store(study.store_url) as store, store.locks.hold({spec.id: model}):
-        with store.together():
-            store.content.add_items(items)
+        answers = 0
+        with store.together(exclusive=True):
+            ids = store.content.add_items(stream_items(study))
             store.runs.add_run(spec)
-            store.runs.store_predictions([(spec.id, p) for p in predictions])
-        voted = store.runs.read_predictions(spec.id)
+            for predictions in _match(store, set(ids), iterate_foreign(file, kind), file):
+                store.runs.store_predictions([(spec.id, p) for p in predictions])
+                answers += len(predictions)
+        by_status = store.runs.count_statuses(spec.id)
+    items = sum(by_status.values())
     return ImportedRun(
-        run=spec.id,
-        answers=len(predictions),
-        items=len(voted),
-        missing=len(items) - len(voted),
-        by_status={status: sum(p.status == status for p in voted) for status in PredictionStatus},
+        run=spec.id, answers=answers, items=items, missing=len(ids) - items, by_status=by_status
     )
+
+
+def _digest(path: Path) -> str:
+    if not path.is_file():
+        raise DataError("there is no such file", file=path)
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()[:12]
+
+
+def _match(
+    store: Store, ids: Container[str], answers: Iterable[ForeignAnswer], file: str
+) -> Iterator[list[Prediction]]:
+    """Predictions of answers to the study's items, a portion at a time."""
+
+    @cache
+    def by_text() -> dict[str, Item]:
+        return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
+
+    for portion in split_into_batches(answers):
+        options = store.content.find_options([a.id for a in portion if a.id in ids])
+        predictions = []
+        for answer in portion:
+            name, offered = answer.id, options.get(answer.id)
+            if offered is None:
+                item = by_text().get(fold_text(answer.text))
+                if item is None:
+                    raise refuse_stranger(answer, file)
+                name, offered = item.id, item.options
+            predictions.append(to_prediction(answer, name, offered, file))
+        yield predictions
 
 
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:

@@ -29,7 +29,6 @@ from harness.llm import (
     run_targets,
 )
 from harness.store import Store
-from harness.types import PredictionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,24 +123,18 @@ def _summarise(wanted: Wanted, target: Target, asked: int) -> dict[str, Any]:
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
     """Count what a run has so far, by status and kind; `asked` is how many were asked just now."""
-    by_status: Counter[PredictionStatus] = Counter()
-    by_kind: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
-    usage = store.runs.sum_usage(target.spec.id)
-    guessed = 0
-    for p in store.runs.read_samples(target.spec.id):
-        by_status[p.status] += 1
-        guessed += p.guessed > 0
-        if p.reason:
-            by_kind[f"{p.status}: {p.kind}"] += 1
-            if p.reason in reasons or len(reasons) < 100:
-                reasons[f"{p.status}: {p.reason}"] += 1
+    runs, run = store.runs, target.spec.id
+    usage, (by_status, guessed) = runs.sum_usage(run), runs.count_samples(run)
+    by_kind, reasons = Counter[str](), Counter[str]()
+    for status, reason, n in runs.count_reasons(run):
+        by_kind[f"{status}: {reason.partition(':')[0]}"] += n
+        reasons[f"{status}: {reason}"] += n
     return {
         "run": target.spec.id,
         "model": target.spec.model,
-        "predictions": by_status.total(),
+        "predictions": sum(by_status.values()),
         "asked_now": asked,
-        **{status.value: by_status[status] for status in PredictionStatus},
+        **{status.value: n for status, n in by_status.items()},
         "kinds": dict(by_kind.most_common()),
         "reasons": dict(reasons.most_common(10)),
         "input_tokens": sum(u.input_tokens for u in usage),

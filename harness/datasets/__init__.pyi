@@ -2,7 +2,10 @@ from .item_files import (
     ItemMapping as ItemMapping, fold as fold, iterate_items as iterate_items, read_items as read_items,
     read_key as read_key,
 )
-from .log_formats import READERS as READERS, format_of as format_of, read_foreign as read_foreign
+from .log_formats import (
+    READERS as READERS, format_of as format_of, iterate_foreign as iterate_foreign,
+    read_foreign as read_foreign,
+)
 from .presets import PRESETS as PRESETS, read_preset as read_preset
 from .ratings_and_predictions import (
     predictions_from_arrays as predictions_from_arrays, read_choices as read_choices,

@@ -39,7 +39,12 @@ def format_of(path: str | Path) -> str:
 
 
 def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
-    """Read a log in one of the formats of `READERS`.
+    """Read a log in one of the formats of `READERS`; errors as of `iterate_foreign`."""
+    return list(iterate_foreign(path, kind))
+
+
+def iterate_foreign(path: str | Path, kind: str) -> Iterator[ForeignAnswer]:
+    """Read a log's answers one by one; the last may not be good although the first were.
 
     Raises
     ------
@@ -50,15 +55,15 @@ def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
     path = Path(path)
     if not path.is_file():
         raise DataError("there is no such file", file=path)
-    answers = list(READERS[kind](path))
-    if not answers:
-        raise DataError("there are no answers in it", file=path)
-    seen: dict[tuple[str, str, int], int] = {}
-    for answer in answers:
-        key = (answer.id, answer.text if not answer.id else "", answer.sample)
+    seen: dict[str | tuple[str, str, int], int] = {}
+    for answer in READERS[kind](path):
+        one = answer.id and not answer.sample
+        key = answer.id if one else (answer.id, "" if answer.id else answer.text, answer.sample)
         if key in seen:
             name = answer.id or answer.text[:40]
             message = f"{name!r} was answered in {seen[key]} already (sample {answer.sample})"
             raise DataError(message, file=path, line=answer.line)
         seen[key] = answer.line
-    return answers
+        yield answer
+    if not seen:
+        raise DataError("there are no answers in it", file=path)

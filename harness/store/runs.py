@@ -99,6 +99,40 @@ class RunRepository(Repository):
         query = sa.select(sa.func.count()).where(_PREDICTION.c.run_id == run_id)
         return int(self._database.read_rows(query)[0][0])
 
+    def count_statuses(self, run_id: str) -> dict[PredictionStatus, int]:
+        """Items of a run by the status of their prediction; several samples are put to a vote."""
+        table = _PREDICTION.c
+        mine = table.run_id == run_id
+        if self._database.read_rows(sa.select(sa.func.max(table.sample)).where(mine))[0][0]:
+            counts = Counter(p.status for p in self.read_predictions(run_id))
+        else:
+            query = sa.select(table.status, sa.func.count()).where(mine).group_by(table.status)
+            counts = Counter({PredictionStatus(status): n for status, n in self._database.read_rows(query)})
+        return {status: counts[status] for status in PredictionStatus}
+
+    def count_reasons(self, run_id: str) -> list[tuple[PredictionStatus, str, int]]:
+        """Status, reason and number of a run's answers with a reason, by the first item of each."""
+        table = _PREDICTION.c
+        query = (
+            sa.select(table.status, table.reason, sa.func.count())
+            .join(_ITEM, table.item_id == _ITEM.c.id)
+            .where(table.run_id == run_id, table.reason != "")
+            .group_by(table.status, table.reason)
+            .order_by(sa.func.min(_ITEM.c.position), table.status, table.reason)
+        )
+        return [
+            (PredictionStatus(status), reason, n) for status, reason, n in self._database.read_rows(query)
+        ]
+
+    def count_samples(self, run_id: str) -> tuple[dict[PredictionStatus, int], int]:
+        """Answers of a run by status, and how many of them have tokens that are a guess."""
+        by_status = sa.select(_PREDICTION.c.status, sa.func.count()).where(_PREDICTION.c.run_id == run_id)
+        rows = self._database.read_rows(by_status.group_by(_PREDICTION.c.status))
+        guessed = sa.select(sa.func.count()).where(_GUESSED.c.run_id == run_id, _GUESSED.c.calls > 0)
+        found = {PredictionStatus(status): n for status, n in rows}
+        counts = {status: found.get(status, 0) for status in PredictionStatus}
+        return counts, self._database.read_rows(guessed)[0][0]
+
     def read_runs(self) -> list[dict[str, Any]]:
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
         return self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))

@@ -80,6 +80,12 @@ class ContentRepository(Repository):
         query = select_values(Item, _ITEM).where(_ITEM.c.id.in_(ids))
         return {item.id: item for item in self._database.read_values(Item, query)}
 
+    def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Options of the stored items of these ids, at most a portion of them."""
+        query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text)).where(_ITEM.c.id.in_(ids))
+        with self._database.reading():
+            return {name: _read(options) for name, options in self._database.read_rows(query)}
+
     def add_questions(self, questions: Iterable[Question]) -> int:
         """Store questions that are not there yet; return how many were new.
 
@@ -158,7 +164,12 @@ def _read_known(connection: sa.Connection, ids: list[str]) -> dict[str, tuple[st
 
 
 def _is_same(item: Item, text: str, options: str) -> bool:
-    return item.text == text and (_write(item.options) == options or list(item.options) == read_json(options))
+    return item.text == text and (_write(item.options) == options or item.options == _read(options))
+
+
+@lru_cache(maxsize=4096)
+def _read(options: str) -> tuple[str, ...]:
+    return tuple(read_json(options))
 
 
 @lru_cache(maxsize=4096)  # fixed classes and orders of few options come again and again

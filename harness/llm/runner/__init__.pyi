@@ -4,7 +4,9 @@ from .event_loop import run_in_loop as run_in_loop
 from .parsing import (
     Unreadable as Unreadable, option_letters_of as option_letters_of, parse_answer as parse_answer,
 )
-from .prediction import to_predictions as to_predictions
+from .prediction import (
+    fold_text as fold_text, refuse_stranger as refuse_stranger, to_prediction as to_prediction,
+)
 from .progress_bar import Progress as Progress
 from .prompt import DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template
 from .run_models import (

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.errors import DataError, Fault
@@ -152,24 +153,34 @@ def to_predictions(answers: Iterable[ForeignAnswer], items: Sequence[Item], file
         If an answer belongs to no item, or its options are not the item's.
     """
     by_id = {item.id: item for item in items}
-    by_text = {_fold(item.text): item for item in items}
+    by_text = {fold_text(item.text): item for item in items}
     found = []
     for answer in answers:
-        item = by_id.get(answer.id) or by_text.get(_fold(answer.text))
+        item = by_id.get(answer.id) or by_text.get(fold_text(answer.text))
         if item is None:
-            raise DataError(
-                f"no item of the study has the id {answer.id!r} or this text", file=file, line=answer.line
-            )
-        found.append(_prediction(answer, item, file))
+            raise refuse_stranger(answer, file)
+        found.append(to_prediction(answer, item.id, item.options, file))
     return found
 
 
-def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
-    shown, places = answer.options or item.options, _places(answer, item, file)
+def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
+    """Make the error of an answer that belongs to no item."""
+    told = f"no item of the study has the id {answer.id!r} or this text"
+    return DataError(told, file=file, line=answer.line)
+
+
+def fold_text(text: str) -> str:
+    """Text by which an item is found: letter case and white space aside."""
+    return re.sub(r"\s+", " ", text).strip().casefold()
+
+
+def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Prediction:
+    """Make a prediction of an answer to an item with these options; see `to_predictions`."""
+    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     status, reason, option = PredictionStatus.FAILED, f"import: {answer.error}", None
     if not answer.error:
-        read = answer.answer
-        found = parse_answer(read, shown) if isinstance(read, str) else read
+        shown, read = answer.options or options, answer.answer
+        found = _parse(read, shown) if isinstance(read, str) else read
         if not isinstance(found, int):
             found = parse_answer(answer.raw, shown, cut=answer.cut)
         if isinstance(found, Unreadable):
@@ -177,7 +188,7 @@ def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
         else:
             status, reason, option = PredictionStatus.OK, "", places[found]
     return Prediction(
-        item_id=item.id,
+        item_id=item_id,
         option=option,
         status=status,
         reason=reason,
@@ -191,19 +202,18 @@ def _prediction(answer: ForeignAnswer, item: Item, file: object) -> Prediction:
     )
 
 
-def _places(answer: ForeignAnswer, item: Item, file: object) -> list[int]:
+@lru_cache(maxsize=4096)  # with fixed classes few answers are there
+def _parse(text: str, options: tuple[str, ...]) -> int | Unreadable:
+    return parse_answer(text, options)
+
+
+def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:
     """Where the other program's options stand among the item's."""
-    if not answer.options:
-        return list(range(len(item.options)))
-    own = [_fold(option) for option in item.options]
+    own = [fold_text(option) for option in options]
     if len(answer.options) != len(own):
-        told = f"item {item.id!r} has {len(own)} options, here it has {len(answer.options)}"
+        told = f"item {item_id!r} has {len(own)} options, here it has {len(answer.options)}"
         raise DataError(told, file=file, line=answer.line)
     for option in answer.options:
-        if _fold(option) not in own:
-            raise DataError(f"{option!r} is no option of the item {item.id!r}", file=file, line=answer.line)
-    return [own.index(_fold(option)) for option in answer.options]
-
-
-def _fold(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip().casefold()
+        if fold_text(option) not in own:
+            raise DataError(f"{option!r} is no option of the item {item_id!r}", file=file, line=answer.line)
+    return [own.index(fold_text(option)) for option in answer.options]
