@@ -20,7 +20,7 @@ from .estimate import (
 )
 from .llm import run as run
 from .registry import load_protocol as load_protocol, name_protocol as name_protocol
-from .seeding import derive_seed as derive_seed
+from .seeding import derive_seed as derive_seed, derive_seeds as derive_seeds
 from .types import (
     Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,
     LabelDesign as LabelDesign, LabelKind as LabelKind, Labels as Labels, Prediction as Prediction,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 
 def derive_seed(seed: int, *names: str) -> int:
@@ -13,3 +14,9 @@ def derive_seed(seed: int, *names: str) -> int:
     """
     text = "\x1f".join((str(seed), *names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def derive_seeds(seed: int, *names: str, last: Iterable[str]) -> list[int]:
+    """What `derive_seed` gives for each of some last names."""
+    start, hashed = "\x1f".join((str(seed), *names, "")), hashlib.sha256
+    return [int.from_bytes(hashed((start + name).encode()).digest()[:8], "big") for name in last]

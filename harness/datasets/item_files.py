@@ -15,7 +15,7 @@ from harness.datasets.rows import read_rows
 from harness.draws import begin_draws
 from harness.errors import DataError
 from harness.output import shorten
-from harness.seeding import derive_seed
+from harness.seeding import derive_seeds
 from harness.types import Item
 
 _PORTION = 1_000
@@ -158,8 +158,8 @@ def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> Iterable
     counts = [len(options) for _, _, options, _ in contents]
     if not mapping.shuffle:
         return [tuple(range(k)) for k in counts]
-    seeds = [derive_seed(mapping.seed, "shuffle", item_id) for item_id, *_ in contents]
-    draws = begin_draws(seeds, words=2 * max(counts))
+    seeds = derive_seeds(mapping.seed, "shuffle", last=(item_id for item_id, *_ in contents))
+    draws = begin_draws(seeds, words=2 * max(counts) - 2)
     return [tuple(drawn.permutation(k)) for drawn, k in zip(draws, counts, strict=True)]
 
 

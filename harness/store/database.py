@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -137,6 +138,13 @@ class Database:
             yield
         except (KeyError, TypeError, ValueError) as error:
             raise describe_damage(self._shown, error) from error
+
+    def among(self, column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[bool]:
+        """Whether a column holds one of some texts: ``IN`` with one parameter, whatever their number."""
+        if self._engine.dialect.name == "sqlite":
+            table = sa.func.json_each(json.dumps(list(values))).table_valued("value")
+            return column.in_(sa.select(table.c.value))
+        return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """All rows of a query."""

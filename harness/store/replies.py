@@ -81,7 +81,7 @@ class ReplyRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             for portion in split_into_batches(replies):
                 names = [reply.id for reply in portion]
-                query = sa.select(t[self._id], t[self._value]).where(t[self._id].in_(names))
+                query = sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
                 known = dict(connection.execute(query).all())
                 fresh: dict[str, Response] = {}
                 for reply in portion:

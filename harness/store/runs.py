@@ -188,7 +188,7 @@ class RunRepository(Repository):
         # looking for each item takes a tenth of a run
         is_new = not self._database.read_rows(done.limit(1))
         for portion in split_into_batches(ids):
-            of_these = done.where(_PREDICTION.c.item_id.in_(portion))
+            of_these = done.where(self._database.among(_PREDICTION.c.item_id, portion))
             have = set() if is_new else set(map(tuple, self._database.read_rows(of_these)))
             yield [(i, s) for i in portion for s in range(n_samples) if (i, s) not in have]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
 from operator import attrgetter
@@ -52,7 +52,7 @@ class ContentRepository(Repository):
         with self._database.transaction() as connection:
             count = count_rows(connection, _ITEM)
             for portion in map(_make_storable, split_into_batches(items)):
-                known = _read_known(connection, [item.id for item in portion])
+                known = self._read_known([item.id for item in portion])
                 fresh = [item for item in portion if item.id not in known]
                 for item in portion:
                     if item.id in given:
@@ -64,12 +64,18 @@ class ContentRepository(Repository):
                             "changed item a new id"
                         )
                 rows = [
-                    (i.id, at, i.text, _write(i.options), _write(i.permutation), write_json(dict(i.meta)))
+                    (i.id, at, i.text, _write(i.options), _write(i.permutation), _write_meta(i.meta))
                     for at, i in enumerate(fresh, count)
                 ]
                 insert_tuples(connection, _ITEM, _OF_ITEM, rows)  # another process may be storing the same
                 count += len(fresh)
                 yield portion
+
+    def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str]]:
+        """Text, and options in JSON, of the items of these ids that are stored."""
+        query = sa.select(_ITEM.c.id, _ITEM.c.text, sa.cast(_ITEM.c.options, sa.Text))
+        rows = self._database.read_rows(query.where(self._database.among(_ITEM.c.id, ids)))
+        return {name: (text, options) for name, text, options in rows}
 
     def read_items(self) -> list[Item]:
         """All items, in source order."""
@@ -77,12 +83,13 @@ class ContentRepository(Repository):
 
     def find_items(self, ids: Collection[str]) -> dict[str, Item]:
         """Stored items of these ids; fewer if some are not stored."""
-        query = select_values(Item, _ITEM).where(_ITEM.c.id.in_(ids))
+        query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))
         return {item.id: item for item in self._database.read_values(Item, query)}
 
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Options of the stored items of these ids, at most a portion of them."""
-        query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text)).where(_ITEM.c.id.in_(ids))
+        query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
+        query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
             return {name: _read(options) for name, options in self._database.read_rows(query)}
 
@@ -103,7 +110,7 @@ class ContentRepository(Repository):
 
     def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
         """All questions about these items, at most a portion of them."""
-        about = _QUESTION.c.item_id.in_([item.id for item in items])
+        about = self._database.among(_QUESTION.c.item_id, [item.id for item in items])
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
@@ -114,8 +121,8 @@ class ContentRepository(Repository):
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
         """Question id → whom it was put to, of at most a portion of ids; fewer if some were never asked."""
-        query = sa.select(_QUESTION.c.id, _QUESTION.c.expert).where(_QUESTION.c.id.in_(ids))
-        return dict(self._database.read_rows(query))
+        query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
+        return dict(self._database.read_rows(query.where(self._database.among(_QUESTION.c.id, ids))))
 
     def read_questions(self) -> list[Question]:
         """All questions, in the order of their items."""
@@ -157,14 +164,12 @@ def _make_item_storable(item: Item) -> Item:
     return replace(item, text=text, options=options)
 
 
-def _read_known(connection: sa.Connection, ids: list[str]) -> dict[str, tuple[str, str]]:
-    """Text, and options in JSON, of the items of these ids that are stored."""
-    query = sa.select(_ITEM.c.id, _ITEM.c.text, sa.cast(_ITEM.c.options, sa.Text)).where(_ITEM.c.id.in_(ids))
-    return {name: (text, options) for name, text, options in connection.execute(query)}
-
-
 def _is_same(item: Item, text: str, options: str) -> bool:
     return item.text == text and (_write(item.options) == options or item.options == _read(options))
+
+
+def _write_meta(meta: Mapping[str, str]) -> str:
+    return write_json(dict(meta)) if meta else "{}"
 
 
 @lru_cache(maxsize=4096)

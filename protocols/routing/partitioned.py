@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, begin_draws, derive_seed, name_protocol
+from harness import BadInput, begin_draws, derive_seeds, name_protocol
 from harness.config import Study
 from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
 from harness.store import split_into_batches
@@ -83,8 +83,8 @@ class Partitioned:
     def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[Question]:
         """Draw as `route`, of which this is a portion; `free` knows what the portions before took."""
         questions: list[Question] = []
-        seeds = [derive_seed(self.seed, item.id) for item in items]
-        words = 2 * min(self.options_per_item, max(len(item.options) for item in items)) + 2
+        seeds = derive_seeds(self.seed, last=(item.id for item in items))
+        words = 3 * min(self.options_per_item, max(len(item.options) for item in items))
         for item, draws in zip(items, begin_draws(seeds, words), strict=True):
             k = len(item.options)
             m = min(self.options_per_item, k)
