@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from harness import BadInput, ConfigError
-from harness.analysis import stream_items, study_items, study_truth
+from harness.analysis import digest_source, note_source, stream_items, study_items, study_truth
 from harness.config import Study
 from harness.store import Store
 from harness.types import Assignment, Item, Question
@@ -69,21 +69,22 @@ def route_questions(study: Study) -> Routed:
     """
     roster = read_roster(study.path(study.experts.roster))
     roster.check(study.items.classes or _find_common_options(study, roster))
-    asked, new, count = Counter[str](), 0, 0
+    asked, new, ids = Counter[str](), 0, list[str]()
+    digest = digest_source(study)
     with Store(study.store_url) as store, store.together(exclusive=True):
         if store.panel.has_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
 
         def store_items() -> Iterator[list[Item]]:
-            nonlocal count
             for portion in store.content.store_items(stream_items(study)):
-                count += len(portion)
+                ids.extend(item.id for item in portion)
                 yield portion
 
         for questions in draw_questions(study, store, roster, store_items()):
             asked.update(q.expert for q in questions)
             new += store.content.add_questions(questions)
-    return Routed(asked=asked, new=new, items=count)
+        note_source(study, store, digest, ids)
+    return Routed(asked=asked, new=new, items=len(ids))
 
 
 def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from .foreign_runs import (
     write_log_items as write_log_items,
 )
 from .inputs import (
-    check_items as check_items, stream_items as stream_items, study_clusters as study_clusters,
-    study_items as study_items, study_truth as study_truth,
+    check_items as check_items, digest_source as digest_source, note_source as note_source,
+    stream_items as stream_items, study_clusters as study_clusters, study_items as study_items,
+    study_truth as study_truth,
 )
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.inputs import stream_items
+from harness.analysis.inputs import store_items
 from harness.config import RunSpec, Study
 from harness.datasets import format_of, iterate_foreign, read_foreign, write_predictions
 from harness.errors import BadInput, DataError
@@ -67,7 +67,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     with Store(study.store_url) as store, store.locks.hold({spec.id: model}):
         answers = 0
         with store.together(exclusive=True):
-            ids = store.content.add_items(stream_items(study))
+            ids = store_items(study, store)
             store.runs.add_run(spec)
             for predictions in _match(store, set(ids), iterate_foreign(file, kind), file):
                 store.runs.store_predictions([(spec.id, p) for p in predictions])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from harness.config import Study
 from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
 from harness.errors import ConfigError, DataError
 from harness.llm import DEFAULT_TEMPLATE, check_template
+from harness.store import Store
 from harness.types import Item
 
 
@@ -67,6 +69,39 @@ def stream_items(study: Study) -> Iterator[Item]:
     for number, item in enumerate(items):
         if section.limit is None or number < section.limit:
             yield item
+
+
+def store_items(study: Study, store: Store) -> list[str]:
+    """Store the items that study.toml describes; return their ids. What was stored whole is not read again.
+
+    Raises
+    ------
+    DataError
+        As of reading and storing them.
+    """
+    digest = digest_source(study)
+    ids = store.content.read_source(digest) if digest else None
+    if ids is None:
+        ids = store.content.add_items(stream_items(study))
+        note_source(study, store, digest, ids)
+    return ids
+
+
+def digest_source(study: Study) -> str | None:
+    """Hash of all that the items of a study are made of; None if that is no file."""
+    path = study.path(study.items.file) if study.items.file else None
+    if path is None or not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+    digest.update(f"{study.items.model_dump_json()}\x1f{study.study.seed}".encode())
+    return digest.hexdigest()
+
+
+def note_source(study: Study, store: Store, digest: str | None, ids: list[str]) -> None:
+    """Note which items came of a source, unless it changed meanwhile; `digest` is from before."""
+    if digest and digest == digest_source(study):
+        store.content.note_source(digest, ids)
 
 
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:

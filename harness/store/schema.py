@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 
-HEAD = "0010"
+HEAD = "0011"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 

@@ -14,10 +14,11 @@ from harness.output import make_storable
 from harness.store.database import Repository, count_rows, insert_tuples, select_values, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import read_json, write_json
-from harness.store.tables import AssignmentRow, ItemRow, QuestionRow
+from harness.store.tables import AssignmentRow, ItemRow, ItemSourceRow, QuestionRow
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
+_SOURCE = ItemSourceRow.__table__
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
 _OF_QUESTION = tuple(field.name for field in fields(Question) if field.name != "propensities")
 _OF_ASSIGNMENT = tuple(field.name for field in fields(Assignment))
@@ -70,6 +71,20 @@ class ContentRepository(Repository):
                 insert_tuples(connection, _ITEM, _OF_ITEM, rows)  # another process may be storing the same
                 count += len(fresh)
                 yield portion
+
+    def read_source(self, digest: str) -> list[str] | None:
+        """Ids of the items of a source that was noted, in its order; None if none was."""
+        noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
+        return self._read_first_ids(noted[0][0]) if noted else None
+
+    def note_source(self, digest: str, ids: Sequence[str]) -> None:
+        """Note whose items these are, so that they need not be read again, if they are the first of all."""
+        if self._read_first_ids(len(ids)) == ids:
+            self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
+
+    def _read_first_ids(self, number: int) -> list[str]:
+        query = sa.select(_ITEM.c.id).order_by(_ITEM.c.position, _ITEM.c.id).limit(number)
+        return [name for (name,) in self._database.read_rows(query)]
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str]]:
         """Text, and options in JSON, of the items of these ids that are stored."""

@@ -7,11 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from harness import derive_seed
-from harness.draws import begin_draws
-from harness.seeding import derive_seeds
+from harness import begin_draws, derive_seed, derive_seeds
 
-_RANDOM = random.Random(3)
+_RANDOM = random.Random(3)  # noqa: S311  no secret
 SEEDS = [_RANDOM.getrandbits(64) for _ in range(2000)] + [0, 1, 2**32 - 1, 2**32, 2**64 - 1]
 
 

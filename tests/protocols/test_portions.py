@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from harness import ConfigError, DataError, StoreError, derive_seed
 from harness.analysis import import_predictions
+from harness.analysis.inputs import store_items
 from harness.config import Study, read_study
 from harness.store import Store
 from harness.types import Item
@@ -99,7 +101,7 @@ def test_a_second_draw_is_refused_wherever_it_differs(tmp_path: Path) -> None:
         route_questions(lay_out(tmp_path, seed=1))
     with Store(study.store_url) as store, store.transaction() as connection:
         connection.exec_driver_sql("UPDATE question SET propensity = 0.5 WHERE item_id = 'i1200'")
-    with pytest.raises(ConfigError, match="propensity 0.5"):
+    with pytest.raises(ConfigError, match=r"propensity 0\.5"):
         route_questions(lay_out(tmp_path))
 
 
@@ -151,3 +153,37 @@ def test_each_draw_is_that_of_a_generator_of_its_own(m: int) -> None:
             expert = people[int(generator.integers(3))].name
             assert (question.item_id, question.option, question.expert) == (item.id, option, expert)
     assert next(drawn, None) is None
+
+
+def test_items_that_were_stored_whole_are_not_read_again(tmp_path: Path) -> None:
+    study = lay_out(tmp_path)
+    route_questions(study)
+    with Store(study.store_url) as store, mock.patch.object(store.content, "add_items") as add_items:
+        assert store_items(study, store) == [f"i{j}" for j in range(N)]
+        assert not add_items.called
+
+
+@pytest.mark.parametrize("change", ["a line more", "another text", "another seed", "a smaller limit"])
+def test_a_source_that_changed_is_read_again(tmp_path: Path, change: str) -> None:
+    study = lay_out(tmp_path)
+    with Store(study.store_url) as store:
+        store_items(study, store)
+        path, settings = tmp_path / "items.jsonl", tmp_path / "study.toml"
+        more = '{"id": "x", "text": "t", "options": ["a", "b"]}\n' if change == "a line more" else ""
+        text = path.read_text().replace("t 1202", "t 1203" if change == "another text" else "t 1202")
+        path.write_text(text + more)
+        seed, limit = (
+            ("1" if change == "another seed" else "0"),
+            ("limit = 9\n" * (change == "a smaller limit")),
+        )
+        settings.write_text(settings.read_text().replace("seed = 0", f"seed = {seed}") + limit)
+        study = read_study(settings)
+        if change == "another text":
+            with pytest.raises(DataError, match="'i1202' is stored with another text"):
+                store_items(study, store)
+        else:
+            with mock.patch.object(store.content, "add_items", wraps=store.content.add_items) as add_items:
+                assert len(store_items(study, store)) == {"a line more": N + 1, "another seed": N}.get(
+                    change, 9
+                )
+                assert add_items.called

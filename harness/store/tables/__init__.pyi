@@ -1,6 +1,6 @@
 from .content_tables import (
-    AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemRow as ItemRow, LookRow as LookRow,
-    QuestionRow as QuestionRow, RatingRow as RatingRow,
+    AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemRow as ItemRow,
+    ItemSourceRow as ItemSourceRow, LookRow as LookRow, QuestionRow as QuestionRow, RatingRow as RatingRow,
 )
 from .labelling_tables import (
     LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,

@@ -19,6 +19,13 @@ class ItemRow(TableRow, table=True):
     meta: dict[str, str] = Field(sa_type=JSON)
 
 
+class ItemSourceRow(TableRow, table=True):
+    """A source whose items are the first so many of all, in its order; `digest` is of all that made them."""
+
+    digest: str = Field(primary_key=True)
+    items: int
+
+
 class _Asked(TableRow):
     id: str = Field(primary_key=True)
     item_id: str = Field(foreign_key="item.id", index=True)
