@@ -52,16 +52,6 @@ class Draws:
                 product = self._word() * n
         return product >> 32
 
-    def permutation(self, n: int) -> list[int]:
-        """``permutation(n)``: swaps by masked words, those that are too large passed over."""
-        order, word = list(range(n)), self._word
-        for i in range(n - 1, 0, -1):
-            mask = (1 << i.bit_length()) - 1
-            while (j := word() & mask) > i:
-                pass
-            order[i], order[j] = order[j], order[i]
-        return order
-
     def choice(self, n: int, size: int) -> list[int]:
         """``choice(n, size, replace=False)``: by Floyd, or by part of a shuffle if both are large."""
         if n > _FLOYD_MOST and size > n // 50:
@@ -81,6 +71,29 @@ def begin_draws(seeds: Sequence[int], words: int) -> Iterator[Draws]:
     """The draws of every seed (64 bits); quick as long as none needs more than so many words."""
     made = _first_words(np.array(seeds, dtype=np.uint64), words).tolist()
     return map(Draws, seeds, made)
+
+
+def draw_orders(seeds: Sequence[int], n: int) -> list[list[int]]:
+    """``permutation(n)`` of every seed's generator: swaps by masked words, too large ones passed over."""
+    words = _first_words(np.array(seeds, dtype=np.uint64), max(2 * n - 2, 1))
+    rows, used = np.arange(len(seeds)), np.zeros(len(seeds), dtype=np.intp)
+    orders, ran_out = np.tile(np.arange(n), (len(seeds), 1)), np.zeros(len(seeds), dtype=np.bool_)
+    for i in range(n - 1, 0, -1):
+        partner, left = rows * 0, rows
+        while left.size:
+            has_word = used[left] < words.shape[1]
+            ran_out[left[~has_word]] = True
+            left = left[has_word]
+            drawn = words[left, used[left]] & np.uint32((1 << i.bit_length()) - 1)
+            used[left] += 1
+            partner[left] = drawn
+            left = left[drawn > i]
+        partner[ran_out] = i
+        orders[rows, i], orders[rows, partner] = orders[rows, partner], orders[rows, i]
+    found: list[list[int]] = orders.tolist()
+    for row in np.flatnonzero(ran_out):
+        found[row] = np.random.default_rng(seeds[row]).permutation(n).tolist()
+    return found
 
 
 def _later_words(seed: int, start: int) -> Iterator[int]:

@@ -12,13 +12,13 @@ from typing import Any
 
 from harness.datasets.row import Row
 from harness.datasets.rows import read_rows
-from harness.draws import begin_draws
+from harness.draws import draw_orders
 from harness.errors import DataError
 from harness.output import shorten
 from harness.seeding import derive_seeds
 from harness.types import Item
 
-_PORTION = 1_000
+_PORTION = 2_000
 
 _Content = tuple[str, str, tuple[str, ...], dict[str, str]]
 """Id, text, options and meta."""
@@ -153,14 +153,16 @@ def _read_contents(rows: Iterable[Row], mapping: ItemMapping, source: str) -> It
         raise DataError("there are no items in it", file=source)
 
 
-def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> Iterable[tuple[int, ...]]:
+def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
     """Display orders: each item's from a generator of its own, or as in the source."""
     counts = [len(options) for _, _, options, _ in contents]
-    if not mapping.shuffle:
-        return [tuple(range(k)) for k in counts]
+    orders = [tuple(range(k)) for k in counts]
     seeds = derive_seeds(mapping.seed, "shuffle", last=(item_id for item_id, *_ in contents))
-    draws = begin_draws(seeds, words=2 * max(counts) - 2)
-    return [tuple(drawn.permutation(k)) for drawn, k in zip(draws, counts, strict=True)]
+    for k in set(counts) if mapping.shuffle else ():
+        places = [place for place, count in enumerate(counts) if count == k]
+        for place, order in zip(places, draw_orders([seeds[p] for p in places], k), strict=True):
+            orders[place] = tuple(order)
+    return orders
 
 
 def _string(row: Row, column: str) -> str:

@@ -123,14 +123,15 @@ class FreeExperts:
         able = self._able(class_name)
         if not able:
             raise BadInput(f"item {item.id!r}: no expert judges the option {class_name!r}")
-        free = [e.name for e in able if e.capacity is None or self._load[e.name] < e.capacity]
+        load = self._load
+        free = [e for e in able if e.capacity is None or load[e.name] < e.capacity]
         if not free:
             raise BadInput(
                 f"item {item.id!r}: all experts for {class_name!r} are at capacity "
                 f"({', '.join(f'{e.name} {e.capacity}' for e in able)}); raise it or route fewer items"
             )
-        expert = free[int(below(len(free)))]
-        self._load[expert] += 1
+        expert = free[int(below(len(free)))].name
+        load[expert] += 1
         return expert
 
 

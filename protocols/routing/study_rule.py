@@ -82,8 +82,8 @@ def draw_questions(
     free = FreeExperts(roster)
     for portion in items:
         drawn = plan.route_portion(portion, free)
-        stored = [] if is_first else store.content.read_questions_about(portion)
-        _refuse_other_draw(drawn, [other] if other else stored)
+        if other or not is_first:
+            _refuse_other_draw(drawn, [other] if other else store.content.read_questions_about(portion))
         yield drawn
 
 
