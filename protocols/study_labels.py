@@ -1,6 +1,7 @@
 """A study's questions and answers without a server: drawn, handed out as files, read back, simulated.
 
-Every function opens the study's database only when what it was given is known to be right.
+What is read in portions is stored as a whole or not at all; all else is known to be right before the database
+is opened.
 """
 
 from __future__ import annotations

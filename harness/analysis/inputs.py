@@ -15,6 +15,9 @@ from harness.llm import DEFAULT_TEMPLATE, check_template
 from harness.store import Store
 from harness.types import Item
 
+MANY = 10_000
+"""Items that take longer to read than to look up; fewer are read whenever they are needed."""
+
 
 def study_clusters(study: Study) -> dict[str, str]:
     """Cluster of every item by id, from the column that study.toml names; empty without one.
@@ -72,7 +75,7 @@ def stream_items(study: Study) -> Iterator[Item]:
 
 
 def store_items(study: Study, store: Store) -> list[str]:
-    """Store the items that study.toml describes; return their ids. What was stored whole is not read again.
+    """Store the items that study.toml describes; return their ids. Many of one file are read only once.
 
     Raises
     ------
@@ -99,8 +102,8 @@ def digest_source(study: Study) -> str | None:
 
 
 def note_source(study: Study, store: Store, digest: str | None, ids: list[str]) -> None:
-    """Note which items came of a source, unless it changed meanwhile; `digest` is from before."""
-    if digest and digest == digest_source(study):
+    """Note which items came of a source, if they are many and it did not change; `digest` is from before."""
+    if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids)
 
 

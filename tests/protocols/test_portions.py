@@ -155,6 +155,12 @@ def test_each_draw_is_that_of_a_generator_of_its_own(m: int) -> None:
     assert next(drawn, None) is None
 
 
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.analysis.inputs.MANY", N)
+
+
+@pytest.mark.usefixtures("few_are_many")
 def test_items_that_were_stored_whole_are_not_read_again(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     route_questions(study)
@@ -163,6 +169,7 @@ def test_items_that_were_stored_whole_are_not_read_again(tmp_path: Path) -> None
         assert not add_items.called
 
 
+@pytest.mark.usefixtures("few_are_many")
 @pytest.mark.parametrize("change", ["a line more", "another text", "another seed", "a smaller limit"])
 def test_a_source_that_changed_is_read_again(tmp_path: Path, change: str) -> None:
     study = lay_out(tmp_path)
