@@ -16,7 +16,8 @@ from harness.analysis import import_predictions
 from harness.analysis.inputs import store_items
 from harness.config import Study, read_study
 from harness.store import Store
-from harness.types import Item
+from harness.types import Item, PredictionStatus
+from protocols.collect import measure_progress
 from protocols.routing import Expert, Partitioned, Roster
 from protocols.study_labels import import_answers, route_questions
 
@@ -103,6 +104,27 @@ def test_a_second_draw_is_refused_wherever_it_differs(tmp_path: Path) -> None:
         connection.exec_driver_sql("UPDATE question SET propensity = 0.5 WHERE item_id = 'i1200'")
     with pytest.raises(ConfigError, match=r"propensity 0\.5"):
         route_questions(lay_out(tmp_path))
+
+
+def test_a_study_goes_through_every_database(tmp_path: Path, url: str) -> None:
+    lay_out(tmp_path)
+    settings = tmp_path / "study.toml"
+    settings.write_text(settings.read_text().replace("seed = 0", f"seed = 0\nstore = '{url}'"))
+    study = read_study(settings)
+    assert [route_questions(study).new for _ in range(2)] == [N, 0]
+    path = write_answers(study, lambda lines: lines[:700])
+    assert [import_answers(study, [path]) for _ in range(2)] == [(700, 700), (700, 0)]
+    log = tmp_path / "log.csv"
+    log.write_text(
+        "id,prediction,error\n" + "".join(f"i{j},b{j},{'' if j % 3 else 'down'}\n" for j in range(N))
+    )
+    found = import_predictions(study, str(log), "m")
+    assert (found.by_status[PredictionStatus.OK], found.by_status[PredictionStatus.FAILED]) == (802, 401)
+    with Store(study.store_url) as store:
+        assert measure_progress(study, store)["ana"].answered == 700
+        assert store.count_asked(panel=False) == {"ana": N}
+        assert store.runs.count_reasons(found.run) == [("failed", "import: down", 401)]
+        assert next(store.runs.find_unasked(found.run, ["i0", "i1"], 2)) == [("i0", 1), ("i1", 1)]
 
 
 def test_two_draws_at_once_are_one(tmp_path: Path) -> None:
