@@ -36,7 +36,7 @@ PORTION = 500
 
 _COLUMN = 50_000
 _SETTINGS = (
-    "busy_timeout=30000",
+    "busy_timeout=300000",  # a large import writes for minutes, and whoever else writes waits for it
     "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",

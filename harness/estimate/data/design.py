@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from harness.arrays import AnyIntArray, BoolArray, FloatArray
-from harness.columns import ABSTAINED, YES
+from harness.columns import ABSTAINED, YES, ItemValues, LabelColumns
 from harness.errors import EstimateError
 from harness.estimate.data.labelled_arrays import LabelledArrays, label_arrays
 from harness.estimate.data.stratified import Conditioning
