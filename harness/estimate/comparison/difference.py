@@ -22,6 +22,7 @@ from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import clopper_pearson, sign_p_value
 from harness.estimate.intervals import (
+    collapse_rows,
     effective_size,
     scale_by_share,
     score_at,
@@ -103,7 +104,9 @@ def difference_interval(
         inner, low, high = (2 * plus / m - 1 if m else 0.0), 2 * low - 1, 2 * high - 1
         p_value = sign_p_value(plus, m - plus)
     else:
-        rows = tilt_items(c, pi, K, asked, yes, cluster=None if cluster is None else cluster[differ])
+        rows = collapse_rows(
+            tilt_items(c, pi, K, asked, yes, cluster=None if cluster is None else cluster[differ])
+        )
         groups = m if cluster is None else min(m, len(np.unique(cluster[differ])) - 1)
         mean = tilted_score(rows, level, df=max(1, groups))
         inner, low, high = mean.value, mean.low, mean.high

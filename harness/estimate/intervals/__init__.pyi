@@ -13,6 +13,9 @@ from .score_betting import score_betting_sequence as score_betting_sequence
 from .shares import (
     effective_size as effective_size, scale_by_share as scale_by_share, share_interval as share_interval,
 )
-from .tilted_rows import join_rows as join_rows, tilt_items as tilt_items, uniform_rows as uniform_rows
+from .tilted_rows import (
+    collapse_rows as collapse_rows, join_rows as join_rows, tilt_items as tilt_items,
+    uniform_rows as uniform_rows,
+)
 from .tilting import TiltedMean as TiltedMean, score_at as score_at, tilted_score as tilted_score
 from .weighting import weighted_score as weighted_score
