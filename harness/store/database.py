@@ -152,10 +152,15 @@ class Database:
             return connection.execute(query).all()
 
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
-        """All rows of a query, column by column, some thousand rows at a time."""
+        """All rows of a query, column by column, some thousand rows at a time, as the driver gives them."""
         with self.transaction() as connection:
-            for rows in connection.execution_options(yield_per=_COLUMN).execute(query).partitions():
-                yield tuple(zip(*rows, strict=True))
+            if self._engine.dialect.name == "sqlite":  # whose driver reads on as rows are asked for
+                cursor: Any = connection.execute(query).cursor
+                while rows := cursor.fetchmany(_COLUMN):
+                    yield tuple(zip(*rows, strict=True))
+            else:
+                for part in connection.execution_options(yield_per=_COLUMN).execute(query).partitions():
+                    yield tuple(zip(*part, strict=True))
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""

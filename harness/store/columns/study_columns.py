@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,13 @@ from harness.store.tables import AnswerRow, ItemRow, QuestionRow
 from harness.types import Verdict
 
 _ITEM, _QUESTION, _ANSWER = ItemRow.__table__.c, QuestionRow.__table__.c, AnswerRow.__table__.c
-_KIND = {Verdict.YES: YES, Verdict.NO: NO, Verdict.UNSURE: ABSTAINED, Verdict.SKIP: ABSTAINED}
+_KIND: Mapping[str | None, int] = {
+    Verdict.YES.value: YES,
+    Verdict.NO.value: NO,
+    Verdict.UNSURE.value: ABSTAINED,
+    Verdict.SKIP.value: ABSTAINED,
+    None: ABSTAINED,  # not answered
+}
 
 
 class ColumnRepository(Repository):
@@ -96,7 +102,7 @@ class ColumnRepository(Repository):
             ):
                 item, option, k, propensity, asked, all_of, arrival, verdict, by = part
                 codes = [people.setdefault(name, len(people)) for name in asked]
-                kinds = [ABSTAINED if v is None else _KIND[Verdict(v)] for v in verdict]
+                kinds = [_KIND[v] for v in verdict]
                 if any(b is not None and b != a for a, b in zip(asked, by, strict=True)):
                     self._refuse_foreign()
                 turns = [-1 if a is None else a for a in arrival]
