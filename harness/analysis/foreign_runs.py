@@ -73,6 +73,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 store.runs.store_predictions([(spec.id, p) for p in predictions])
                 answers += len(predictions)
         by_status = store.runs.count_statuses(spec.id)
+        store.run_columns.keep([spec.id])
     items = sum(by_status.values())
     return ImportedRun(
         run=spec.id, answers=answers, items=items, missing=len(ids) - items, by_status=by_status

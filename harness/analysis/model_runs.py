@@ -73,6 +73,7 @@ def run_study(study: Study, asking: Asking, *, caps: BudgetCaps) -> dict[str, di
     with _opened(study, asking) as (wanted, targets, prices):
         patience, wait = asking.patience, asking.wait
         done = run_targets(wanted, targets, prices=prices, limits=caps, patience=patience, wait=wait)
+        wanted.store.run_columns.keep([r.target.spec.id for r in done])
         return {
             r.target.spec.name: _summarise(wanted, r.target, r.asked)
             | ({} if r.error is None else {"stopped": str(r.error)})

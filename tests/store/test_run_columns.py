@@ -105,6 +105,14 @@ def test_columns_of_a_run_that_never_changed_since_it_is_counted_are_kept(url: s
         assert read(store).predictions.option.tolist()[0] == 2
 
 
+def test_a_run_that_came_to_an_end_is_kept_at_once(url: str) -> None:
+    with Store(url) as store:
+        fill(store)
+        store.run_columns.keep([SPEC.id])
+        assert store.run_columns.is_kept(SPEC.id)
+        assert read(store).predictions.option.tolist()[:3] == [0, 1, 2]
+
+
 def test_items_stored_since_have_no_prediction(url: str) -> None:
     with Store(url) as store:
         fill(store)

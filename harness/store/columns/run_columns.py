@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from harness.arrays import FAILED, UNREADABLE, FloatArray
 from harness.columns import ABSENT, ItemIndex, PredictionColumns
 from harness.errors import StoreError
+from harness.store.columns.study_columns import ColumnRepository
 from harness.store.database import Database, Repository
 from harness.store.runs import RunRepository, Usage
 from harness.store.tables import ItemRow, PredictionRow, RunColumnsRow, RunVersionRow
@@ -72,6 +73,15 @@ class RunColumnsRepository(Repository):
     def is_kept(self, run_id: str) -> bool:
         """Whether the columns of a run need not be made."""
         return self._find(run_id, sa.select(sa.literal(1))) is not None
+
+    def keep(self, run_ids: Iterable[str]) -> None:
+        """Make the columns of runs that came to an end, where that is worth it; estimates find them."""
+        number = sa.select(sa.func.count()).select_from(ItemRow)
+        if self._database.read_rows(number)[0][0] >= WORTH_KEEPING:
+            index = ColumnRepository(self._database).read_index()
+            for run_id in run_ids:
+                if not self.is_kept(run_id):
+                    self.read_run(run_id, index)
 
     def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
         """What a run has answered; kept for the next time, where the database can be written."""

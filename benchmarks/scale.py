@@ -1,0 +1,180 @@
+"""The commands on studies of many items and models, beside others' sums of the same data.
+
+A study is made directly in its database, see `benchmarks/_scale_studies.py`; then the real commands run, each
+in a process of its own. Beside them the counts behind all estimates are made by one group-by in the study's
+database, and from Parquet files by polars and by DuckDB, which live in an environment of their own. Those
+count and stop; a command estimates, with intervals and checks, from its own start to the printed object. The
+first estimate makes the columns of every run, as `run` and `predictions import` do at their end.
+
+    python benchmarks/scale.py [--quick] [--items N ...] [--models M ...] [--engine E ...] [--limit SECONDS]
+
+The last line is JSON, of 100,000 items and 20 models in SQLite (or the largest measured): CPU seconds and
+peak memory of the estimate, its time over the group-by's, CPU seconds of the report, and the exponent of the
+estimate's CPU from 10,000 items to 100,000. What did not finish in time is null.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks._peers import run_peers
+from benchmarks._postgresql import postgresql
+from benchmarks._scale_studies import ScaleStudy, item_id, make_scale_study
+
+ITEMS, MODELS, ENGINES = (10_000, 100_000, 1_000_000), (1, 20, 50), ("sqlite", "postgresql")
+QUICK_ITEMS, QUICK_MODELS = (10_000, 100_000), (20,)
+LIMIT, QUICK_LIMIT = 1800.0, 40.0
+COMMANDS = {
+    "first estimate": ("estimate", "--json"),
+    "estimate": ("estimate", "--json"),
+    "compare": ("compare", "--json"),
+    "report": ("report", "--out", "report"),
+    "label status": ("label", "status", "--json"),
+}
+PEERS = {"polars": "polars==1.36.1", "duckdb": "duckdb==1.4.3"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a process took: seconds of CPU and by the clock, peak megabytes."""
+
+    cpu: float
+    wall: float
+    mb: float
+
+
+Found = dict[str, Cost | None]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="20 models, up to 100,000 items, SQLite")
+    parser.add_argument("--items", type=int, nargs="+")
+    parser.add_argument("--models", type=int, nargs="+")
+    parser.add_argument("--engine", choices=ENGINES, nargs="+")
+    parser.add_argument("--limit", type=float, help="seconds that a command may take")
+    args = parser.parse_args()
+    quick = args.quick
+    limit = args.limit or (QUICK_LIMIT if quick else LIMIT)
+    sizes = args.items or (QUICK_ITEMS if quick else ITEMS)
+    cells: dict[tuple[str, int, int], Found] = {}
+    for engine in args.engine or (ENGINES[:1] if quick else ENGINES):
+        for models in args.models or (QUICK_MODELS if quick else MODELS):
+            for items in sizes:
+                # of the smaller ones a quick run shows only how the estimate grows
+                few = ["first estimate", "estimate"]
+                wanted = few if quick and items < max(sizes) else list(COMMANDS)
+                cells[engine, models, items] = measure(engine, items, models, limit, wanted)
+    print(json.dumps(summarise(cells)))
+
+
+def measure(engine: str, items: int, models: int, limit: float, commands: Sequence[str]) -> Found:
+    """Make a study, run all on it, and print what each took."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oversight-scale")))
+        url = stack.enter_context(postgresql()) if engine == "postgresql" else ""
+        begun = time.monotonic()
+        study = make_scale_study(folder / "study", items, models, url)
+        print(
+            f"{items:,} items x {models} models, {engine}: made in {time.monotonic() - begun:.0f} s",
+            flush=True,
+        )
+        script = str(Path(__file__).with_name("_scale_group_by.py"))
+        found: Found = {"group-by": inside([sys.executable, script, study.url], items * models)}
+        export(study, folder)
+        for engine_name in PEERS:
+            counted = run_peers("_scale_peers.py", list(PEERS.values()), folder, engine_name)
+            found[engine_name] = as_cost(counted, items * models) if counted else None
+        base = found["group-by"]
+        show("one group-by", base, base, limit)
+        for name in PEERS:
+            show(name, found[name], base, limit)
+        program = str(Path(sys.executable).with_name("oversight"))
+        for name in commands:
+            if models > 1 or name != "compare":
+                found[name] = outside([program, *COMMANDS[name]], study.folder, limit)
+                show(name, found[name], base, limit)
+    return found
+
+
+def show(name: str, cost: Cost | None, base: Cost | None, limit: float) -> None:
+    """Print one line of a cell."""
+    if cost is None:
+        print(f"  {name:<14} not finished in {limit:.0f} s", flush=True)
+        return
+    ratio = f"{cost.wall / base.wall:8.2f} of the group-by's time" if base else ""
+    print(f"  {name:<14}{cost.cpu:9.2f} s CPU{cost.wall:9.2f} s{cost.mb:8.0f} MB{ratio}", flush=True)
+
+
+def outside(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
+    """Run a command to its end, start-up and all; None if it had to be stopped."""
+    # Without bytecode every start would compile what it imports.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    timed = [sys.executable, str(Path(__file__).with_name("_timed_command.py")), str(limit), *words]
+    done = subprocess.run(timed, cwd=folder, capture_output=True, text=True, check=True, env=environment)  # noqa: S603  itself
+    found = json.loads(done.stdout.splitlines()[-1])
+    if found and found["code"]:
+        sys.exit(f"{' '.join(words)}: {done.stderr[-2_000:]}")
+    return Cost(cpu=found["cpu"], wall=found["wall"], mb=found["mb"]) if found else None
+
+
+def inside(words: Sequence[str], rows: int) -> Cost:
+    """Run a script that measures itself."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603  of this folder
+    return as_cost(json.loads(done.stdout.splitlines()[-1]), rows)
+
+
+def as_cost(found: dict[str, float], rows: int) -> Cost:
+    """What a script printed; it must have counted every prediction, as each item has an answer."""
+    assert found["counted"] == rows, f"{found['counted']} of {rows} predictions counted"
+    return Cost(cpu=found["cpu"], wall=found["wall"], mb=found["mb"])
+
+
+def export(study: ScaleStudy, folder: Path) -> None:
+    """Write what is summed as Parquet: labels, and one file of predictions a model."""
+    ids = pa.array([item_id(j) for j in range(len(study.asked))])
+    verdicts = pa.array(["no", "yes", "unsure"]).take(pa.array(study.verdict % 3))
+    labels = {"item_id": ids, "asked": study.asked, "verdict": verdicts}
+    pq.write_table(pa.table(labels), folder / "labels.parquet")
+    for number, (run, predicted) in enumerate(zip(study.runs, study.predicted, strict=True)):
+        status = pa.array(["ok", "unreadable", "failed"]).take(pa.array(np.maximum(-predicted, 0)))
+        option = pa.array(predicted, mask=predicted < 0)
+        columns = {"run_id": pa.repeat(run, len(ids)), "item_id": ids, "option": option, "status": status}
+        pq.write_table(pa.table(columns), folder / f"predictions-{number:03d}.parquet")
+
+
+def summarise(cells: dict[tuple[str, int, int], Found]) -> dict[str, float | None]:
+    """Figures of 100,000 items and 20 models in SQLite, or of the largest cell."""
+    key = ("sqlite", 20, 100_000)
+    key = key if key in cells else max(cells, key=lambda c: (c[0] == "sqlite", c[2], c[1]))
+    found = cells[key]
+    estimate, report, base = found["estimate"], found.get("report"), found["group-by"]
+    small, large = (cells.get((key[0], key[1], n), {}).get("estimate") for n in (10_000, 100_000))
+    return {
+        "estimate_s": round(estimate.cpu, 2) if estimate else None,
+        "estimate_mb": round(estimate.mb) if estimate else None,
+        "vs_sql": round(estimate.wall / base.wall, 2) if estimate and base else None,
+        "report_s": round(report.cpu, 2) if report else None,
+        "exponent": round(math.log10(large.cpu / small.cpu), 3) if small and large else None,
+    }
+
+
+if __name__ == "__main__":
+    main()
