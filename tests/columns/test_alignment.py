@@ -1,0 +1,99 @@
+"""Records become columns over one index of items; columns stay what they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import harness as h
+from harness.arrays import FAILED, UNREADABLE
+from harness.columns import ABSENT, ItemIndex, ItemValues, OfferedOptions, align, align_models
+from harness.errors import EstimateError
+from harness.types import Label, LabelKind, Prediction, PredictionStatus
+
+PREDICTIONS = [
+    Prediction("b", 1, confidence=0.5),
+    Prediction("a", None, PredictionStatus.UNREADABLE),
+    Prediction("c", None, PredictionStatus.FAILED),
+]
+LABELS = [Label("a", 0, LabelKind.COMPLEMENTARY, 3, 1 / 3), Label("d", 2, LabelKind.ABSTAINED, 3, 1 / 3)]
+
+
+def test_items_are_those_predicted_then_those_asked_about() -> None:
+    predicted, labels = align(PREDICTIONS, LABELS)
+    assert predicted.index is labels.index
+    assert list(predicted.index.ids) == ["b", "a", "c", "d"]
+    assert predicted.option.tolist() == [1, UNREADABLE, FAILED, ABSENT]
+    assert predicted.confidence is not None
+    np.testing.assert_array_equal(predicted.confidence, [0.5, np.nan, np.nan, np.nan])
+    assert labels.item.tolist() == [1, 3]
+    assert labels.kind.tolist() == [0, -1]
+    assert (len(predicted), len(labels)) == (3, 2)
+
+
+def test_columns_stay_as_they_are() -> None:
+    predicted, labels = align(PREDICTIONS, LABELS)
+    (same,), also = align_models([predicted], labels)
+    assert same is predicted
+    assert also is labels
+
+
+def test_columns_and_records_are_not_mixed() -> None:
+    predicted, labels = align(PREDICTIONS, LABELS)
+    with pytest.raises(TypeError, match="predictions as columns over the same items"):
+        align(PREDICTIONS, labels)
+    with pytest.raises(TypeError, match="labels as columns over the same items"):
+        align(predicted, LABELS)
+    with pytest.raises(TypeError, match="over the same items"):
+        align(align(PREDICTIONS, LABELS)[0], labels)
+
+
+def test_an_item_predicted_twice_is_named_by_its_rows() -> None:
+    with pytest.raises(EstimateError, match=r"predictions\[3\]: item 'b' must be predicted once.*\[0\]"):
+        align([*PREDICTIONS, Prediction("b", 2)], LABELS)
+    with pytest.raises(EstimateError, match=r"predictions\[0\]: option must be ≥ 0 for item 'b', is None"):
+        align([Prediction("b", None)], LABELS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_options_of_some_questions_are_those_of_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = [rng.random(k).tolist() for k in rng.integers(0, 5, size=30)]
+    offered = OfferedOptions.of(rows)
+    chosen = rng.integers(0, 30, size=12)
+    part = offered.take(chosen)
+    for place, row in enumerate(chosen.tolist()):
+        assert part.values[part.start[place] : part.start[place + 1]].tolist() == rows[row]
+    assert offered.take(np.zeros(0, np.int64)).values.size == 0
+
+
+def test_names_of_items_are_codes() -> None:
+    found = ItemValues.of({"a": "x", "c": "w", "z": "unused"}, ItemIndex.of(["a", "b", "c"]))
+    assert (found.code.tolist(), list(found.names)) == ([1, -1, 0], ["w", "x"])
+
+
+def test_ids_are_read_when_one_is_shown() -> None:
+    read: list[int] = []
+
+    def read_ids() -> list[str]:
+        read.append(1)
+        return ["a", "b"]
+
+    index = ItemIndex(2, read_ids)
+    assert index.size == 2
+    assert not read
+    assert index.find(["b", "?"]).tolist() == [1, -1]
+    assert index.ids[0] == "a"
+    assert read == [1]
+
+
+def test_records_and_columns_give_the_same_estimate() -> None:
+    rng = np.random.default_rng(1)
+    truth = {f"i{j}": int(t) for j, t in enumerate(rng.integers(4, size=300))}
+    predictions = [Prediction(i, t if rng.random() < 0.7 else (t + 1) % 4) for i, t in truth.items()]
+    labels = []
+    for i, t in truth.items():
+        k = int(rng.integers(4))
+        labels.append(Label(i, k, LabelKind.ORDINARY if k == t else LabelKind.COMPLEMENTARY, 4, 0.25))
+    predicted, said = align(predictions, labels)
+    assert h.accuracy(predictions, labels) == h.accuracy(predicted, said)
