@@ -59,10 +59,13 @@ class ReservationRepository(Repository):
             left = connection.execute(gone).all()
             charge = Charge(len(left), *(sum(getattr(row, name) for row in left) for name in _USED))
             if left:
-                insert = insert_into(_CHARGE, connection.dialect).values(run_id=run_id, **row_of(charge))
-                more = {name: _CHARGE.c[name] + value for name, value in row_of(charge).items()}
-                connection.execute(insert.on_conflict_do_update(index_elements=["run_id"], set_=more))
+                _add_charge(connection, run_id, charge)
         return charge
+
+    def charge(self, run_id: str, charge: Charge) -> None:
+        """Charge a run with calls that were for no item."""
+        with self._database.transaction() as connection:
+            _add_charge(connection, run_id, charge)
 
     def read_charge(self, run_id: str) -> Charge:
         """What a run was charged for answers that never came to an end."""
@@ -70,3 +73,9 @@ class ReservationRepository(Repository):
             Charge, select_values(Charge, _CHARGE).where(_CHARGE.c.run_id == run_id)
         )
         return found[0] if found else Charge(0, 0, 0, 0)
+
+
+def _add_charge(connection: sa.Connection, run_id: str, charge: Charge) -> None:
+    insert = insert_into(_CHARGE, connection.dialect).values(run_id=run_id, **row_of(charge))
+    more = {name: _CHARGE.c[name] + value for name, value in row_of(charge).items()}
+    connection.execute(insert.on_conflict_do_update(index_elements=["run_id"], set_=more))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import harness as h
-from harness.arrays import FAILED, UNREADABLE
+from harness import FAILED, UNREADABLE, EstimateError
 from harness.columns import ABSENT, ItemIndex, ItemValues, OfferedOptions, align, align_models
-from harness.errors import EstimateError
 from harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 PREDICTIONS = [

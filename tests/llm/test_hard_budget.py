@@ -125,3 +125,28 @@ def test_a_failure_that_is_tried_again_keeps_what_it_cost(tmp_path: Path) -> Non
         assert first.requests == 40
         assert (first.output_tokens, second.output_tokens) == (40 * MOST, 40 * MOST + 20 * 3)
         assert second.requests == len(server.prompts)
+
+
+@pytest.mark.parametrize("features", [{"structured": "auto"}, {"structured": "auto", "logprobs": True}])
+def test_trying_what_a_model_offers_is_within_the_budget(features: dict[str, Any], tmp_path: Path) -> None:
+    """In this command and, told by the store, in later ones."""
+
+    def answer(_prompt: str, n: int) -> Reply:
+        said = '{"answer": "yes"}' if n == 0 else '{"answer": "A"}'
+        return Reply(said, billed=(12, MOST))
+
+    with fake_openai(answer) as server:
+        for _ in range(3):
+            with pytest.raises(BudgetSpent):
+                ask(server, tmp_path, budget_requests=40, concurrency=1, **features)
+            assert len(server.requests) == 40
+        with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+            [run] = store.runs.read_runs()
+            assert sum(used.requests for used in store.runs.sum_usage(run["id"])) == 40
+
+
+def test_nothing_is_tried_that_the_budget_does_not_cover(tmp_path: Path) -> None:
+    with fake_openai(lambda prompt, n: Reply('{"answer": "yes"}')) as server:
+        with pytest.raises(BudgetSpent):
+            ask(server, tmp_path, budget_requests=0, structured="auto")
+        assert not [r for r in server.requests if r]

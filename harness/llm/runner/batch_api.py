@@ -88,7 +88,8 @@ def run_batches(
 
     with hold_runs(wanted.store, targets, wait=wait_for_lock):
         ready = list[Target]()
-        for target, error in prepare(wanted, [target.priced(prices) for target in targets]):
+        for one in prepare(wanted, [target.priced(prices) for target in targets]):
+            target, error = one.target, one.error
             if error is not None:
                 raise error
             ready.append(target)

@@ -3,58 +3,82 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import orjson
 
-from harness.errors import ConfigError, ModelError, RefusedRequest
-from harness.llm.limits import Limiter
-from harness.llm.models import CallCounts, LimitedModel, Request, RunnableModel, make_model
+from harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
+from harness.llm.limits import Budget, Limiter
+from harness.llm.models import CallCounts, LimitedModel, ModelReply, Request, RunnableModel, make_model
 from harness.llm.runner.prompt import answer_schema
 from harness.llm.runner.targets import Target, Wanted
 
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = Literal["structured", "logprobs"]
+_Ask: TypeAlias = Callable[[Request], Awaitable[ModelReply]]
 
 
-def prepare(wanted: Wanted, targets: Sequence[Target]) -> list[tuple[Target, ModelError | None]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A model that was looked at.
+
+    Attributes
+    ----------
+    target
+        With what the model offers, once that is settled.
+    error
+        Why it cannot be asked: its endpoint cannot be reached, or refuses the key, or the budget is spent.
+    used
+        What trying its features took.
+    """
+
+    target: Target
+    error: OversightError | None
+    used: CallCounts
+
+
+def prepare(
+    wanted: Wanted, targets: Sequence[Target], budgets: Sequence[Budget | None] = ()
+) -> list[Prepared]:
     """Settle what each model offers; look at every endpoint that is going to be asked.
 
     Nothing is sent to an endpoint that has nothing left to answer. A feature is tried once per model
     and endpoint, and remembered in the store.
 
-    Returns
-    -------
-    list of (Target, ModelError or None)
-        With why a model cannot be asked: its endpoint cannot be reached, or refuses the key.
+    Parameters
+    ----------
+    budgets
+        Of the targets, if what they offer is tried within one.
 
     Raises
     ------
     ConfigError
         If a key, a callable or a command is missing, or ``structured = "always"`` is not offered.
-    ModelError
+    OversightError
         If no model can be asked.
     """
     models = [make_model(target.settings, target.function) for target in targets]
     looks = _Looks(wanted)
 
-    async def look() -> list[tuple[Target, ModelError | None]]:
-        found = list[tuple[Target, ModelError | None]]()
+    async def look() -> list[Prepared]:
+        found = list[Prepared]()
         try:
-            for target, model in zip(targets, models, strict=True):
+            for target, model, budget in zip(targets, models, budgets or [None] * len(targets), strict=True):
+                used = CallCounts()
                 try:
-                    found.append((await looks.look(target, model), None))
-                except ModelError as error:
-                    found.append((target, error))
+                    settled = await looks.look(target, model, budget, used)
+                    found.append(Prepared(target=settled, error=None, used=used))
+                except (ModelError, BudgetSpent) as error:
+                    found.append(Prepared(target=target, error=error, used=used))
         finally:
             for model in models:
                 await model.close()
         return found
 
     found = asyncio.run(look())
-    errors = [error for _, error in found if error is not None]
+    errors = [one.error for one in found if one.error is not None]
     if errors and len(errors) == len(found):
         raise errors[0]
     return found
@@ -67,17 +91,25 @@ class _Looks:
     wanted: Wanted
     looked: set[str] = field(default_factory=set)
 
-    async def look(self, target: Target, model: RunnableModel) -> Target:
+    async def look(
+        self, target: Target, model: RunnableModel, budget: Budget | None, used: CallCounts
+    ) -> Target:
         settings, update = target.settings, {}
+        limited = LimitedModel(model, Limiter(1), settings.tries, is_billed=not target.is_program)
+        hold = None if budget is None else budget.hold
+
+        async def offers(feature: _Feature) -> bool:
+            return await self._offers(target, model, feature, lambda r: limited.ask(r, used, hold))
+
         if settings.structured != "never":
-            update["structured"] = await self._offers(target, model, "structured")
+            update["structured"] = await offers("structured")
             if settings.structured == "always" and not update["structured"]:
                 raise ConfigError(
                     f'{target.spec.name}: structured = "always", but {settings.where} does not follow a JSON '
                     'Schema; use "auto" or "never"'
                 )
         if settings.logprobs:
-            update["logprobs"] = await self._offers(target, model, "logprobs")
+            update["logprobs"] = await offers("logprobs")
         target = replace(target, spec=target.spec.model_copy(update=update))
         if any(self.wanted.find_left(target)):
             await self._check(target, model)
@@ -88,17 +120,17 @@ class _Looks:
             await model.check()
             self.looked.add(target.settings.where)
 
-    async def _offers(self, target: Target, model: RunnableModel, feature: _Feature) -> bool:
+    async def _offers(self, target: Target, model: RunnableModel, feature: _Feature, ask: _Ask) -> bool:
         settings, probes = target.settings, self.wanted.store.endpoints
         known = probes.read_probe(settings.where, settings.model, feature)
         if known is None:
             await self._check(target, model)
-            known, detail = await _probe(LimitedModel(model, Limiter(1), settings.tries), feature)
+            known, detail = await _probe(ask, feature)
             probes.add_probe(settings.where, settings.model, feature, offered=known, detail=detail)
         return known
 
 
-async def _probe(model: LimitedModel, feature: _Feature) -> tuple[bool, str]:
+async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     """Try with a tiny question whether a model follows a JSON Schema, or gives log-probabilities.
 
     Returns
@@ -116,7 +148,7 @@ async def _probe(model: LimitedModel, feature: _Feature) -> tuple[bool, str]:
     else:
         request = Request.of(_QUESTION, max_tokens=64, logprobs=True)
     try:
-        reply = await model.ask(request, CallCounts())
+        reply = await ask(request)
     except RefusedRequest as error:
         if error.status in (403, 404):  # which is about the model, not about the feature
             raise

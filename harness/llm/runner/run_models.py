@@ -15,13 +15,13 @@ from harness.llm.models import LimitedModel, make_model
 from harness.llm.runner.batches import Batches
 from harness.llm.runner.event_loop import run_in_loop
 from harness.llm.runner.jobs import Job
-from harness.llm.runner.preparation import prepare
+from harness.llm.runner.preparation import Prepared, prepare
 from harness.llm.runner.progress_bar import Progress
 from harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
 from harness.llm.runner.targets import Target, Wanted, hold_runs, load_items, make_served, make_spec
 from harness.llm.runner.workers import StoredRow, run_jobs
 from harness.output import say
-from harness.store import ReservedAnswer, Store
+from harness.store import Charge, ReservedAnswer, Store
 from harness.types import Item, Prediction
 
 DEFAULT_PATIENCE = 600.0
@@ -151,30 +151,33 @@ def run_targets(
     budgets = _budgets(targets, limits)  # which refuses unknown prices before anything is sent
     _refuse_without_keys(targets)
     with hold_runs(store, targets, wait=wait) as lock:
-        prepared = prepare(wanted, targets)
-        ready = [target for target, error in prepared if error is None]
+        prepared = prepare(wanted, targets, budgets)
+        ready = [one.target for one in prepared if one.error is None]
         for target in ready:
             target.announce(wanted)
             target.refuse_waiting(store)
         left = [sum(map(len, wanted.find_left(target))) for target in ready]
         errors: Sequence[OversightError | None] = [None] * len(ready)
-        if any(left):
-            served: dict[str, str] = {}
+        served: dict[str, str] = {}
 
-            def write(rows: Sequence[StoredRow]) -> None:
-                store.runs.store_predictions(rows, reserved=limits != BudgetCaps())
-                while served:
-                    store.runs.note_served_as(*served.popitem())
-                lock.check()
+        def write(rows: Sequence[StoredRow]) -> None:
+            store.runs.store_predictions(rows, reserved=limits != BudgetCaps())
+            while served:
+                store.runs.note_served_as(*served.popitem())
+            lock.check()
 
-            by_name = {target.spec.name: budget for target, budget in zip(targets, budgets, strict=True)}
-            jobs = _jobs(wanted, ready, [by_name[target.spec.name] for target in ready], patience, served)
+        by_name = {target.spec.name: budget for target, budget in zip(targets, budgets, strict=True)}
+        own = [by_name[target.spec.name] for target in ready]
+        jobs = _jobs(wanted, ready, own, patience, served) if any(left) else []
+        _charge_looks(store, prepared)  # only now, as the budgets have counted them
+        if jobs:
             errors = _ask_all(wanted, jobs, ready, left, write)
     done = zip(ready, left, errors, strict=True)
     results = {t.spec.name: RunResult(target=t, asked=n, error=error) for t, n, error in done}
-    for target, error in prepared:
-        results.setdefault(target.spec.name, RunResult(target=target, asked=0, error=error))
-    return [results[target.spec.name] for target, _ in prepared]
+    for one in prepared:
+        name = one.target.spec.name
+        results.setdefault(name, RunResult(target=one.target, asked=0, error=one.error))
+    return [results[one.target.spec.name] for one in prepared]
 
 
 def _ask_all(
@@ -249,6 +252,14 @@ def _jobs(
         before = store.runs.read_failed(target.spec.id)
         jobs.append(Job(target.spec, model, todo, budget, reservations.put, before))
     return jobs
+
+
+def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
+    """Charge the runs with what trying the features of their models took, for this command and later ones."""
+    for one in prepared:
+        if one.error is None and one.used.attempts:
+            used = Charge(0, one.used.attempts, one.used.input_tokens, one.used.output_tokens)
+            store.reservations.charge(one.target.spec.id, used)
 
 
 def _charge_left(store: Store, target: Target) -> None:
