@@ -34,8 +34,8 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     """
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
-    if args.budget_requests is not None or args.patience is not None:
-        raise ConfigError("--workflow goes with neither --budget-requests nor --patience")
+    if args.patience is not None:
+        raise ConfigError("--workflow does not go with --patience: its calls have times of their own")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     program, prices = load_program(args.workflow), study_prices(study)
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
-    first = Budget(args.budget_usd, args.budget_tokens, targets[0].price)
+    first = Budget(args.budget_usd, args.budget_tokens, targets[0].price, requests=args.budget_requests)
     budgets = [first, *(first.at(target.price) for target in targets[1:])]
     results: dict[str, Any] = {}
     runs = {target.spec.id: target.spec.name for target in targets}

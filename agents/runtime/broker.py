@@ -67,6 +67,9 @@ class Broker:
         The endpoint's, in place of `concurrency`, where its rates are known or shared.
     is_billed
         Whether tokens are paid for, so that a reply which does not say what it used is charged by a guess.
+    counts_found
+        Whether the budget counts what is found in the cache, too: paid for by a command that ended before
+        the answer was complete, it belongs to the same run.
     """
 
     def __init__(
@@ -81,7 +84,9 @@ class Broker:
         tries: int = 5,
         limiter: Limiter | None = None,
         is_billed: bool = True,
+        counts_found: bool = False,
     ) -> None:
+        self._counts_found = counts_found
         self._name, self._budget, self._price = name, budget, price
         self._cache = CallCache(store)
         self._model = LimitedModel(model, limiter or Limiter(concurrency), tries, is_billed=is_billed)
@@ -93,7 +98,14 @@ class Broker:
 
     @classmethod
     def of(
-        cls, model: Model, settings: ModelSection, *, budget: Budget, price: Price | None, store: Store
+        cls,
+        model: Model,
+        settings: ModelSection,
+        *,
+        budget: Budget,
+        price: Price | None,
+        store: Store,
+        counts_found: bool = False,
     ) -> Broker:
         """Make the broker of a model of study.toml, within the limits that stand there."""
         return cls(
@@ -105,6 +117,7 @@ class Broker:
             tries=settings.tries,
             limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
             is_billed=not (settings.python or settings.command),
+            counts_found=counts_found,
         )
 
     async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
@@ -167,6 +180,8 @@ class Broker:
         stored = await self._cache.get(key)
         if stored is not None:
             self.spent.cached += 1
+            if self._counts_found:
+                self._budget.charge(stored.input_tokens, stored.output_tokens, 1)
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
         async with self._unstored:
             started = time.perf_counter()

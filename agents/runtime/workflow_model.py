@@ -110,7 +110,7 @@ def run_workflow(
     unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
     left = [i for some in unasked for i, _ in some]
     items = store.content.find_items(left)
-    broker = Broker.of(model, settings, budget=budget, price=target.price, store=store)
+    broker = Broker.of(model, settings, budget=budget, price=target.price, store=store, counts_found=True)
     bench = Workbench(broker, sandbox, plan.roles, plan.shape)
 
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:

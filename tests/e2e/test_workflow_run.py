@@ -50,6 +50,19 @@ def test_a_workflow_is_a_model_to_everything_after_it(
     assert Path(oversight("report")["report"]).stat().st_size > 10_000
 
 
+def test_a_workflow_makes_no_more_requests_than_allowed(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "workflow.toml").write_text('answer = "option"\n')
+    with fake_openai(lambda prompt, n: Reply('{"answer": "green", "thinking": ""}')) as server:
+        lay_out(tmp_path, 30, server.url)
+        for _ in range(2):
+            said = oversight("run", "--workflow", "cot", "--budget-requests", "20", code=1)
+            assert "the budget of 20 requests is spent" in said["error"]
+            assert len(server.prompts) == 20
+
+
 def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
     n = 24
     with fake_openai(lambda prompt, _: Reply(GREEN)) as server:
