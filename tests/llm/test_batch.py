@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,8 +49,8 @@ def store(tmp_path: Path, items: list[Item]) -> Store:
     return store
 
 
-def target(url: str, samples: int = 1) -> Target:
-    settings = ModelSection(model="big", endpoint=url, samples=samples)
+def target(url: str, **more: Any) -> Target:
+    settings = ModelSection(model="big", endpoint=url, **more)
     return Target(make_spec("big", settings, "$text", None), settings)
 
 
@@ -118,6 +119,17 @@ def test_what_is_given_up_may_be_asked_in_another_way(store: Store, items: list[
         assert cancel_batches(store, [asked], limits=QUICK) == 1
         assert store.endpoints.read_batches(asked.spec.id, ("sending", "sent")) == []
         assert "i1" not in {p.item_id for p in store.runs.read_predictions(asked.spec.id)}
+
+
+@pytest.mark.parametrize("offered", [True, False])
+def test_a_batch_in_another_form_is_given_up_too(store: Store, items: list[Item], *, offered: bool) -> None:
+    """A run's id depends on whether the endpoint follows a JSON Schema, which was found when it was sent."""
+    with store, fake_batches(FakeBatches(answer, steps=1)) as server:
+        asked = target(server.url, structured="auto")
+        where, model = asked.settings.where, asked.settings.model
+        store.endpoints.add_probe(where, model, "structured", offered=offered, detail="")
+        assert collect(store, items, asked, wait=False) == 6
+        assert cancel_batches(store, [asked], limits=QUICK) == 1
 
 
 def test_a_large_batch_becomes_several(store: Store, items: list[Item]) -> None:

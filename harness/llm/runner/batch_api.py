@@ -101,7 +101,7 @@ def cancel_batches(store: Store, targets: Sequence[Target], *, limits: BatchLimi
     _refuse_programs(targets)
 
     async def cancel() -> int:
-        async with _open(store, targets, limits) as runs:
+        async with _open(store, [target.settled(store) for target in targets], limits) as runs:
             count = sum([await each.cancel() for each in runs])
             await _collect_all(runs, wait=True, poll=limits.poll)
             return count

@@ -42,6 +42,17 @@ class Target:
         free = self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
         return replace(self, price=FREE if free else prices.models.get(self.settings.model))
 
+    def settled(self, store: Store) -> Target:
+        """The same model with the features that were found; one that was not tried is taken to be offered."""
+        features = {"structured": self.settings.structured != "never", "logprobs": self.settings.logprobs}
+        where, model = self.settings.where, self.settings.model
+        update = {
+            feature: store.endpoints.read_probe(where, model, feature) is not False
+            for feature, asked in features.items()
+            if asked
+        }
+        return replace(self, spec=self.spec.model_copy(update=update))
+
     def announce(self, wanted: Wanted) -> None:
         """Note the run and the sample, and say what a changed run has otherwise than the one before."""
         spec, runs = self.spec, wanted.store.runs
@@ -192,18 +203,12 @@ def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
 
     A feature that was not tried yet is taken to be offered.
     """
-    target = target.priced(prices)
-    settings, store = target.settings, wanted.store
-    features = {"structured": settings.structured != "never", "logprobs": settings.logprobs}
-    update = {
-        feature: store.endpoints.read_probe(settings.where, settings.model, feature) is not False
-        for feature, asked in features.items()
-        if asked
-    }
-    spec = target.spec.model_copy(update=update)
+    store = wanted.store
+    target = target.priced(prices).settled(store)
+    spec = target.spec
     calls = sent = 0
     guess = TokenGuess()
-    for item, _ in load_items(store, wanted.find_left(replace(target, spec=spec))):
+    for item, _ in load_items(store, wanted.find_left(target)):
         calls += 1
         sent += guess.guess(make_request(spec, item))[0]
     known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens and u.predictions]
