@@ -54,7 +54,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     share, slowest = min((said / n, name) for name, n, said, _ in put)
     spread = all(n - said <= max(0.1 * n, FEW_OPEN / 2 * total) for _, n, said, _ in put)
     if total - done <= FEW_OPEN * total and spread:
-        return labels, (f"open_questions: {total - done} of {total}",)
+        flag = f"open_questions: {total - done} of {total}"
+        return labels, (flag,)
     if share == 0:
         silent = sorted(name for name, _, said, _ in put if not said)
         names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)

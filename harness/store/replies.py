@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -93,7 +94,8 @@ class ReplyRepository(Repository):
                             f"question {reply.id!r} was answered {known[reply.id]!r} before and now "
                             f"{reply.value!r}; a question has one answer"
                         )
-                self._append(connection, fresh.values(), {})
+                rows = self._make_rows(connection, fresh.values(), {})
+                insert_tuples(connection, self._table, self._names, rows, "refuse")
                 new += len(fresh)
         return new
 
@@ -105,16 +107,23 @@ class ReplyRepository(Repository):
         places = dict(connection.execute(sa.select(t[self._id], t.position)).all())
         gone = sa.delete(self._table).where(t[self._id] == sa.bindparam("q"), t.source == source)
         execute_many(connection, gone, [{"q": i} for i in ids])
-        self._append(connection, replies, places)
+        rows = self._make_rows(connection, replies, places)
+        if rows:
+            connection.execute(
+                sa.insert(self._table), [dict(zip(self._names, row, strict=True)) for row in rows]
+            )
 
-    def _append(
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self._id, "position", "expert", self._value, "source", "comment")
+
+    def _make_rows(
         self, connection: sa.Connection, replies: Iterable[Response], places: Mapping[str, int]
-    ) -> None:
+    ) -> list[tuple[Any, ...]]:
+        """Rows behind all others, or at the places that the ids had before."""
         last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
         fresh = count(1 + max([-1 if last is None else last, *places.values()]))
-        names = (self._id, "position", "expert", self._value, "source", "comment")
-        rows = [
+        return [
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
             for r in replies
         ]
-        insert_tuples(connection, self._table, names, rows, "refuse")

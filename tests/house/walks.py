@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+import numpy as np
+
 from tests.house.faces import WINGS
 from tests.house.measure import ROOT
 
+COLUMNS = "harness/columns/"
 SHARED = (
     "harness/types/",
-    "harness/columns/",
+    COLUMNS,
     "harness/errors.py",
     "harness/registry.py",
     "harness/seeding.py",
@@ -85,15 +88,20 @@ class Tracer:
         self._resumed: set[FrameType] = set()
         self._made: dict[int, tuple[Any, int]] = {}
         self._frames: dict[FrameType, str] = {}
+        self._silent: set[FrameType] = set()
 
     def __enter__(self) -> Tracer:
-        threading.setprofile(self._see)
-        sys.setprofile(self._see)
+        threading.setprofile(self._watch)
+        sys.setprofile(self._watch)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
         threading.setprofile(None)
+
+    def _watch(self, frame: FrameType, event: str, value: Any) -> None:
+        see = self._see_columns if f"{ROOT}/{COLUMNS}" in frame.f_code.co_filename else self._see
+        see(frame, event, value)
 
     def _see(self, frame: FrameType, event: str, value: Any) -> None:
         if event not in ("call", "return"):
@@ -117,6 +125,17 @@ class Tracer:
         names = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
         if any(self._carries(frame.f_locals.get(name), DEEPEST) for name in names):
             self._frames[frame] = self._enter(frame, file, handed=True)
+
+    def _see_columns(self, frame: FrameType, event: str, value: Any) -> None:
+        """Columns count for no file, but they are made of the value; which items have one is not."""
+        if event == "return" and frame in self._silent:
+            self._silent.remove(frame)
+            if not isinstance(value, np.ndarray):
+                self._note(value, DEEPEST)
+        if event == "call" and any(
+            self._carries(frame.f_locals.get(name), DEEPEST) for name in frame.f_code.co_varnames
+        ):
+            self._silent.add(frame)
 
     def _enter(self, frame: FrameType, file: str, *, handed: bool = False) -> str:
         caller = caller_file(frame)

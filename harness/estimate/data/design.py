@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 from harness.arrays import AnyIntArray, BoolArray, FloatArray
 from harness.columns import ABSTAINED, YES, ItemValues, LabelColumns
 from harness.errors import EstimateError
-from harness.estimate.data.labelled_arrays import LabelledArrays, label_arrays
+from harness.estimate.data.labelled_arrays import LabelledArrays
 from harness.estimate.data.stratified import Conditioning
 
 _NEAR = 1e-6
@@ -88,20 +89,34 @@ class Design:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class LabelSource:
+    """What a design is made of; equal if it is of the same labels, whatever the model.
+
+    Attributes
+    ----------
+    labels, strata, split
+        As in `harness.estimate.data.tallies.tally`.
+    arrays
+        The labels gathered, perhaps with a model's predictions, which a design does not look at.
+    """
+
+    labels: LabelColumns
+    strata: ItemValues | None
+    split: Conditioning | Literal["auto"]
+    arrays: LabelledArrays = field(compare=False)
+
+
 @lru_cache(maxsize=1)
-def design_of_labels(
-    labels: LabelColumns, strata: ItemValues | None, split: Conditioning | Literal["auto"]
-) -> Design:
-    """The design of labels, checked and gathered once for several models in turn.
+def gather_design(source: LabelSource) -> Design:
+    """The design of labels, gathered once for several models in turn.
 
     Raises
     ------
     EstimateError
-        If a label is impossible or contradicts another; the message names row and value.
+        If a label contradicts another; the message names row and value.
     """
-    arrays = label_arrays(labels, strata)
-    arrays.check()
-    return Design(arrays, split)
+    return Design(source.arrays, source.split)
 
 
 def _groups(a: LabelledArrays) -> tuple[AnyIntArray, AnyIntArray, tuple[str, ...]]:

@@ -122,7 +122,8 @@ def label_arrays(labels: LabelColumns, strata: ItemValues | None) -> LabelledArr
     Raises
     ------
     EstimateError
-        If labels of an item do not agree on how many options it has, or it has no stratum.
+        If labels are impossible, those of an item do not agree on how many options it has, or it has no
+        stratum.
     """
     k, first = labels.questions.n_options, labels.n_options[labels.rank]
     for row in np.flatnonzero(first != k):
@@ -133,7 +134,7 @@ def label_arrays(labels: LabelColumns, strata: ItemValues | None) -> LabelledArr
     for row in np.flatnonzero(k < 2):
         raise EstimateError(f"labels[{row}]: n_options must be at least 2, is {k[row]}")
     codes, known = _stratum_codes(labels, strata)
-    return LabelledArrays(
+    arrays = LabelledArrays(
         y_hat=np.zeros(0, np.int64),
         option=labels.option,
         kind=labels.kind,
@@ -144,6 +145,8 @@ def label_arrays(labels: LabelColumns, strata: ItemValues | None) -> LabelledArr
         stratum_names=known,
         names=_Names(labels.index, labels.places),
     )
+    arrays.check()
+    return arrays
 
 
 class _Names(Sequence[str]):

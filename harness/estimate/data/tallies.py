@@ -28,7 +28,7 @@ from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns,
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import BinomialSample, effective_options
 from harness.estimate.data.confidence_strata import Strata, find_strata
-from harness.estimate.data.design import Design, design_of_labels
+from harness.estimate.data.design import Design, LabelSource, gather_design
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
 from harness.estimate.data.stratified import Conditioning, Tallies, Tally
 
@@ -72,7 +72,7 @@ def tally_columns(
 ) -> Tallies:
     """Tally one model's predictions; parameters and errors as in `tally`."""
     arrays = to_arrays(predictions, labels, strata)
-    design = design_of_labels(labels, strata, split)
+    design = gather_design(LabelSource(labels, strata, split, arrays))
     return Tallies(strata=_tally_groups(design, arrays.y_hat), n_unlabelled=arrays.n_unlabelled)
 
 
