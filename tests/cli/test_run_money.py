@@ -153,11 +153,12 @@ def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], o
     oversight("label", "simulate", "--key", "key.csv")
     model = oversight("estimate", "--strata", "confidence")["models"]["m"]
     each, low, high = model["usd_per_correct"]
-    assert model["usd"] == pytest.approx(N * 0.037)
-    assert each == pytest.approx(0.037 / model["estimates"]["ml"]["estimate"])
+    paid = (N + 1) * 0.037  # one call found out whether there are log-probabilities
+    assert model["usd"] == pytest.approx(paid)
+    assert each == pytest.approx(paid / N / model["estimates"]["ml"]["estimate"])
     assert low < each < high
     page = Path(oversight("report")["report"]).read_text()
-    assert f"${N * 0.037:.4f} in all" in page
+    assert f"${paid:.4f} in all" in page
     assert "per right answer" in page
 
 
