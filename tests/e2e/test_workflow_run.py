@@ -60,9 +60,6 @@ def test_a_workflow_makes_no_more_requests_than_allowed(
         words = ("run", "--workflow", "cot", "--budget-requests", "20")
         assert "the budget of 20 requests is spent" in oversight(*words, code=1)["error"]
         assert len(server.prompts) == 20
-        # calls of answers that were not complete count when they are found, others are under way by then
-        assert "the budget of 20 requests is spent" in oversight(*words, code=1)["error"]
-        assert len(server.prompts) <= 20 + CONCURRENCY
 
 
 def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
