@@ -50,7 +50,8 @@ class ContentRepository(Repository):
     def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
         """Store items as `add_items`, and give each portion once it is; they stay when the last was given."""
         given = set[str]()
-        with self._database.transaction() as connection:
+        # exclusive, or two processes could give one place to two items
+        with self._database.transaction(exclusive=True) as connection:
             count = count_rows(connection, _ITEM)
             for portion in map(_make_storable, split_into_batches(items)):
                 known = self._read_known([item.id for item in portion])

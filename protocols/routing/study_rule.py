@@ -76,22 +76,23 @@ def draw_questions(
     other, is_first = store.content.find_other_rule(plan.name), not store.content.has_questions()
     if not isinstance(plan, Partitioned):
         drawn = plan.route(list(chain.from_iterable(items)))
-        _refuse_other_draw(drawn, ([other] if other else []) + store.content.read_questions())
+        _refuse_other_draw(plan.name, drawn, store.content.read_questions())
         yield drawn
         return
     free = FreeExperts(roster)
     for portion in items:
         drawn = plan.route_portion(portion, free)
         if other or not is_first:
-            _refuse_other_draw(drawn, [other] if other else store.content.read_questions_about(portion))
+            stored = [other] if other else store.content.read_questions_about(portion)
+            _refuse_other_draw(plan.name, drawn, stored)
         yield drawn
 
 
-def _refuse_other_draw(drawn: Sequence[Question], stored: Sequence[Question]) -> None:
+def _refuse_other_draw(protocol: str, drawn: Sequence[Question], stored: Sequence[Question]) -> None:
     redrawn = {q.item_id for q in drawn}
     same = {(q.id, q.propensity, q.propensities) for q in drawn}
     for question in stored:
-        if question.protocol != drawn[0].protocol or (
+        if question.protocol != protocol or (
             question.item_id in redrawn
             and (question.id, question.propensity, question.propensities) not in same
         ):

@@ -20,6 +20,7 @@ from harness.types import Item, PredictionStatus
 from protocols.collect import measure_progress
 from protocols.routing import Expert, Partitioned, Roster
 from protocols.study_labels import import_answers, route_questions
+from tests.test_studies import call, copied, inside
 
 N = 1203
 """More than two portions."""
@@ -216,3 +217,12 @@ def test_a_source_that_changed_is_read_again(tmp_path: Path, change: str) -> Non
                     change, 9
                 )
                 assert add_items.called
+
+
+def test_models_that_agree_by_now_are_asked_nothing_more(tmp_path: Path) -> None:
+    """The draw is empty, and the questions drawn before stay."""
+    folder = copied("disagreement", tmp_path)
+    with inside(folder):
+        assert call(["predictions", "import", "good.csv", "--model", "fair"])[0] == 0
+        code, out, err = call(["label", "route", "--json"])
+        assert (code, json.loads(out)["new"]) == (0, 0), err
