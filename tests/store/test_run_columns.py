@@ -68,12 +68,15 @@ _ONE_MORE = (
     f"INSERT INTO prediction ({_NAMES}) "  # noqa: S608  fixed
     f"SELECT {_NAMES.replace('item_id', chr(39) + 'i11' + chr(39))} FROM prediction WHERE item_id = 'i0'"
 )
+_TWO_MORE = _ONE_MORE + " UNION ALL " + _ONE_MORE.partition(") ")[2].replace("i11", "i10")
 CHANGES: dict[str, Callable[[sa.Connection], Any]] = {
     "an option": lambda c: c.execute(
         _PREDICTION.update().where(_PREDICTION.c.item_id == "i0").values(option=2)
     ),
     "a row less": lambda c: c.execute(_PREDICTION.delete().where(_PREDICTION.c.item_id == "i0")),
     "a row more": lambda c: c.execute(sa.text(_ONE_MORE)),
+    "several rows less": lambda c: c.execute(_PREDICTION.delete().where(_PREDICTION.c.item_id < "i3")),
+    "several rows more": lambda c: c.execute(sa.text(_TWO_MORE)),
     "all rows": lambda c: c.execute(_PREDICTION.update().values(option=1, status="ok", reason="")),
 }
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own, the one that the tests use."""
+"""A real PostgreSQL server, for the tests and for benchmarks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def postgresql() -> Iterator[str]:
+def start_postgresql() -> Iterator[str]:
     """Start an empty one and give its URL; its folder must be reachable for the user it runs as."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it tells of a run-time folder that it makes itself
