@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import lru_cache
-from importlib import import_module
 from itertools import islice
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple
+from typing import Any, Self, TypeVar, TypeVarTuple
 
 import orjson
 import sqlalchemy as sa
@@ -27,16 +24,15 @@ from harness.store.stored_values import (
     read_json,
     write_json,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects.sqlite import Insert
+from harness.store.tables import execute_many, insert_tuples
 
 PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
 
 _COLUMN = 50_000
+_PATIENT = "PRAGMA busy_timeout=300000"
+"""A large import writes for minutes, and whoever else writes waits for it."""
 _SETTINGS = (
-    "busy_timeout=300000",  # a large import writes for minutes, and whoever else writes waits for it
     "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
@@ -120,6 +116,19 @@ class Database:
                     f"another process wrote the same rows at the same time ({error.orig}); nothing was "
                     "written; run the command again"
                 ) from error
+
+    @contextmanager
+    def unless_busy(self) -> Iterator[sa.Connection]:
+        """A transaction that fails at once where another process writes: for what may be done later."""
+        with self.transaction() as connection:
+            if self._engine.dialect.name != "sqlite":
+                yield connection
+                return
+            connection.exec_driver_sql("PRAGMA busy_timeout=0")
+            try:
+                yield connection
+            finally:
+                connection.exec_driver_sql(_PATIENT)
 
     @contextmanager
     def together(self, *, exclusive: bool = False) -> Iterator[None]:
@@ -242,51 +251,6 @@ def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.Colum
     return int(connection.execute(query).scalar_one())
 
 
-def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
-    """Run a statement for many rows; without rows, not at all."""
-    if rows:
-        connection.execute(statement, rows)
-
-
-def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Store rows of the same columns; a later row replaces one of its key."""
-    if rows:
-        names = tuple(rows[0])
-        upsert_tuples(connection, table, names, list(map(itemgetter(*names), rows)))
-
-
-def upsert_tuples(
-    connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
-) -> None:
-    """Store rows of these columns, at least two; a later row replaces one of its key.
-
-    Columns of JSON are given as text (`harness.store.stored_values.write_json`).
-    """
-    sql, arrange = _compile_insertion(table, names, connection.dialect, "replace")
-    connection.exec_driver_sql(sql, list(map(arrange, rows)))
-
-
-def insert_tuples(
-    connection: sa.Connection,
-    table: sa.Table,
-    names: tuple[str, ...],
-    rows: Sequence[tuple[Any, ...]],
-    known: Literal["keep", "refuse"] = "keep",
-) -> int:
-    """Store rows as `upsert_tuples`, but keep or refuse one whose key is there; return how many were new."""
-    if not rows:
-        return 0
-    sql, arrange = _compile_insertion(table, names, connection.dialect, known)
-    return connection.exec_driver_sql(sql, list(map(arrange, rows))).rowcount
-
-
-def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
-    """Begin an insertion that may say what to do about a conflict, in the dialect's own words."""
-    # Imported here, and only the one: a dialect takes as long to import as a small study to open.
-    insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
-    return insert(table)
-
-
 def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:
     """Cut a stream into lists of `size`; the last one may be shorter."""
     source = iter(values)
@@ -294,32 +258,9 @@ def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[lis
         yield portion
 
 
-@lru_cache(maxsize=32)
-def _compile_insertion(
-    table: sa.Table,
-    names: tuple[str, ...],
-    dialect: sa.Dialect,
-    known: Literal["replace", "keep", "refuse"],
-) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
-    """SQL, and what brings a row into the order of its parameters.
-
-    Kept, as SQLAlchemy takes longer to look a statement up than SQLite to run it.
-    """
-    insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
-    key = [column.name for column in table.primary_key]
-    if known == "replace":
-        new = {name: insert.excluded[name] for name in names if name not in key}
-        insert = insert.on_conflict_do_update(index_elements=key, set_=new)
-    elif known == "keep":
-        insert = insert.on_conflict_do_nothing(index_elements=key)
-    dialect_class: Any = type(dialect)
-    positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
-    compiled = insert.compile(dialect=positional)
-    return str(compiled), itemgetter(*(names.index(name) for name in compiled.positiontup or ()))
-
-
 def _set_up_sqlite(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
+    cursor.execute(_PATIENT)
     for setting in _SETTINGS:
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()

@@ -13,9 +13,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, count_rows, execute_many, row_of, upsert
+from harness.store.database import Repository, count_rows, row_of
 from harness.store.replies import ReplyRepository, Response
-from harness.store.tables import LabelQuarantineRow, LabelQueueRow, LabelRevisionRow, LabelTaskRow
+from harness.store.tables import (
+    LabelQuarantineRow,
+    LabelQueueRow,
+    LabelRevisionRow,
+    LabelTaskRow,
+    execute_many,
+    upsert,
+)
 
 SOURCE = "label_studio"
 

@@ -13,8 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Database, Repository, execute_many, insert_tuples, split_into_batches
-from harness.store.tables import AnswerRow, RatingRow
+from harness.store.database import Database, Repository, split_into_batches
+from harness.store.tables import AnswerRow, RatingRow, execute_many, insert_tuples
 
 
 @dataclass(frozen=True, slots=True)

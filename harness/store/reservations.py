@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, insert_into, row_of, select_values, upsert
-from harness.store.tables import ChargeRow, ReservationRow
+from harness.store.database import Repository, row_of, select_values
+from harness.store.tables import ChargeRow, ReservationRow, insert_into, upsert
 
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _USED = ("requests", "input_tokens", "output_tokens")

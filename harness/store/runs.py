@@ -14,15 +14,7 @@ import sqlalchemy as sa
 
 from harness.config import RunSpec
 from harness.errors import Fault
-from harness.store.database import (
-    PORTION,
-    Repository,
-    execute_many,
-    insert_into,
-    split_into_batches,
-    upsert,
-    upsert_tuples,
-)
+from harness.store.database import PORTION, Repository, split_into_batches
 from harness.store.tables import (
     ChargeRow,
     FirstLookRow,
@@ -32,6 +24,10 @@ from harness.store.tables import (
     ReservationRow,
     RunRow,
     ServedModelRow,
+    execute_many,
+    insert_into,
+    upsert,
+    upsert_tuples,
 )
 from harness.types import Prediction, PredictionStatus, Source
 

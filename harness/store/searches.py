@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Repository, count_rows, execute_many, row_of, value_of
+from harness.store.database import Repository, count_rows, row_of, value_of
 from harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
@@ -23,6 +23,7 @@ from harness.store.tables import (
     SearchEventRow,
     SearchItemRow,
     SearchRow,
+    execute_many,
 )
 from harness.types import Candidate, Prediction, PredictionStatus, Program
 

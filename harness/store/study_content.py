@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from harness.errors import DataError
 from harness.output import make_storable
-from harness.store.database import Repository, count_rows, insert_tuples, select_values, split_into_batches
+from harness.store.database import Repository, count_rows, select_values, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import read_json, write_json
-from harness.store.tables import AssignmentRow, ItemRow, ItemSourceRow, QuestionRow
+from harness.store.tables import AssignmentRow, ItemRow, ItemSourceRow, QuestionRow, insert_tuples
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__

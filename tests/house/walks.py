@@ -19,6 +19,7 @@ COLUMNS = "harness/columns/"
 SHARED = (
     "harness/types/",
     COLUMNS,
+    "harness/store/tables/",
     "harness/errors.py",
     "harness/registry.py",
     "harness/seeding.py",

@@ -143,3 +143,16 @@ def test_what_cannot_be_written_is_read_all_the_same(tmp_path: Path) -> None:
         store.read_only = True
         assert read(store).predictions.option.tolist()[:3] == [0, 1, 2]
         assert count_kept(store) == 0
+
+
+def test_an_estimate_does_not_wait_for_whoever_writes(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    with Store(url) as store, Store(url) as other:
+        fill(store)
+        with other.transaction(exclusive=True):
+            assert read(store).predictions.option.tolist()[:3] == [0, 1, 2]
+            assert count_kept(store) == 0
+        read(store)
+        assert count_kept(store) == 1
+        with store.transaction() as connection:  # which is patient again
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 300_000

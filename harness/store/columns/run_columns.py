@@ -94,7 +94,7 @@ class RunColumnsRepository(Repository):
         if len(found.predictions) >= WORTH_KEEPING and not self._database.read_only:
             row = {"run_id": run_id, "version": version, **_pack(found)}
             # Whoever writes there now may write on; the columns are made anew next time.
-            with contextlib.suppress(StoreError), self._database.transaction() as connection:
+            with contextlib.suppress(StoreError), self._database.unless_busy() as connection:
                 connection.execute(sa.delete(_KEPT).where(_KEPT.c.run_id == run_id))
                 connection.execute(sa.insert(_KEPT), row)
         return found

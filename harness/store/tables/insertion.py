@@ -1,0 +1,83 @@
+"""Rows in bulk: statements that are made once, and run for many rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal
+
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects.sqlite import Insert
+
+
+def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
+    """Run a statement for many rows; without rows, not at all."""
+    if rows:
+        connection.execute(statement, rows)
+
+
+def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Store rows of the same columns; a later row replaces one of its key."""
+    if rows:
+        names = tuple(rows[0])
+        upsert_tuples(connection, table, names, list(map(itemgetter(*names), rows)))
+
+
+def upsert_tuples(
+    connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Store rows of these columns, at least two; a later row replaces one of its key.
+
+    Columns of JSON are given as text (`harness.store.stored_values.write_json`).
+    """
+    sql, arrange = _compile_insertion(table, names, connection.dialect, "replace")
+    connection.exec_driver_sql(sql, list(map(arrange, rows)))
+
+
+def insert_tuples(
+    connection: sa.Connection,
+    table: sa.Table,
+    names: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    known: Literal["keep", "refuse"] = "keep",
+) -> int:
+    """Store rows as `upsert_tuples`, but keep or refuse one whose key is there; return how many were new."""
+    if not rows:
+        return 0
+    sql, arrange = _compile_insertion(table, names, connection.dialect, known)
+    return connection.exec_driver_sql(sql, list(map(arrange, rows))).rowcount
+
+
+def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
+    """Begin an insertion that may say what to do about a conflict, in the dialect's own words."""
+    # Imported here, and only the one: a dialect takes as long to import as a small study to open.
+    insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
+    return insert(table)
+
+
+@lru_cache(maxsize=32)
+def _compile_insertion(
+    table: sa.Table,
+    names: tuple[str, ...],
+    dialect: sa.Dialect,
+    known: Literal["replace", "keep", "refuse"],
+) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+    """SQL, and what brings a row into the order of its parameters.
+
+    Kept, as SQLAlchemy takes longer to look a statement up than SQLite to run it.
+    """
+    insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
+    key = [column.name for column in table.primary_key]
+    if known == "replace":
+        new = {name: insert.excluded[name] for name in names if name not in key}
+        insert = insert.on_conflict_do_update(index_elements=key, set_=new)
+    elif known == "keep":
+        insert = insert.on_conflict_do_nothing(index_elements=key)
+    dialect_class: Any = type(dialect)
+    positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
+    compiled = insert.compile(dialect=positional)
+    return str(compiled), itemgetter(*(names.index(name) for name in compiled.positiontup or ()))
