@@ -6,15 +6,17 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeAlias
 
+from agents.runtime.call_cache import CallCache
 from agents.runtime.call_prompt import find_missing
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
 from harness.llm import (
-    Batches,
     Budget,
     CallCounts,
     LimitedModel,
@@ -24,13 +26,16 @@ from harness.llm import (
     ModelReply,
     Price,
     Request,
+    Reservation,
 )
-from harness.store import Store, StoredCall
+from harness.store import Spent, Store, StoredCall
 
 OUTPUT_CAP = 2048
 """Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
-_LINGER = 0.001
-"""Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
+_COUNTED = ("attempts", "input_tokens", "output_tokens")
+
+Note: TypeAlias = Callable[[Spent], Awaitable[None]]
+"""Stores what calls use, or at most use; when it returns, that is there whatever happens to the process."""
 
 
 @dataclass(slots=True)
@@ -67,9 +72,8 @@ class Broker:
         The endpoint's, in place of `concurrency`, where its rates are known or shared.
     is_billed
         Whether tokens are paid for, so that a reply which does not say what it used is charged by a guess.
-    counts_found
-        Whether the budget counts what is found in the cache, too: paid for by a command that ended before
-        the answer was complete, it belongs to the same run.
+    note
+        Stores what calls use at most before they go out, and the difference once they are over.
     """
 
     def __init__(
@@ -84,9 +88,9 @@ class Broker:
         tries: int = 5,
         limiter: Limiter | None = None,
         is_billed: bool = True,
-        counts_found: bool = False,
+        note: Note | None = None,
     ) -> None:
-        self._counts_found = counts_found
+        self._note = note
         self._name, self._budget, self._price = name, budget, price
         self._cache = CallCache(store)
         self._model = LimitedModel(model, limiter or Limiter(concurrency), tries, is_billed=is_billed)
@@ -105,7 +109,7 @@ class Broker:
         budget: Budget,
         price: Price | None,
         store: Store,
-        counts_found: bool = False,
+        note: Note | None = None,
     ) -> Broker:
         """Make the broker of a model of study.toml, within the limits that stand there."""
         return cls(
@@ -117,7 +121,7 @@ class Broker:
             tries=settings.tries,
             limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
             is_billed=not (settings.python or settings.command),
-            counts_found=counts_found,
+            note=note,
         )
 
     async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
@@ -180,8 +184,6 @@ class Broker:
         stored = await self._cache.get(key)
         if stored is not None:
             self.spent.cached += 1
-            if self._counts_found:
-                self._budget.charge(stored.input_tokens, stored.output_tokens, 1)
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
         async with self._unstored:
             started = time.perf_counter()
@@ -208,16 +210,35 @@ class Broker:
         return _after(reply, second)
 
     async def _send(self, request: Request) -> ModelReply:
+        used, most = CallCounts(), CallCounts()
         try:
-            reply = await self._model.ask(request, CallCounts(), self._budget.hold)
+            reply = await self._model.ask(request, used, partial(self._hold, most))
         except FatalModelError as error:
             if not self._answered:
                 raise
             # An endpoint that has answered before refuses this request, not us.
             raise TransientModelError(str(error)) from error
+        finally:
+            if self._note is not None and most.attempts:
+                more = [getattr(used, name) - getattr(most, name) for name in _COUNTED]
+                await self._note(Spent(*more))
         self._answered = True
         self.spent.calls += 1
         return reply
+
+    async def _hold(self, most: CallCounts, guess: Callable[[], tuple[int, int]]) -> Reservation:
+        """Reserve what a call may use, here and in the store; add it to the most that its request used."""
+        held = await self._budget.hold(guess)
+        try:
+            if self._note is not None:
+                await self._note(Spent(1, held.input_tokens, held.output_tokens))
+        except BaseException:
+            held.release()
+            raise
+        most.attempts += 1
+        most.input_tokens += held.input_tokens
+        most.output_tokens += held.output_tokens
+        return held
 
     async def _keep(self, key: str, request: str, reply: ModelReply, started: float, error: str) -> None:
         price = self._price
@@ -246,36 +267,3 @@ def _after(first: ModelReply, second: ModelReply) -> ModelReply:
 
 def _whole(reply: ModelReply) -> bool:
     return bool(reply.text.strip()) and reply.finish_reason != "length"
-
-
-class CallCache:
-    """The table of calls by key: what comes together is read or written together.
-
-    Parameters
-    ----------
-    store
-        The study's database; None keeps calls in memory.
-    """
-
-    def __init__(self, store: Store | None) -> None:
-        self._memory: dict[str, StoredCall] | None = {} if store is None else None
-        if store is not None:
-            calls = store.calls
-
-            def read(keys: Sequence[str]) -> list[StoredCall | None]:
-                found = calls.read_calls(list(dict.fromkeys(keys)))
-                return [found.get(key) for key in keys]
-
-            self._reads = Batches(read, linger=_LINGER)
-            self._writes = Batches[StoredCall, None](calls.write_calls, linger=_LINGER)
-
-    async def get(self, key: str) -> StoredCall | None:
-        """Return a call that succeeded, if there is one."""
-        return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
-
-    async def add(self, call: StoredCall) -> None:
-        """Store a call; when this returns it is there, whatever happens to the process."""
-        if self._memory is None:
-            await self._writes.put(call)
-        elif not call.error:
-            self._memory[call.key] = call

@@ -7,16 +7,18 @@ import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from agents.programs import PromptFormat, Role
-from agents.runtime.broker import Broker, CallUsage
+from agents.runtime.broker import Broker, CallUsage, Note
+from agents.runtime.call_cache import LINGER
 from agents.runtime.host import Workbench
 from agents.runtime.program_answers import answer_items, dry_run_program
 from agents.sandbox import open_sandbox
 from harness import first_of
 from harness.config import ModelSection
-from harness.llm import Budget, Progress, Target, make_model, make_spec
-from harness.store import Store
+from harness.llm import Batches, Budget, Progress, Target, make_model, make_spec
+from harness.store import Spent, Store
 from harness.types import Item, Program
 
 _AHEAD = 3
@@ -106,11 +108,11 @@ def run_workflow(
     settings, spec = plan.settings, target.spec
     model = make_model(settings)
     store.runs.add_run(spec)
-    budget.charge_before(store.runs.sum_usage(spec.id))
+    note = _open_account(store, spec.id, budget)
     unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
     left = [i for some in unasked for i, _ in some]
     items = store.content.find_items(left)
-    broker = Broker.of(model, settings, budget=budget, price=target.price, store=store, counts_found=True)
+    broker = Broker.of(model, settings, budget=budget, price=target.price, store=store, note=note)
     bench = Workbench(broker, sandbox, plan.roles, plan.shape)
 
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
@@ -132,6 +134,20 @@ def run_workflow(
         if left:
             asyncio.run(answer_all())
     return len(left), broker.spent
+
+
+def _open_account(store: Store, run_id: str, budget: Budget) -> Note:
+    """Charge a budget with what a run has spent; return what stores what it spends from here on."""
+    account = store.reservations
+    if account.read_spent(run_id) is None:
+        # A run from before such rows were kept: what its answers used is all that is known.
+        used = store.runs.sum_usage(run_id)
+        sums = (sum(getattr(u, name) for u in used) for name in ("requests", "input_tokens", "output_tokens"))
+        account.spend(run_id, [Spent(*sums)])
+    spent = account.read_spent(run_id)
+    if spent is not None:
+        budget.charge(spent.input_tokens, spent.output_tokens, spent.requests)
+    return Batches[Spent, None](partial(account.spend, run_id), linger=LINGER).put
 
 
 async def _in_portions(

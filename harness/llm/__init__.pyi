@@ -1,7 +1,7 @@
 from .http import HttpClient as HttpClient
 from .limits import (
     Budget as Budget, FREE as FREE, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
-    dollars as dollars, read_prices as read_prices,
+    Reservation as Reservation, dollars as dollars, read_prices as read_prices,
 )
 from .local import (
     find_local_model as find_local_model, start_local_model as start_local_model,

@@ -7,7 +7,7 @@ from .labelling import (
 )
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import Response as Response
-from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer
+from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
 from .runs import Usage as Usage, add_usage as add_usage
 from .searches import SearchRepository as SearchRepository

@@ -50,16 +50,40 @@ def test_a_workflow_is_a_model_to_everything_after_it(
     assert Path(oversight("report")["report"]).stat().st_size > 10_000
 
 
-def test_a_workflow_makes_no_more_requests_than_allowed(
+def test_a_workflow_makes_no_more_requests_than_allowed_whatever_an_earlier_command_left(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "workflow.toml").write_text('answer = "option"\n')
     with fake_openai(lambda prompt, n: Reply('{"answer": "green", "thinking": ""}')) as server:
         lay_out(tmp_path, 30, server.url)
-        words = ("run", "--workflow", "cot", "--budget-requests", "20")
-        assert "the budget of 20 requests is spent" in oversight(*words, code=1)["error"]
-        assert len(server.prompts) == 20
+        for cap in (20, 20, 33, 70):
+            words = ("run", "--workflow", "cot-sc", "--budget-requests", str(cap))
+            assert f"the budget of {cap} requests is spent" in oversight(*words, code=1)["error"]
+            assert len(server.prompts) == cap
+        result = oversight("run", "--workflow", "cot-sc", "--budget-requests", "150")["workflows"]["m/cot-sc"]
+        assert (result["ok"], len(server.prompts)) == (30, 150)
+
+
+def test_a_workflow_that_is_killed_has_paid_for_what_was_under_way(tmp_path: Path) -> None:
+    cap = 60
+    with fake_openai(lambda prompt, _: Reply(GREEN, stall=0.01)) as server:
+        lay_out(tmp_path, 40, server.url)
+        words = command("run", "--workflow", "self-refine", "--json", "--budget-requests", str(cap))
+        for calls in (10, 25, 40):
+            process = subprocess.Popen(
+                words, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
+            assert kill_when(process, lambda calls=calls: len(server.prompts) >= calls)  # type: ignore[misc]
+        for _ in range(2):
+            end = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert (end.returncode, "requests is spent" in end.stdout) == (1, True)
+            assert 40 <= len(server.prompts) <= cap
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        [run] = store.runs.read_runs()
+        spent = store.reservations.read_spent(run["id"])
+    assert spent is not None
+    assert (spent.requests, spent.input_tokens > 0, spent.output_tokens > 0) == (cap, True, True)
 
 
 def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:

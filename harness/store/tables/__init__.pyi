@@ -14,7 +14,7 @@ from .run_tables import (
     BatchRow as BatchRow, CallRow as CallRow, ChargeRow as ChargeRow, FirstLookRow as FirstLookRow,
     GuessedUsageRow as GuessedUsageRow, PredictionRow as PredictionRow, ProbeRow as ProbeRow,
     ReservationRow as ReservationRow, RunColumnsRow as RunColumnsRow, RunLockRow as RunLockRow,
-    RunRow as RunRow, RunVersionRow as RunVersionRow, ServedModelRow as ServedModelRow,
+    RunRow as RunRow, RunVersionRow as RunVersionRow, ServedModelRow as ServedModelRow, SpentRow as SpentRow,
 )
 from .search_tables import (
     CandidateAnswerRow as CandidateAnswerRow, CandidateParentRow as CandidateParentRow,

@@ -93,6 +93,10 @@ class ChargeRow(_Used, table=True):
     answers: int
 
 
+class SpentRow(_Used, table=True):
+    """What a workflow's run paid for calls, or at most paid: a call counts from before it goes out."""
+
+
 class ProbeRow(TableRow, table=True):
     """Whether a model offers something at its endpoint, as it said when it was tried once."""
 

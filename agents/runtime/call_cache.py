@@ -1,0 +1,44 @@
+"""Calls that were paid for, by what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.llm import Batches
+from harness.store import Store, StoredCall
+
+LINGER = 0.001
+"""Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
+
+
+class CallCache:
+    """The table of calls by key: what comes together is read or written together.
+
+    Parameters
+    ----------
+    store
+        The study's database; None keeps calls in memory.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self._memory: dict[str, StoredCall] | None = {} if store is None else None
+        if store is not None:
+            calls = store.calls
+
+            def read(keys: Sequence[str]) -> list[StoredCall | None]:
+                found = calls.read_calls(list(dict.fromkeys(keys)))
+                return [found.get(key) for key in keys]
+
+            self._reads = Batches(read, linger=LINGER)
+            self._writes = Batches[StoredCall, None](calls.write_calls, linger=LINGER)
+
+    async def get(self, key: str) -> StoredCall | None:
+        """Return a call that succeeded, if there is one."""
+        return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
+
+    async def add(self, call: StoredCall) -> None:
+        """Store a call; when this returns it is there, whatever happens to the process."""
+        if self._memory is None:
+            await self._writes.put(call)
+        elif not call.error:
+            self._memory[call.key] = call
