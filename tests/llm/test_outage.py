@@ -130,3 +130,28 @@ def test_a_refused_call_waits_as_long_as_it_was_told_and_the_others_do_not(clock
         assert 1030 <= endpoint.asked[2] <= 1033
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize(("takes", "least", "most"), [(40, 0.1, 1.1), (0, 30.0, 33.0)])
+def test_under_a_learnt_pace_a_refused_call_lines_up_again_while_others_are_taken(
+    takes: int, least: float, most: float, clock: Clock
+) -> None:
+    limiter = Limiter(16, clock=clock, sleep=clock.sleep)
+    for _ in range(8):  # a second of refusals and answers teaches the pace
+        clock.now += 0.125
+        limiter.refused(clock.now)
+        limiter.succeeded()
+    for _ in range(takes):
+        limiter.succeeded()
+    assert limiter.is_paced is (takes > 0)
+    refused = iter([True])
+
+    def answer(now: float, text: str) -> ModelReply:
+        if next(refused, False):
+            raise TransientModelError("slow down", fault=Fault.RATE_LIMIT, retry_after=30.0)
+        return ModelReply(text, input_tokens=1, output_tokens=1)
+
+    endpoint = Endpoint(clock, answer)
+    asyncio.run(LimitedModel(endpoint, limiter).ask(Request.of("it"), CallCounts()))
+    first, second = endpoint.asked
+    assert least <= second - first <= most

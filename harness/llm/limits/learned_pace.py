@@ -9,6 +9,7 @@ from __future__ import annotations
 
 _CLUSTER = 0.25  # share of refusals among the latest calls from which they mean a limit, and no accident
 _TOLERATED = 0.1  # share of refusals at which the pace is as it should be
+_RARE = 0.015  # share of refusals up to which the endpoint may take more
 _GREED = 1.03  # of the rate that was measured
 _GROWTH = 0.1  # of the pace, when none was refused; twice as much each time in a row
 _FIRST, _LOOK, _LONGEST_LOOK = 0.25, 1.0, 10.0  # seconds of a measurement
@@ -38,6 +39,11 @@ class LearnedPace:
         """Whether refusals come in clusters, or did so lately."""
         return self._limited
 
+    @property
+    def is_clustered(self) -> bool:
+        """Whether so many of the latest calls were refused that it is no accident."""
+        return self._share > _CLUSTER
+
     def succeeded(self, now: float, under_way: float) -> None:
         """Take in a success; `under_way` calls are so many as the latest ones."""
         self._share -= self._share / max(16.0, under_way)
@@ -49,8 +55,7 @@ class LearnedPace:
     def refused(self, now: float, under_way: float) -> bool:
         """Take in a refusal; return whether it is one of a cluster."""
         self._share += (1 - self._share) / max(16.0, under_way)
-        clustered = self._share > _CLUSTER
-        if clustered and not self._limited:
+        if self.is_clustered and not self._limited:
             # What was taken before is what the endpoint had saved up: it says nothing about its rate.
             self._limited = True
             self._begin(now)
@@ -58,7 +63,7 @@ class LearnedPace:
             self._count(now)
             self._bad += 1
             self._look(now)
-        return clustered
+        return self.is_clustered
 
     def _begin(self, now: float) -> None:
         self._since = self._last = now
@@ -76,7 +81,8 @@ class LearnedPace:
         """Conclude from what was counted, once it is enough."""
         seconds, calls = now - self._since, self._good + self._bad
         is_first = self.rate is None and self._good >= _FEW and seconds >= _FIRST
-        if is_first or (seconds >= _LOOK and (calls >= _ENOUGH or seconds >= _LONGEST_LOOK)):
+        enough = _FIRST if self.is_clustered else _LOOK
+        if is_first or (seconds >= enough and (calls >= _ENOUGH or seconds >= _LONGEST_LOOK)):
             self._conclude(now)
             self._begin(now)
 
@@ -86,7 +92,7 @@ class LearnedPace:
             self.rate = self.rate and max(1.0, self.rate / 2)
         elif self.rate is None or self._bad > _TOLERATED * (self._good + self._bad):
             self.rate, self._growth = _GREED * taken, _GROWTH
-        elif not self._bad:
+        elif self._bad <= _RARE * self._good:
             self.rate *= 1 + self._growth
             self._growth = min(1.0, 2 * self._growth)
             if self.rate > _UNUSED * taken:

@@ -82,6 +82,11 @@ class Limiter:
         """Whether the endpoint refuses calls in clusters, or did so lately."""
         return self._learned.is_limited
 
+    @property
+    def is_paced(self) -> bool:
+        """Whether the endpoint takes most calls at the rate that was learnt from its refusals."""
+        return self._learned.rate is not None and not self._learned.is_clustered
+
     async def acquire(self, tokens: int = 0) -> float:
         """Wait for a place and for the endpoint's rates; return when the call starts.
 

@@ -119,13 +119,17 @@ class LimitedModel:
         return True
 
     def _pause(self, error: TransientModelError, tries: int) -> float:
-        """Seconds until the next try: what was asked for and a little more, else ever longer ones."""
-        if error.retry_after is not None:
+        """Seconds until the next try: what was asked for and a little more, else ever longer ones.
+
+        Where a pace is known at which calls are taken, a refused call lines up again: the pace decides.
+        """
+        is_paced = error.fault is Fault.RATE_LIMIT and self.limiter.is_paced
+        if error.retry_after is not None and not is_paced:
             # Not all at the same moment, or the next second starts with the same overload.
             return min(error.retry_after, LONGEST_PAUSE) * _random.uniform(1.0, 1.1)
         if error.fault is Fault.RATE_LIMIT:
             longest = _LONGEST_UNDER_A_LIMIT if self.limiter.is_limited else LONGEST_WAIT
-            return _random.uniform(0.5, 1.0) * min(longest, 0.3 * 2.0**tries)
+            return _random.uniform(0.5, 1.0) * min(longest, 0.15 * 2.0**tries)
         return _random.uniform(0.0, min(LONGEST_WAIT, 0.1 * 4.0 ** max(0, tries - 1)))
 
     async def _call(self, request: Request, counts: CallCounts, hold: Hold | None) -> ModelReply:
