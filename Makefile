@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# Tests run in as many processes as there are cores; each starts servers of its own, so no more than four.
+AT_ONCE := -n auto --maxprocesses 4 --dist loadgroup
 
 .PHONY: demo test test-slow house check bench docs lock clean
 
@@ -10,11 +12,11 @@ demo: $(READY)
 	$(BIN)/oversight demo
 
 test: $(READY)
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest $(AT_ONCE) -m "not slow"
 
 # What takes longer than a newcomer waits.
 test-slow: $(READY)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest $(AT_ONCE) -m slow
 
 house: $(READY)
 	$(BIN)/python -m tests.house

@@ -20,6 +20,15 @@ from tests.postgresql_server import start_postgresql
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes test, tests that share a server of the machine go to the same one."""
+    for item in items:
+        needed = {*getattr(item, "fixturenames", ()), *(marker.name for marker in item.iter_markers())}
+        for server in ("local_model", "label_studio"):
+            if server in needed:
+                item.add_marker(pytest.mark.xdist_group(server))
+
+
 @pytest.fixture(scope="session")
 def datasets() -> Path:
     """Folder with the public data sets that validation uses; see CONTRIBUTING."""
