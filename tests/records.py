@@ -10,7 +10,7 @@ import numpy as np
 
 from harness import IntArray, derive_seed
 from harness.columns import ItemIndex, LabelColumns, PredictionColumns, align, align_models, mark
-from harness.estimate import RoutedSample, anytime_accuracy, collected
+from harness.estimate import RoutedSample, anytime_accuracy, collected, growing
 from harness.estimate.data import confidence_strata
 from harness.estimate.routed import from_labels
 from harness.types import Estimate, Label, Labels, Prediction, Question, design_of
@@ -43,7 +43,7 @@ def collected_part(
 
 
 def growing_parts(labels: Sequence[Label], points: int) -> Iterator[Labels]:
-    for part in collected.growing_parts(align_models([], labels)[1], points):
+    for part in growing.growing_parts(align_models([], labels)[1], points):
         yield to_records(part, labels)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +18,8 @@ from harness.estimate import (
     Estimates,
     Strata,
     accuracies,
-    accuracy,
     find_strata,
-    growing_parts,
+    growing_accuracy,
     joint_level,
     keep_predicted,
     main_estimator,
@@ -190,7 +188,11 @@ def report_model(
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
         undefined=dict(estimates.undefined),
         unusable=unusable,
-        curve=_curve(predictions, labels, strata, options.interval, data.level) if data.curve else (),
+        curve=growing_accuracy(
+            predictions, labels, _CURVE_POINTS, interval=options.interval, level=data.level, strata=strata
+        )
+        if data.curve
+        else (),
         checks=run_checks(predictions, labels, strata=strata),
         unreadable=answered.unreadable,
         failed=answered.failed,
@@ -202,22 +204,6 @@ def report_model(
         usd_per_correct=cost_per_correct(usd, ran, estimates),
         truth=None if data.truth is None else _share_right(predictions, data.truth),
     )
-
-
-def _curve(
-    predictions: PredictionColumns,
-    labels: LabelColumns,
-    strata: Strata,
-    interval: str | None,
-    level: float,
-) -> tuple[tuple[int, Estimate], ...]:
-    """Estimates from the first so many labels drawn; the earliest may be undefined and are left out."""
-    points = []
-    for part in growing_parts(labels, _CURVE_POINTS):
-        with contextlib.suppress(EstimateError):
-            estimate = accuracy(predictions, part, interval=interval, level=level, strata=strata)
-            points.append((len(part), estimate))
-    return tuple(points)
 
 
 def _count_items(predictions: PredictionColumns, labels: LabelColumns, asked: BoolArray) -> ItemCounts:

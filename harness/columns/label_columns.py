@@ -121,6 +121,19 @@ class LabelColumns:
         found[self.item[::-1]] = self.questions.n_options[::-1]
         return found[self.places]
 
+    @cached_property
+    def answers(self) -> IntArray:
+        """Row of the label that answers each question of `drawn`, the later of two; −1 for an open one."""
+        if self.drawn is None:
+            return np.zeros(0, np.int64)
+        order = np.argsort(self.questions.key, kind="stable")
+        keys, asked = self.questions.key[order], self.drawn.key
+        if not keys.size:
+            return np.full(asked.size, -1)
+        place = np.searchsorted(keys, asked, side="right") - 1
+        rows: IntArray = np.where((place >= 0) & (keys[place] == asked), order[place], -1)
+        return rows
+
     @property
     def asked_items(self) -> BoolArray:
         """Items that have a question; where that is not known, those with a label."""

@@ -1,7 +1,6 @@
 from .anytime_accuracy import check_watchable as check_watchable
 from .by_design import number_clusters as number_clusters
 from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
-from .collected import growing_parts as growing_parts
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
     mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
@@ -31,6 +30,7 @@ from .estimators import (
     scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
 )
 from .evaluation import accuracy as accuracy
+from .growing import growing_accuracy as growing_accuracy
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
     complementary_radius as complementary_radius, estimated_variance_radius as estimated_variance_radius,

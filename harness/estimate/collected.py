@@ -10,13 +10,12 @@ tenth of his own or half of that share of all) are treated like abstentions and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
-from harness.arrays import BoolArray, IntArray
-from harness.columns import LabelColumns, QuestionColumns, mark
+from harness.arrays import BoolArray
+from harness.columns import LabelColumns
 from harness.errors import NotIdentified
 from harness.estimate.routed import FEW_OPEN
 from harness.seeding import derive_seed
@@ -40,22 +39,19 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     """
     if labels.drawn is None or labels.statement.asks_on:
         return labels, ()
-    rows = np.flatnonzero(items[labels.drawn.item])
-    drawn = labels.drawn if rows.size == len(labels.drawn) else labels.drawn.take(rows)
-    label = _answer_of(drawn, labels.questions)
+    label, expert, experts = labels.answers, labels.drawn.expert, labels.drawn.experts
+    mine = items[labels.drawn.item]
+    if not mine.all():
+        label, expert = label[mine], expert[mine]
     heard = label >= 0
-    number = len(drawn.experts)
-    asked = np.bincount(drawn.expert, minlength=number).tolist()
-    answered = np.bincount(drawn.expert[heard], minlength=number).tolist()
+    asked = np.bincount(expert, minlength=len(experts)).tolist()
+    answered = np.bincount(expert[heard], minlength=len(experts)).tolist()
+    flags = flag_open(asked, answered)
+    if flags is not None:
+        return labels, flags
     total, done = sum(asked), sum(answered)
-    if done == total:
-        return labels, ()
-    put = [(name, asked[e], answered[e], e) for e, name in enumerate(drawn.experts) if asked[e]]
+    put = [(name, asked[e], answered[e], e) for e, name in enumerate(experts) if asked[e]]
     share, slowest = min((said / n, name) for name, n, said, _ in put)
-    spread = all(n - said <= max(0.1 * n, FEW_OPEN / 2 * total) for _, n, said, _ in put)
-    if total - done <= FEW_OPEN * total and spread:
-        flag = f"open_questions: {total - done} of {total}"
-        return labels, (flag,)
     if share == 0:
         silent = sorted(name for name, _, said, _ in put if not said)
         names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
@@ -65,11 +61,11 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
         )
     kept = np.zeros(len(labels), dtype=np.bool_)
     for name, n, _, e in put:
-        mine = label[heard & (drawn.expert == e)]
-        mine = mine[np.argsort(labels.questions.order[mine], kind="stable")]
+        own = label[heard & (expert == e)]
+        own = own[np.argsort(labels.questions.order[own], kind="stable")]
         # rounded up or down by chance, so that experts with few questions count for no more than their part
         wanted = share * n + derive_seed(0, "rounded", name) / 2**64 - 1e-9
-        kept[mine[: int(wanted)]] = True
+        kept[own[: int(wanted)]] = True
     used = int(np.count_nonzero(kept))
     flag = (
         f"partial: {used} of {done} answers used, the {share:.0%} that every expert has reached ({slowest})"
@@ -77,41 +73,16 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     return labels.take(np.flatnonzero(kept | ~items[labels.item])), (flag,)
 
 
-def _answer_of(drawn: QuestionColumns, answered: QuestionColumns) -> IntArray:
-    """Row of the label that answers each question, −1 for an open one; shape as `drawn`."""
-    order = np.argsort(answered.key, kind="stable")
-    keys = answered.key[order]
-    # of two answers to one question the later one
-    place = np.searchsorted(keys, drawn.key, side="right") - 1
-    found = (place >= 0) & (keys[place] == drawn.key) if keys.size else np.zeros(len(drawn), dtype=np.bool_)
-    rows: IntArray = np.where(found, order[place] if keys.size else -1, -1)
-    return rows
-
-
-def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
-    """The first 1/points, 2/points, … of the labels in the order of the draw.
-
-    Each has the design of the questions drawn up to there, as if no more had been. Where questions are
-    asked until an item is resolved, the questions of an item stay together.
-    """
-    whole = bool(labels.statements) and labels.statement.asks_on
-
-    def order_of(questions: QuestionColumns) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
-        return questions.item_order if whole else questions.order
-
-    order = order_of(labels.questions)
-    ranked = np.argsort(order, kind="stable")
-    for j in range(1, points + 1):
-        n = round(len(labels) * j / points)
-        if n == 0:
-            continue
-        if n == len(labels):
-            yield labels.take(ranked)
-            continue
-        last = order[ranked[n - 1]]
-        part = labels.take(ranked[: np.searchsorted(order[ranked], last, side="right")])
-        drawn = labels.drawn
-        if drawn is not None:
-            drawn = drawn.take(np.flatnonzero(order_of(drawn) <= last))
-        asked = labels.asked if drawn is None else mark(drawn.item, labels.index.size)
-        yield replace(part, drawn=drawn, asked=asked)
+def flag_open(asked: Sequence[int], answered: Sequence[int]) -> tuple[str, ...] | None:
+    """Flags of open questions, from those put to each expert and his answers; None if labels must be cut."""
+    total, done = sum(asked), sum(answered)
+    if done == total:
+        return ()
+    spread = all(
+        n - said <= max(0.1 * n, FEW_OPEN / 2 * total) for n, said in zip(asked, answered, strict=True)
+    )
+    return (
+        (f"open_questions: {total - done} of {total}",)
+        if total - done <= FEW_OPEN * total and spread
+        else None
+    )

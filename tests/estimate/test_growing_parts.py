@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
-from harness.estimate import accuracy, decode
-from harness.types import Answer, Item, Prediction, Question
+from harness import EstimateError
+from harness.columns import align
+from harness.estimate import accuracy, decode, growing
+from harness.types import Answer, Item, Prediction, PredictionStatus, Question
 from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, Sequential, one_expert_per_class
 from tests.records import draw_order, growing_parts
@@ -62,3 +66,35 @@ def test_items_that_are_resolved_stay_whole() -> None:
         assert part.design.asked == items
     assert accuracy(PREDICTIONS, parts[-1]).value == pytest.approx(accuracy(PREDICTIONS, labels).value)
     assert len(parts) == 5
+
+
+@pytest.mark.parametrize("left_open", [0, 2, 60])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_adding_up_counts_gives_what_every_part_gives(
+    left_open: int, monkeypatch: pytest.MonkeyPatch, *, mixed: bool
+) -> None:
+    items = [Item(i.id, "text", CLASSES[: 3 + (mixed and j % 3 > 0)], (0,)) for j, i in enumerate(ITEMS)]
+    truth = {item.id: TRUTH[item.id] % len(item.options) for item in items}
+    predictions = [
+        Prediction(i, None, PredictionStatus.UNREADABLE)
+        if j % 9 == 0
+        else Prediction(i, None, PredictionStatus.FAILED, reason="gone")
+        if j % 11 == 0
+        else Prediction(i, k if j % 3 else 0)
+        for j, (i, k) in enumerate(truth.items())
+    ]
+    questions = Partitioned(ROSTER, seed=1).route(items)
+    answers = list(SimulatedExperts(truth, abstention=0.05, seed=2).answer(questions))
+    columns, labels = align(predictions, decode(answers[left_open:], questions))
+    expected = []
+    for part in growing.growing_parts(labels, 12):
+        with contextlib.suppress(EstimateError):
+            expected.append((len(part), accuracy(columns, part)))
+    if not left_open:  # nothing is cut, so no part is made
+        monkeypatch.delattr(growing, "growing_parts")
+    found = growing.growing_accuracy(columns, labels, 12)
+    assert len(found) == len(expected) >= 11
+    for (n, made), (m, whole) in zip(found, expected, strict=True):
+        assert n == m
+        for name in ("value", "low", "high", "se", "level", "interval", "flags", "estimator"):
+            assert getattr(made, name) == getattr(whole, name), name

@@ -86,10 +86,11 @@ def _filled(a: LabelledArrays, *, favourable: bool) -> AnyIntArray:
     elsewhere. An item has one truth, so there is no second yes; and where all other options are
     refused, the last one stays open (it must be true).
     """
-    kind = a.kind.copy()
+    on_prediction = a.option == a.y_hat[a.item]
+    alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
+    kind = np.where(alone & (a.kind == ABSTAINED), np.where(on_prediction == favourable, YES, NO), a.kind)
     has_yes = np.bincount(a.item[kind == YES], minlength=a.n_options.size) > 0
     refused = np.bincount(a.item[kind == NO], minlength=a.n_options.size)
-    on_prediction = a.option == a.y_hat[a.item]
     for row in np.flatnonzero(kind == ABSTAINED).tolist():
         i = int(a.item[row])
         if not has_yes[i] and on_prediction[row] == favourable:

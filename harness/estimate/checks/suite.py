@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns, PredictionColumns, align
@@ -20,7 +20,15 @@ from harness.estimate.checks.missing import abstention, readability
 from harness.estimate.checks.resolution import resolution, unanswered, unresolved
 from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate, yes_rate_by_expert
 from harness.estimate.core import chi2_tail
-from harness.estimate.data import LabelledArrays, Strata, Tallies, find_strata, tally_columns, to_arrays
+from harness.estimate.data import (
+    LabelledArrays,
+    Strata,
+    Tallies,
+    find_strata,
+    label_arrays,
+    tally_columns,
+    to_arrays,
+)
 from harness.estimate.estimators import information, inside, make_point
 
 FAMILY_ALPHA = 0.05 / 3
@@ -82,6 +90,11 @@ class _Data:
     def arrays(self) -> LabelledArrays:
         return to_arrays(self.predictions, self.labels, self.strata)
 
+    @property
+    def of_labels(self) -> Mapping[str, Check]:
+        """The checks that look at no prediction, by name; refused where `arrays` are."""
+        return _check_labels(self.labels, self.strata) if self.arrays.kind.size else {}
+
     @cached_property
     def drawn(self) -> DrawnOptions:
         return find_drawn(self.predictions, self.labels)
@@ -94,6 +107,17 @@ class _Data:
         if kind == "weighted":
             return unanswered(self.predictions, self.labels)
         return abstention(self.arrays, self.tallies)
+
+
+@lru_cache(maxsize=1)
+def _check_labels(labels: LabelColumns, strata: ItemValues | None) -> Mapping[str, Check]:
+    """Checks of labels alone, made once for several models in turn."""
+    arrays = label_arrays(labels, strata)
+    return {
+        "yes_rate": yes_rate(arrays, FAMILY_ALPHA),
+        "asked_options": asked_options(arrays),
+        "yes_rate_by_expert": yes_rate_by_expert(arrays, labels.questions),
+    }
 
 
 def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
@@ -135,10 +159,10 @@ def small_strata(tallies: Tallies, least: int = LEAST_IN_STRATUM) -> Check:
 CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
     {
         "asked_predicted": lambda d: asked_predicted(d.arrays, FAMILY_ALPHA),
-        "yes_rate": lambda d: yes_rate(d.arrays, FAMILY_ALPHA),
+        "yes_rate": lambda d: d.of_labels["yes_rate"],
         "hausman": lambda d: hausman(d.tallies, FAMILY_ALPHA),
-        "asked_options": lambda d: asked_options(d.arrays),
-        "yes_rate_by_expert": lambda d: yes_rate_by_expert(d.arrays, d.labels.questions),
+        "asked_options": lambda d: d.of_labels["asked_options"],
+        "yes_rate_by_expert": lambda d: d.of_labels["yes_rate_by_expert"],
         "propensities": lambda d: propensities(d.drawn, FAMILY_ALPHA),
         "routed_for": lambda d: routed_for(d.drawn),
         "coin": lambda d: coin(d.drawn, FAMILY_ALPHA),

@@ -3,7 +3,9 @@ from .decoding import decode as decode
 from .every_estimator import (
     Estimates as Estimates, all_estimators as all_estimators, estimate_counts as estimate_counts,
 )
-from .labelled_arrays import LabelledArrays as LabelledArrays, to_arrays as to_arrays
+from .labelled_arrays import (
+    LabelledArrays as LabelledArrays, label_arrays as label_arrays, to_arrays as to_arrays,
+)
 from .stratified import (
     Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
     UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, estimate_tallies as estimate_tallies,

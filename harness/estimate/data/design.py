@@ -107,9 +107,9 @@ class LabelSource:
     arrays: LabelledArrays = field(compare=False)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def gather_design(source: LabelSource) -> Design:
-    """The design of labels, gathered once for several models in turn.
+    """The design of labels, gathered once for several models in turn, with and without strata.
 
     Raises
     ------

@@ -115,7 +115,7 @@ def to_arrays(
     )
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def label_arrays(labels: LabelColumns, strata: ItemValues | None) -> LabelledArrays:
     """The labels without predictions; those of several models in turn are gathered once.
 

@@ -19,6 +19,7 @@ Several questions about one item are one trial: counts are of items, variances b
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -64,13 +65,14 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
+@lru_cache(maxsize=1)
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,
     strata: ItemValues | None,
     split: Conditioning | Literal["auto"] = "auto",
 ) -> Tallies:
-    """Tally one model's predictions; parameters and errors as in `tally`."""
+    """Tally one model's predictions, once for all that asks; parameters and errors as in `tally`."""
     arrays = to_arrays(predictions, labels, strata)
     design = gather_design(LabelSource(labels, strata, split, arrays))
     return Tallies(strata=_tally_groups(design, arrays.y_hat), n_unlabelled=arrays.n_unlabelled)

@@ -1,0 +1,160 @@
+"""The accuracy of a model as it becomes known: from the first so many labels in the order of the draw.
+
+Where every item has one question, whatever was counted of the first labels is a sum over the portions in
+which they came, so that all points together cost little more than one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from harness.arrays import IntArray
+from harness.columns import ItemValues, LabelColumns, PredictionColumns, QuestionColumns, mark
+from harness.errors import EstimateError
+from harness.estimate.collected import flag_open
+from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, tally_columns
+from harness.estimate.evaluation import accuracy
+from harness.types import Estimate
+
+_NEAR = 1e-6
+
+
+def growing_accuracy(
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    points: int,
+    *,
+    interval: str | None = None,
+    level: float = 0.95,
+    strata: Strata = None,
+) -> tuple[tuple[int, Estimate], ...]:
+    """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
+
+    The earliest may be undefined and are left out. Parameters as in `accuracy`.
+    """
+    portions = _cut(labels, points) if strata is None and predictions.is_there.all() else None
+    found = []
+    if portions is not None:
+        for n, flags, tallies in _sum_up(predictions, labels, portions):
+            with contextlib.suppress(EstimateError):
+                estimate = estimate_tallies(tallies, interval=interval, level=level)
+                found.append((n, replace(estimate, flags=flags + estimate.flags)))
+        return tuple(found)
+    for part in growing_parts(labels, points):
+        with contextlib.suppress(EstimateError):
+            estimate = accuracy(predictions, part, interval=interval, level=level, strata=strata)
+            found.append((len(part), estimate))
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Portions:
+    """Labels of one question an item, in the portions by which their number grows.
+
+    Attributes
+    ----------
+    of_item
+        Portion of every item, by its label.
+    sizes
+        Number of labels up to and with each portion.
+    flags
+        What is said of the labels up to there.
+    """
+
+    of_item: ItemValues
+    sizes: Sequence[int]
+    flags: Sequence[tuple[str, ...]]
+
+
+@lru_cache(maxsize=1)
+def _cut(labels: LabelColumns, points: int) -> _Portions | None:
+    """The portions, once for several models in turn; None where counts cannot be added up.
+
+    That is where items have several questions or some of a part's labels would be cut (`collected_part`), and
+    where options were not drawn uniformly or items come in clusters.
+    """
+    drawn, asked = labels.drawn or labels.questions, labels.questions
+    alone = all(np.bincount(q.item, minlength=1).max() == 1 for q in (asked, drawn) if len(q))
+    even = not asked.offered.values.size and bool(
+        (np.abs(asked.propensity * asked.n_options - 1) < _NEAR).all()
+    )
+    if not (len(labels) and labels.is_uniform and labels.cluster is None and alone and even):
+        return None
+    order = labels.questions.order
+    ranked = np.sort(order)
+    ends = sorted({round(len(labels) * j / points) for j in range(1, points + 1)} - {0})
+    # the last part has all questions, drawn after its last label or not
+    last = np.append(ranked[np.array(ends[:-1], dtype=np.int64) - 1], np.iinfo(np.uint64).max)
+    code = np.full(labels.index.size, -1)
+    code[labels.item] = np.searchsorted(last, order)
+    flags = [()] * len(ends) if labels.drawn is None else _flag_parts(labels, labels.drawn, last)
+    if None in flags:
+        return None
+    return _Portions(
+        of_item=ItemValues(code=code, names=[str(j) for j in range(len(ends))]),
+        sizes=np.cumsum(np.bincount(code[labels.item], minlength=len(ends))).tolist(),
+        flags=[made for made in flags if made is not None],
+    )
+
+
+def _flag_parts(
+    labels: LabelColumns, drawn: QuestionColumns, last: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
+) -> list[tuple[str, ...] | None]:
+    """`flag_open` of every part."""
+    experts, heard = len(drawn.experts), labels.answers >= 0
+    cell = np.searchsorted(last, drawn.order) * experts + drawn.expert
+
+    def by_part(cells: IntArray) -> list[list[int]]:
+        counts = np.bincount(cells, minlength=last.size * experts).reshape(last.size, experts)
+        numbers: list[list[int]] = np.cumsum(counts, axis=0).tolist()
+        return numbers
+
+    return [flag_open(*both) for both in zip(by_part(cell), by_part(cell[heard]), strict=True)]
+
+
+def _sum_up(
+    predictions: PredictionColumns, labels: LabelColumns, portions: _Portions
+) -> Iterator[tuple[int, tuple[str, ...], Tallies]]:
+    """Number of labels, flags and tallies of every part."""
+    whole: dict[int, Tally] = {}
+    tallies = tally_columns(predictions, labels, portions.of_item).strata
+    for j, (n, flags) in enumerate(zip(portions.sizes, portions.flags, strict=True)):
+        for tally in tallies:
+            if tally.stratum == str(j):
+                whole[tally.K] = whole[tally.K].add(tally) if tally.K in whole else replace(tally, stratum="")
+        parts = tuple(whole[k] for k in sorted(whole))
+        yield n, flags, Tallies(strata=parts, n_unlabelled=len(predictions) - n)
+
+
+def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
+    """The first 1/points, 2/points, … of the labels in the order of the draw.
+
+    Each has the design of the questions drawn up to there, as if no more had been. Where questions are
+    asked until an item is resolved, the questions of an item stay together.
+    """
+    whole = bool(labels.statements) and labels.statement.asks_on
+
+    def order_of(questions: QuestionColumns) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+        return questions.item_order if whole else questions.order
+
+    order = order_of(labels.questions)
+    ranked = np.argsort(order, kind="stable")
+    for j in range(1, points + 1):
+        n = round(len(labels) * j / points)
+        if n == 0:
+            continue
+        if n == len(labels):
+            yield labels.take(ranked)
+            continue
+        last = order[ranked[n - 1]]
+        part = labels.take(ranked[: np.searchsorted(order[ranked], last, side="right")])
+        drawn = labels.drawn
+        if drawn is not None:
+            drawn = drawn.take(np.flatnonzero(order_of(drawn) <= last))
+        asked = labels.asked if drawn is None else mark(drawn.item, labels.index.size)
+        yield replace(part, drawn=drawn, asked=asked)
