@@ -60,7 +60,7 @@ def routed_pool(
 ) -> tuple[RoutedSample, IntArray, tuple[str, ...]]:
     columns, said = _aligned(labels, models, asked)
     data, predicted, items = from_labels.routed_pool(said, columns, **options)
-    return data, predicted, tuple(said.index.ids[i] for i in items.tolist())
+    return data, predicted.astype(np.int64), tuple(said.index.ids[i] for i in items.tolist())
 
 
 def resolved_correctness(

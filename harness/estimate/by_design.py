@@ -39,15 +39,16 @@ def estimate_by_design(
         estimate = _resolved(predictions, labels, level, bounds=False)
     else:
         data, predicted, items = routed_pool(labels, [predictions], error_free=gold is None)
+        options = predicted[:, 0].astype(np.int64)
         cluster = number_clusters(items, labels.index, labels.cluster)
         if gold is None:
-            estimate = routed_accuracy(predicted[:, 0], data, level=level, cluster=cluster)
+            estimate = routed_accuracy(options, data, level=level, cluster=cluster)
         elif cluster is not None:
             raise EstimateError("a correction for experts' errors takes items as independent; leave out gold")
-        elif allows_gold_score(predicted[:, 0], data):
-            estimate = gold_accuracy(predicted[:, 0], data, gold, level=level)
+        elif allows_gold_score(options, data):
+            estimate = gold_accuracy(options, data, gold, level=level)
         else:
-            estimate = corrected_accuracy(predicted[:, 0], data, gold, level=level)
+            estimate = corrected_accuracy(options, data, gold, level=level)
     return estimate
 
 

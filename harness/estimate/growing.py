@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.arrays import IntArray
 from harness.columns import ItemValues, LabelColumns, PredictionColumns, QuestionColumns, mark
@@ -85,7 +86,7 @@ def _cut(labels: LabelColumns, points: int) -> _Portions | None:
     )
     if not (len(labels) and labels.is_uniform and labels.cluster is None and alone and even):
         return None
-    order = labels.questions.order
+    order = _order_labels(labels)
     ranked = np.sort(order)
     ends = sorted({round(len(labels) * j / points) for j in range(1, points + 1)} - {0})
     # the last part has all questions, drawn after its last label or not
@@ -102,8 +103,18 @@ def _cut(labels: LabelColumns, points: int) -> _Portions | None:
     )
 
 
+def _order_labels(labels: LabelColumns) -> NDArray[np.uint64]:
+    """Order of the draw of every label, from that of the questions where each is known."""
+    rows = labels.answers
+    if labels.drawn is None or np.count_nonzero(rows >= 0) < len(labels):
+        return labels.questions.order
+    found = np.empty(len(labels), dtype=np.uint64)
+    found[rows[rows >= 0]] = labels.drawn.order[rows >= 0]
+    return found
+
+
 def _flag_parts(
-    labels: LabelColumns, drawn: QuestionColumns, last: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
+    labels: LabelColumns, drawn: QuestionColumns, last: NDArray[np.uint64]
 ) -> list[tuple[str, ...] | None]:
     """`flag_open` of every part."""
     experts, heard = len(drawn.experts), labels.answers >= 0
@@ -139,7 +150,7 @@ def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
     """
     whole = bool(labels.statements) and labels.statement.asks_on
 
-    def order_of(questions: QuestionColumns) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+    def order_of(questions: QuestionColumns) -> NDArray[np.uint64]:
         return questions.item_order if whole else questions.order
 
     order = order_of(labels.questions)

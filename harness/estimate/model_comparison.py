@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from harness.columns import (
     AnyLabels,
     AnyPredictions,
@@ -32,10 +33,10 @@ from harness.estimate.comparison import (
 )
 from harness.estimate.core import clopper_pearson
 from harness.estimate.routed import (
+    PoolKinds,
     RoutedSample,
-    accuracy_target,
     informed,
-    pseudo_outcomes,
+    model_outcomes,
     resolved_accuracy,
     resolved_correctness,
     routed_accuracy,
@@ -243,18 +244,26 @@ class _Resolved:
         return self.shares
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Drawn:
     """Answers to drawn options, and predictions of shape (items, models)."""
 
     data: RoutedSample
-    predicted: IntArray
+    predicted: AnyIntArray
     cluster: IntArray | None
     sign: bool
     rankable: bool = True
 
+    @cached_property
+    def kinds(self) -> PoolKinds | None:
+        """Equal items together, where items are independent and many are equal."""
+        return None if self.cluster is not None else PoolKinds.of(self.data)
+
     def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
         a, b, pair = self.predicted[:, i], self.predicted[:, j], (names[i], names[j])
+        if not self.sign and self.kinds is not None:
+            data, (a, b), count = self.kinds.count(a, b)
+            return paired_difference(a, b, data, level=level, names=pair, count=count)
         if not self.sign:
             return paired_difference(a, b, self.data, level=level, names=pair, cluster=self.cluster)
         if (self.predicted < 0).any():
@@ -266,9 +275,10 @@ class _Drawn:
         return sign_test(a[rows], b[rows], self.data.asked[no], int(options[0]), level=level, names=pair)
 
     def outcomes(self) -> FloatArray:
-        data = informed(self.predicted, self.data)
-        width = data.propensities.shape[1]
-        return np.stack([pseudo_outcomes(accuracy_target(p, width), data) for p in self.predicted.T], axis=1)
+        return model_outcomes(self.predicted, informed(self.predicted, self.data))
 
     def accuracies(self) -> list[float]:
-        return [routed_accuracy(p, self.data).value for p in self.predicted.T]
+        if self.kinds is None:
+            return [routed_accuracy(p, self.data).value for p in self.predicted.T]
+        counted = (self.kinds.count(p) for p in self.predicted.T)
+        return [routed_accuracy(p, data, count=count).value for data, (p,), count in counted]

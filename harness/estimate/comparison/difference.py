@@ -58,7 +58,12 @@ def paired_proportions(n_10: float, n_01: float, n: float, level: float) -> tupl
 
 
 def difference_interval(
-    first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None = None
+    first: IntArray,
+    second: IntArray,
+    data: RoutedSample,
+    level: float,
+    cluster: IntArray | None = None,
+    count: IntArray | None = None,
 ) -> tuple[float, Interval, float]:
     """Difference, interval and two-sided p-value of "no difference"; see the module.
 
@@ -68,45 +73,47 @@ def difference_interval(
         Shape (N,): predictions, −1 for unreadable; number of the item's cluster, if items have one.
     data
         Answers, one for every item on which the two differ, or several (`several_answers`).
+    count
+        Shape (N,), if an entry stands for so many equal items, of one answer each.
 
     Raises EstimateError if a differing item has no answer, NotIdentified if answers cannot tell them apart.
     """
-    n, width = data.propensities.shape
+    width = data.propensities.shape[1]
+    number = np.ones(len(first), np.int64) if count is None else count
     differ = first != second
-    d = int(differ.sum())
+    n, d = int(number.sum()), int(number[differ].sum())
     method = "paired"
     if d == 0:
         most = clopper_pearson(0, n if cluster is None else len(np.unique(cluster)), level)[1]
         same = Interval(low=-most, high=most, level=level, method=method, flags=("never_differ",))
         return 0.0, same, 1.0
-    answers = np.bincount(data.item, minlength=n)[differ]
+    answers = np.bincount(data.item, minlength=len(first))[differ]
     if not answers.all():
         raise EstimateError("a comparison needs an answer for every item on which the models differ")
     if (answers > 1).any():
         return several_answers(first, second, data, level, cluster)
-    asked, yes = np.zeros(n, np.int64), np.zeros(n)
+    asked, yes = np.zeros(len(first), np.int64), np.zeros(len(first))
     asked[data.item], yes[data.item] = data.asked, data.answer
     c = difference_target(first, second, width)[differ]
     pi, K = data.propensities[differ], data.n_options[differ]
-    asked, yes = asked[differ], yes[differ]
-    side = c[np.arange(d), asked]
+    asked, yes, number = asked[differ], yes[differ], number[differ]
+    side = c[np.arange(len(c)), asked]
     votes = None if cluster is not None else _votes(c, pi, K, side, yes)
     if votes is not None:
-        plus, minus = int((votes > 0).sum()), int((votes < 0).sum())
+        plus, minus = int(number[votes > 0].sum()), int(number[votes < 0].sum())
         low, high = paired_proportions(plus, minus, n, level)
         found = Interval(low=low, high=high, level=level, method=method)
         return (plus - minus) / n, found, sign_p_value(plus, minus)
-    m = int((side != 0).sum())
+    m = int(number[side != 0].sum())
     even = (np.ptp(K) == 0) and ((c != 0).sum(axis=1) == 2).all() and np.ptp(pi[c != 0]) < _NEAR
     if cluster is None and even:
-        plus = int((side * (2 * yes - 1) > 0).sum())
+        plus = int(number[side * (2 * yes - 1) > 0].sum())
         low, high = clopper_pearson(plus, m, level) if m else (0.0, 1.0)
         inner, low, high = (2 * plus / m - 1 if m else 0.0), 2 * low - 1, 2 * high - 1
         p_value = sign_p_value(plus, m - plus)
     else:
-        rows = collapse_rows(
-            tilt_items(c, pi, K, asked, yes, cluster=None if cluster is None else cluster[differ])
-        )
+        of = None if cluster is None else cluster[differ]
+        rows = collapse_rows(tilt_items(c, pi, K, asked, yes, cluster=of, count=number))
         groups = m if cluster is None else min(m, len(np.unique(cluster[differ])) - 1)
         mean = tilted_score(rows, level, df=max(1, groups))
         inner, low, high = mean.value, mean.low, mean.high

@@ -104,6 +104,7 @@ def paired_difference(
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
     cluster: IntArray | None = None,
+    count: IntArray | None = None,
 ) -> Comparison:
     """Difference from one answer to a drawn question on every item where the models differ.
 
@@ -118,6 +119,8 @@ def paired_difference(
         Propensities and answers of the pool.
     cluster
         Shape (N,): number of the item's cluster, where items are not independent.
+    count
+        Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
 
     Raises
     ------
@@ -130,9 +133,11 @@ def paired_difference(
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     for predicted in (a, b):
         check_predicted(predicted, data)
-    check_items(len(a))
-    value, interval, p_value = difference_interval(a, b, data, level, cluster)
-    return _compared(names, value, interval, p_value, "paired", len(a), len(data.answer))
+    number = np.ones(len(a), np.int64) if count is None else count
+    items, questions = int(number.sum()), int(number[data.item].sum())
+    check_items(items)
+    value, interval, p_value = difference_interval(a, b, data, level, cluster, count)
+    return _compared(names, value, interval, p_value, "paired", items, questions)
 
 
 def sign_test(

@@ -4,6 +4,7 @@ from .binomial import (
     wilson as wilson, z_value as z_value,
 )
 from .blaker_interval import blaker as blaker
+from .equal_rows import find_equal as find_equal
 from .p_values import (
     binomial_at_least as binomial_at_least, bonferroni as bonferroni, chernoff_high as chernoff_high,
     chernoff_low as chernoff_low, chi2_tail as chi2_tail, holm as holm, sign_p_value as sign_p_value,

@@ -13,12 +13,10 @@ import numpy as np
 
 from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
+from harness.estimate.core import find_equal
 
 _POWER = 0.7
 """Of q ∝ π^power; between .5 and .7 coverage and width hardly change, nearer 0 and 1 both get worse."""
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,26 +65,13 @@ def collapse_rows(rows: TiltedRows) -> TiltedRows:
     names = [f.name for f in fields(rows) if f.name not in ("count", "cluster")]
     # NaN, "not fixed", differs from itself; no constant is infinite
     table = np.nan_to_num(np.stack([getattr(rows, name) for name in names], axis=1), nan=np.inf)
-    first, inverse = _find_equal(table + 0.0)  # no two zeros
+    first, inverse = find_equal(table + 0.0)  # no two zeros
     count = np.bincount(inverse, weights=rows.count)
     kept = table[first]
     order = np.lexsort(kept.T[::-1])  # one order of sums, whatever the order of the items
     kept, count = kept[order], count[order]
     kept[np.isinf(kept)] = np.nan
     return TiltedRows(**{name: kept[:, j] for j, name in enumerate(names)}, count=count, cluster=rows.cluster)
-
-
-def _find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
-    """The first of all equal rows, and which of these every row is; by a hash, since rows sort slowly."""
-    words = np.ascontiguousarray(table).view(np.uint64)
-    key = np.zeros(len(table), dtype=np.uint64)
-    for column in words.T:
-        key = (key ^ column) * _ODD
-        key ^= key >> np.uint64(29)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    if not (table[first][inverse] == table).all():  # two rows of one hash
-        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return first, inverse.ravel()
 
 
 def tilt_items(
@@ -97,6 +82,7 @@ def tilt_items(
     yes: FloatArray,
     *,
     cluster: IntArray | None = None,
+    count: IntArray | None = None,
 ) -> TiltedRows:
     """Rows of N items of equal weight, from what was asked of each.
 
@@ -110,6 +96,8 @@ def tilt_items(
         Shape (N,): K, option asked about, and 1 for yes, 0 for no.
     cluster
         Shape (N,), if items are not independent.
+    count
+        Shape (N,), if an entry stands for so many equal items.
 
     Raises
     ------
@@ -131,6 +119,7 @@ def tilt_items(
         row = int(np.flatnonzero(~can[at])[0])
         raise EstimateError(f"item {row} was asked about option {asked[row]} of propensity 0")
     none = np.zeros(0, np.int64)
+    number = np.ones(n) if count is None else count.astype(np.float64)
     return TiltedRows(
         up=(q * plus).sum(axis=1),
         down=(q * minus).sum(axis=1),
@@ -144,8 +133,8 @@ def tilt_items(
         asked_q=q[at],
         asked_inverse=inverse[at],
         yes=np.asarray(yes, dtype=np.float64),
-        weight=np.full(n, 1 / n),
-        count=np.ones(n),
+        weight=np.full(n, 1 / float(number.sum())),
+        count=number,
         cluster=none if cluster is None else cluster,
     )
 

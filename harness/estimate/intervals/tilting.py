@@ -20,6 +20,7 @@ samples without an error, or without a miss, from looking certain. The estimate 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -142,7 +143,31 @@ def _root(falling: Callable[[float], float], side: int) -> float:
         return left
     if at_right > 0 or (at_right == 0 and side <= 0):
         return right
-    for _ in range(_HALVINGS):
-        middle = (left + right) / 2
-        left, right = (middle, right) if falling(middle) > 0 else (left, middle)
+    return _find_root(falling, left, right, at_left, at_right)
+
+
+def _find_root(
+    falling: Callable[[float], float], left: float, right: float, at_left: float, at_right: float
+) -> float:
+    """The root between two ends of opposite signs, by the ITP method: never slower than halving, mostly fast.
+
+    Source: Oliveira & Takahashi 2020, ACM Trans. Math. Softw. 47, with κ₁ = .2/(b − a), κ₂ = 2, n₀ = 1.
+    """
+    near = (right - left) / 2 ** (_HALVINGS + 1)
+    radius, truncation = 2 * (right - left), 0.2 / (right - left)
+    while right - left > 2 * near:
+        radius /= 2
+        half, width = (left + right) / 2, right - left
+        secant = (at_right * left - at_left * right) / (at_right - at_left)
+        step = min(truncation * width**2, abs(half - secant))
+        towards = secant + math.copysign(step, half - secant)
+        reach = max(0.0, radius - width / 2)
+        middle = towards if abs(towards - half) <= reach else half - math.copysign(reach, half - secant)
+        value = falling(middle)
+        if value > 0:
+            left, at_left = middle, value
+        elif value < 0:
+            right, at_right = middle, value
+        else:
+            return middle
     return (left + right) / 2

@@ -3,7 +3,7 @@ from .annotator_error import (
     immune_accuracy as immune_accuracy, youden as youden,
 )
 from .doubly_robust import (
-    crossfitted_posterior as crossfitted_posterior, informed as informed,
+    crossfitted_posterior as crossfitted_posterior, informed as informed, model_outcomes as model_outcomes,
     optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
     pseudo_outcomes as pseudo_outcomes,
 )
@@ -16,6 +16,7 @@ from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
     sampled_mean as sampled_mean, t_quantile as t_quantile,
 )
+from .pool_kinds import PoolKinds as PoolKinds
 from .propensities import (
     disagreement as disagreement, draw_options as draw_options, neyman_rates as neyman_rates,
     predicted_counts as predicted_counts, shared_propensities as shared_propensities,

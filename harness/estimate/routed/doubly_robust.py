@@ -30,12 +30,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.arrays import FloatArray
+from harness.arrays import AnyIntArray, FloatArray
 from harness.errors import EstimateError, NotIdentified
+from harness.estimate.routed.pool_kinds import PoolKinds
 from harness.estimate.routed.propensities import vote_posterior
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, flat_posterior
 
 _LEAST = 20
+_PORTION = 10_000
+"""Items at a time: larger arrays of shape (N, K) leave the processor's cache."""
 
 
 def optimal_constant(
@@ -91,6 +94,32 @@ def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
     return g + np.bincount(data.item, correction, minlength=len(c))
 
 
+def model_outcomes(predicted: AnyIntArray, data: RoutedSample) -> FloatArray:
+    """Outcomes g of several models' accuracies from their predictions, −1 for unreadable; both shape (N, M).
+
+    Column after column lies in memory, as pairs of them are compared.
+    """
+    n, width = data.propensities.shape
+    order = np.argsort(data.item, kind="stable")
+    found = np.empty((n, predicted.shape[1]), order="F")
+    for start in range(0, n, _PORTION):
+        rows = slice(start, start + _PORTION)
+        answers = order[slice(*np.searchsorted(data.item, (start, start + _PORTION), sorter=order))]
+        part = RoutedSample(
+            item=data.item[answers] - start,
+            asked=data.asked[answers],
+            answer=data.answer[answers],
+            propensities=data.propensities[rows],
+            n_options=data.n_options[rows],
+            posterior=data.posterior[rows],
+            sampled=data.sampled,
+            error_free=data.error_free,
+        )
+        for m in range(predicted.shape[1]):
+            found[rows, m] = pseudo_outcomes(accuracy_target(predicted[rows, m], width), part)
+    return found
+
+
 def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
     """Var(g | x) = Σ_k (c_k − C*)² s_k/π_k of one question per item, shape (N,); for planning.
 
@@ -140,19 +169,19 @@ def crossfitted_posterior(
     """
     if folds < 2:
         raise EstimateError(f"folds must be at least 2, is {folds}")
-    columns = np.asarray(predicted, dtype=np.int64)
+    columns = np.asarray(predicted)
     n, width = data.propensities.shape
     flat = flat_posterior(data.n_options, width)
     if n < _LEAST:
         return flat
     plain = replace(data, posterior=flat)
-    g = np.stack([_outcomes(columns[:, m], plain) for m in range(columns.shape[1])], axis=1)
     fold = np.random.default_rng(seed).permutation(n) % folds
+    seen = _fold_means(columns, plain, fold, folds)
     posterior = np.empty_like(flat)
     for part in range(folds):
         here = fold == part
         # A guess of 1 would say that no answer can surprise; a hundredth is left to surprise.
-        accuracy = np.clip(g[~here].mean(axis=0), 0.01, 0.99)
+        accuracy = np.clip(seen[part], 0.01, 0.99)
         posterior[here] = vote_posterior(columns[here], data.n_options[here], width, accuracy=accuracy)
     return posterior
 
@@ -162,6 +191,27 @@ def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
     if not np.array_equal(data.posterior, flat_posterior(data.n_options, data.propensities.shape[1])):
         return data
     return replace(data, posterior=crossfitted_posterior(predicted, data))
+
+
+def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray, folds: int) -> FloatArray:
+    """Mean g of every model on the items outside of each fold, shape (folds, M)."""
+    kinds = PoolKinds.of(data)
+    table = None if kinds is None else _tabulate(kinds.data)
+    means = np.empty((folds, predicted.shape[1]))
+    for m, column in enumerate(predicted.T):
+        g = _outcomes(column, data) if kinds is None or table is None else table[kinds.kind, column + 1]
+        sums, sizes = np.bincount(fold, g, minlength=folds), np.bincount(fold, minlength=folds)
+        means[:, m] = (sums.sum() - sums) / (sizes.sum() - sizes)
+    return means
+
+
+def _tabulate(data: RoutedSample) -> FloatArray | None:
+    """Outcome g of every item by its prediction, from −1 for unreadable; None where some cannot be told."""
+    if (data.valid & (data.propensities <= 0)).any():
+        return None
+    rows, width = data.propensities.shape
+    options = (np.full(rows, option) for option in range(-1, width))
+    return np.stack([pseudo_outcomes(accuracy_target(o, width), data) for o in options], axis=1)
 
 
 def _outcomes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:

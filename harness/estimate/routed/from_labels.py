@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import UNKNOWN, BoolArray, IntArray
+from harness.arrays import UNKNOWN, AnyIntArray, BoolArray, IntArray
 from harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns, mark
 from harness.errors import EstimateError
 from harness.estimate.routed.item_answers import read_item_answers
@@ -43,7 +43,7 @@ class Resolution:
 
 def routed_pool(
     labels: LabelColumns, models: Sequence[PredictionColumns], *, error_free: bool = True
-) -> tuple[RoutedSample, IntArray, IntArray]:
+) -> tuple[RoutedSample, AnyIntArray, IntArray]:
     """Make the pool of items for equation (G), and all predictions on it.
 
     Parameters
@@ -77,7 +77,7 @@ def routed_pool(
     first, turn = np.unique(said.item, return_index=True)
     answered = first[np.argsort(turn)]
     items = np.concatenate([answered, _passed_over(labels, everywhere, answered.size)])
-    predicted = np.stack([m.option[items].astype(np.int64) for m in models], axis=1)
+    predicted = np.asfortranarray(np.stack([m.option[items] for m in models]).astype(np.int16).T)
     place = np.empty(labels.index.size, np.int64)
     place[items] = np.arange(items.size)
     # an unasked item says its K by its predictions alone
@@ -106,9 +106,10 @@ def routed_pool(
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
     """Items that were not asked about, as large a share of them as is answered of the others."""
-    passed, ids = np.flatnonzero(everywhere & ~labels.asked_items), labels.index.ids
+    passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed
+    ids = labels.index.ids
     put = np.count_nonzero(everywhere & labels.asked_items)
     order = np.argsort([derive_seed(0, "pool", ids[i]) for i in passed.tolist()], kind="stable")
     return passed[order[: round(passed.size * answered / put)]]

@@ -70,7 +70,12 @@ def routed_mean(
 
 
 def routed_accuracy(
-    predicted: ArrayLike, data: RoutedSample, *, level: float = 0.95, cluster: IntArray | None = None
+    predicted: ArrayLike,
+    data: RoutedSample,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+    count: IntArray | None = None,
 ) -> Estimate:
     """Accuracy of one model from answers asked for it, for several models, or for others.
 
@@ -84,6 +89,8 @@ def routed_accuracy(
         Shape (N,): −1 for unreadable, wrong and counted; number of the item's cluster, if it has one.
     data
         Answers.
+    count
+        Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
 
     Raises
     ------
@@ -95,25 +102,26 @@ def routed_accuracy(
     check_level(level)
     predicted = np.asarray(predicted, dtype=np.int64)
     check_predicted(predicted, data)
-    n, width = data.propensities.shape
+    rows, width = data.propensities.shape
+    number = np.ones(rows, np.int64) if count is None else count
     readable = predicted >= 0
-    m, target = int(readable.sum()), accuracy_target(predicted, width)
-    if (np.bincount(data.item, minlength=n)[readable] != 1).any():
+    n, m, target = int(number.sum()), int(number[readable].sum()), accuracy_target(predicted, width)
+    if (np.bincount(data.item, minlength=rows)[readable] != 1).any():
         found = routed_mean(target, informed(predicted[:, None], data), level=level, cluster=cluster)
         return replace(found, n=replace(found.n, unreadable=n - m))
     own = (data.propensities * target).sum(axis=1)[readable]
-    yes, asked = np.zeros(n), np.zeros(n, np.int64)
+    yes, asked = np.zeros(rows), np.zeros(rows, np.int64)
     yes[data.item], asked[data.item] = data.answer, data.asked
     if (own > 1 - 1e-9).all() and cluster is None:
-        right = int(yes[readable].sum())
+        right = int((yes * number)[readable].sum())
         low, high = blaker(right, n, level)
         value, se, method = right / n, float(np.sqrt(right * (n - right) / n**3)), "blaker"
     else:
         keep = np.flatnonzero(readable)
         of = None if cluster is None else cluster[keep]
         pi, K = data.propensities[keep], data.n_options[keep]
-        rows = tilt_items(target[keep], pi, K, asked[keep], yes[keep], cluster=of)
-        inner = tilted_score(rows, level)
+        tilted = tilt_items(target[keep], pi, K, asked[keep], yes[keep], cluster=of, count=number[keep])
+        inner = tilted_score(tilted, level)
         value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
     if method != "blaker" and m < n:
         se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
@@ -125,9 +133,14 @@ def routed_accuracy(
         se=se,
         interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
         estimator="routed",
-        n=replace(data.counts, unreadable=n - m),
+        n=replace(_count_answers(data, number), unreadable=n - m),
         assumptions=ROUTED_ASSUMPTIONS,
     )
+
+
+def _count_answers(data: RoutedSample, number: IntArray) -> Counts:
+    yes, answers = int((data.answer * number[data.item]).sum()), int(number[data.item].sum())
+    return Counts(ordinary=yes, complementary=answers - yes)
 
 
 def t_quantile(level: float, df: int) -> float:
