@@ -6,17 +6,20 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from agents.search.confirmation import decide
 from agents.search.context import SearchContext
 from agents.search.fitness import Archive, Board, compare_paired, measure_power, score_items
 from agents.search.loop import TWICE
 from harness import EstimateError
-from harness.analysis import study_clusters, true_accuracy
+from harness.analysis import study_labels, true_accuracy
+from harness.columns import LabelColumns, PredictionColumns, mark
 from harness.config import Study
-from harness.estimate import accuracy, decode
+from harness.estimate import accuracy
 from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
-from harness.types import Candidate, Estimate, Label, Labels, Prediction, Standing
+from harness.types import Candidate, Estimate, Standing
 
 
 def report_search(
@@ -30,7 +33,7 @@ def report_search(
     except EstimateError:
         board = None  # nothing is answered yet
     events = archive.events
-    labels = decode(store.content.read_answers()).clustered(study_clusters(study))
+    labels = study_labels(study, store, store.columns.read_index())
     slots = [e for key, e in events.items() if key.startswith("slot/")]
     return SearchReport(
         study=study.study.name,
@@ -116,15 +119,15 @@ def _diff(archive: Archive, candidate: Candidate) -> list[str]:
     ]
 
 
-def _winner(context: SearchContext, labels: Labels, truth: Mapping[str, int] | None) -> SearchedWinner:
+def _winner(context: SearchContext, labels: LabelColumns, truth: Mapping[str, int] | None) -> SearchedWinner:
     archive = context.archive
     noted = archive.events["winner"]
     found = decide(context, list(noted["finalists"]), str(noted["candidate"]))
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
-    known = {item.id for item in items}
-    own = Labels([x for x in labels if x.item_id in known], replace(labels.design, asked=frozenset(known)))
-    estimates = [_estimate(predictions, own) for predictions in tested.values()]
+    known = mark(labels.index.find(item.id for item in items), labels.index.size)
+    own = replace(labels.take(np.flatnonzero(known[labels.item])), asked=known)
+    estimates = [_estimate(PredictionColumns.of(p, labels.index), own) for p in tested.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
     return SearchedWinner(
         id=found.id,
@@ -143,7 +146,7 @@ def _winner(context: SearchContext, labels: Labels, truth: Mapping[str, int] | N
     )
 
 
-def _estimate(predictions: Sequence[Prediction], labels: Sequence[Label]) -> Estimate | None:
+def _estimate(predictions: PredictionColumns, labels: LabelColumns) -> Estimate | None:
     try:
         return accuracy(predictions, labels)
     except EstimateError:

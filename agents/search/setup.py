@@ -10,15 +10,17 @@ from dataclasses import asdict, replace
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from agents.search.context import SearchContext
 from agents.search.fitness import ExpertLabels, load_archive
 from harness import BadInput, ConfigError, derive_seed
-from harness.analysis import study_clusters
+from harness.analysis import study_clusters, study_labels
+from harness.columns import AnyLabels, align_models
 from harness.config import SearchSection, Study
-from harness.estimate import decode
 from harness.store import Store
-from harness.types import Item, LabelKind, Labels, Program
+from harness.types import Item, Program
 
 _NO_PART = {"shared_limits", "max_reply_bytes"}
 """Settings of a model that change no answer."""
@@ -52,7 +54,7 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
     searches = store.searches
     if search not in {s["id"] for s in searches.read_searches()}:
-        labels = decode(store.content.read_answers()).clustered(study_clusters(study))
+        labels = study_labels(study, store, store.columns.read_index())
         splits = draw_splits(items, labels, section.split, seed, section.rungs)
         feedback = ExpertLabels.of(splits["feedback"], labels)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
@@ -85,7 +87,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
             f"{study.items.cluster!r}; begin another one with: oversight search start"
         )
     archive, clusters = load_archive(store, name), study_clusters(study)
-    labels = decode(store.content.read_answers())
+    labels = store.columns.read_labels(store.columns.read_index())
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
     section = SearchSection.model_validate({**spec["section"], **caps})
     return SearchContext(
@@ -136,7 +138,7 @@ def model_name(study: Study, name: str) -> str:
 
 def draw_splits(
     items: Sequence[Item],
-    labels: Labels,
+    labels: AnyLabels,
     shares: Mapping[Any, float],
     seed: int,
     rungs: Sequence[int],
@@ -155,9 +157,14 @@ def draw_splits(
     least, most = rungs[0], rungs[-1]
     if any(share < 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
         raise ConfigError(f"search: split must be shares of at most 1 together, is {dict(shares)}")
-    answered = {x.item_id for x in labels if x.kind is not LabelKind.ABSTAINED}
-    pool = sorted((i for i in items if i.id in answered), key=lambda i: derive_seed(seed, "split", i.id))
-    clusters = labels.design.clusters
+    said = align_models([], labels)[1]
+    places = said.index.find(item.id for item in items)
+    answered = np.append(said.answered, False)[places]  # that of unknown items, at place -1
+    pool = sorted(
+        (i for i, known in zip(items, answered, strict=True) if known),
+        key=lambda i: derive_seed(seed, "split", i.id),
+    )
+    clusters = said.cluster.by_id(said.index) if said.cluster else {}
     groups: dict[str, list[Item]] = {}
     for item in pool:
         groups.setdefault(clusters.get(item.id, item.id), []).append(item)

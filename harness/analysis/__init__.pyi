@@ -1,3 +1,4 @@
+from .collected_labels import study_labels as study_labels
 from .comparing import compare_study as compare_study
 from .costs import study_prices as study_prices
 from .diagnosis import diagnose as diagnose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from harness.analysis.inputs import study_clusters
@@ -10,8 +11,15 @@ from harness.config import Study
 from harness.store import Store
 
 
-def study_labels(study: Study, store: Store, index: ItemIndex) -> LabelColumns:
+def study_labels(
+    study: Study, store: Store, index: ItemIndex, *, only: Collection[str] | None = None
+) -> LabelColumns:
     """The labels of a study with their design, the clusters that study.toml names among it.
+
+    Parameters
+    ----------
+    only
+        Ids of the questions to take, as if no others had been drawn; None takes all.
 
     Raises
     ------
@@ -20,5 +28,5 @@ def study_labels(study: Study, store: Store, index: ItemIndex) -> LabelColumns:
     DataError
         If an item has no cluster.
     """
-    labels, clusters = store.columns.read_labels(index), study_clusters(study)
+    labels, clusters = store.columns.read_labels(index, only=only), study_clusters(study)
     return replace(labels, cluster=ItemValues.of(clusters, index)) if clusters else labels

@@ -33,3 +33,8 @@ class ItemValues:
         names = sorted({name for name in found if name is not None})
         places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         return cls(code=np.array([places.get(name, -1) for name in found], dtype=np.int64), names=names)
+
+    def by_id(self, index: ItemIndex) -> dict[str, str]:
+        """Names by id, of the items that have one."""
+        codes = zip(index.ids, self.code.tolist(), strict=True)
+        return {name: self.names[code] for name, code in codes if code >= 0}

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from harness.config import read_study
+from harness.store import Store
 from harness.types import Answer, Item, Label, Prediction, Question
+from protocols.collect.label_studio.watch import estimate_running
 from tests.test_studies import call, copied, inside
 
 ROUTED = ("partitioned", "targeted", "sequential", "disagreement")
@@ -25,3 +28,21 @@ def test_no_record_is_made(study: str, tmp_path: Path, monkeypatch: pytest.Monke
             monkeypatch.setattr(kind, "__init__", refuse)
         for words in (["estimate", "--json"], ["compare", "--json"], ["report", "--json"]):
             assert call(words)[0] == 0
+
+
+def test_a_search_and_a_running_estimate_make_none_of_a_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: object, *_: Any, **__: Any) -> None:
+        raise AssertionError(f"a {type(self).__name__} was made")
+
+    searched, partitioned = copied("search", tmp_path), copied("partitioned", tmp_path)
+    for kind in (Answer, Label, Question):
+        monkeypatch.setattr(kind, "__init__", refuse)
+    with inside(searched):
+        assert call(["search", "show", "--json"])[0] == 0
+    with inside(partitioned), Store("sqlite:///study.db") as store:
+        study = read_study(Path("study.toml"))
+        answered = store.columns.read_answered()
+        estimates, undefined = estimate_running(study, store, sorted(answered), None)
+        assert (len(answered) > 0, len(estimates) > 0, undefined) == (True, True, {})

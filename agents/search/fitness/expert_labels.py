@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from harness import BoolArray, EstimateError, FloatArray, IntArray
+from harness.columns import ABSTAINED, NO, YES, AnyLabels, LabelColumns, align_models
 from harness.estimate import RoutedSample
-from harness.types import Item, Label, LabelKind
+from harness.types import Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ExpertLabels:
 
     @classmethod
     def of(
-        cls, items: Sequence[Item], labels: Iterable[Label], clusters: Mapping[str, str] | None = None
+        cls, items: Sequence[Item], labels: AnyLabels, clusters: Mapping[str, str] | None = None
     ) -> ExpertLabels:
         """Gather labels of these items; labels of others and abstentions are left out.
 
@@ -61,32 +62,32 @@ class ExpertLabels:
         EstimateError
             If an item has two true options, all its options refused, or two answers about one option.
         """
-        row = {item.id: i for i, item in enumerate(items)}
-        n, width = len(items), max((len(item.options) for item in items), default=2)
-        truth = np.full(n, -1)
-        refused = np.zeros((n, width), np.bool_)
+        ids = tuple(item.id for item in items)
+        n_options = np.array([len(item.options) for item in items], dtype=np.int64)
+        n, width = len(items), int(n_options.max(initial=2))
+        row, said = _rows_of(ids, align_models([], labels)[1])
+        option, answered = said.option, said.kind != ABSTAINED
+        _refuse_contradictions(ids, row[answered], option[answered], said.kind[answered] == YES)
+        truth, refused = np.full(n, -1), np.zeros((n, width), np.bool_)
+        yes, no = said.kind == YES, said.kind == NO
+        truth[row[yes]] = option[yes]
+        refused[row[no], option[no]] = True
+        offered = said.questions.offered
+        certain = (offered.number == 0) & (said.questions.propensity >= 1)
         propensities = np.zeros((n, width))
+        propensities[row[certain], option[certain]] = 1.0
+        place = np.arange(offered.values.size) - np.repeat(offered.start[:-1], offered.number)
+        np.maximum.at(propensities, (np.repeat(row, offered.number), place), offered.values)
         routed, silent = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        for label in labels:
-            i = row.get(label.item_id)
-            if i is None:
-                continue
-            if label.propensities or label.propensity >= 1:
-                routed[i] = True
-                pi = label.propensities or np.eye(label.n_options)[label.option]
-                propensities[i, : label.n_options] = np.maximum(propensities[i, : label.n_options], pi)
-            if label.kind is LabelKind.ABSTAINED:
-                silent[i] = True
-            else:
-                _note(truth, refused, i, label)
+        routed[row[certain | (offered.number > 0)]] = True
+        silent[row[~answered]] = True
         drop = silent & routed
         truth[drop], refused[drop], routed[drop] = -1, False, False
-        n_options = np.array([len(item.options) for item in items])
         for i in np.flatnonzero(refused.sum(axis=1) >= n_options):
-            raise EstimateError(f"labels: item {items[i].id!r} has all its {n_options[i]} options refused")
-        names = [clusters[i] if clusters else i for i in row]
+            raise EstimateError(f"labels: item {ids[i]!r} has all its {n_options[i]} options refused")
+        names = [clusters[i] if clusters else i for i in ids]
         cluster = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        return cls(tuple(row), n_options, truth, refused, propensities, routed, cluster)
+        return cls(ids, n_options, truth, refused, propensities, routed, cluster)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
         """Answers about some items, as the estimators of `harness.estimate.routed` take them."""
@@ -101,15 +102,25 @@ class ExpertLabels:
         )
 
 
-def _note(truth: IntArray, refused: BoolArray, i: int, label: Label) -> None:
-    if refused[i, label.option] or truth[i] == label.option:
-        raise EstimateError(f"labels: item {label.item_id!r} has two answers about option {label.option}")
-    if label.kind is not LabelKind.ORDINARY:
-        refused[i, label.option] = True
-    elif truth[i] >= 0:
+def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
+    """The labels of these items, and which of the items each is about."""
+    place = labels.index.find(ids)
+    rank = np.full(labels.index.size, -1)
+    rank[place[place >= 0]] = np.flatnonzero(place >= 0)
+    mine = np.flatnonzero(rank[labels.item] >= 0)
+    return rank[labels.item[mine]], labels.take(mine)
+
+
+def _refuse_contradictions(ids: Sequence[str], row: IntArray, option: IntArray, yes: BoolArray) -> None:
+    """Refuse two answers about one option, and two true options of an item."""
+    order = np.lexsort((option, row))
+    for j in np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(option[order]) == 0)):
+        name, asked = ids[row[order[j]]], option[order[j]]
+        raise EstimateError(f"labels: item {name!r} has two answers about option {asked}")
+    true, of = option[yes], row[yes]
+    order = np.argsort(of, kind="stable")
+    for j in np.flatnonzero(np.diff(of[order]) == 0):
+        first, second = true[order[j : j + 2]]
         raise EstimateError(
-            f"labels: item {label.item_id!r} must have one true option, has yes for "
-            f"{truth[i]} and {label.option}"
+            f"labels: item {ids[of[order[j]]]!r} must have one true option, has yes for {first} and {second}"
         )
-    else:
-        truth[i] = label.option

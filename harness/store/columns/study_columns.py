@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,8 +77,22 @@ class ColumnRepository(Repository):
         places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         return ItemValues(code=np.array([places.get(name, -1) for name in found], np.int64), names=names)
 
-    def read_labels(self, index: ItemIndex) -> LabelColumns:
+    def read_options(self, index: ItemIndex) -> dict[str, int]:
+        """K of every item, by id."""
+        query = sa.select(sa.func.json_array_length(_ITEM.options)).order_by(*_ORDER)
+        return {name: int(k) for name, (k,) in zip(index.ids, self._read(query), strict=True)}
+
+    def read_answered(self) -> set[str]:
+        """Ids of the questions that have an answer."""
+        return {name for (name,) in self._read(sa.select(_ANSWER.question_id))}
+
+    def read_labels(self, index: ItemIndex, *, only: Collection[str] | None = None) -> LabelColumns:
         """What experts said, in the order of arrival, and all questions, in the order of their items.
+
+        Parameters
+        ----------
+        only
+            Ids of the questions to read; None reads all.
 
         Raises
         ------
@@ -96,6 +110,8 @@ class ColumnRepository(Repository):
             _ITEM.position, _QUESTION.option, _QUESTION.n_options, _QUESTION.propensity, _QUESTION.expert,
             recorded, _ANSWER.position, _ANSWER.verdict, _ANSWER.expert,
         )  # fmt: skip
+        if only is not None:
+            query = query.where(self._database.among(_QUESTION.id, only))
         with self._database.reading():
             for part in self._database.read_portions(
                 query.select_from(source).order_by(*_ORDER, _QUESTION.option)

@@ -12,15 +12,15 @@ import contextlib
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness import BadInput, EstimateError
-from harness.analysis import study_clusters
+from harness.analysis import study_labels
 from harness.config import Study
-from harness.estimate import accuracy, decode
+from harness.estimate import accuracy, keep_predicted
 from harness.store import QueuedTask, Store
-from harness.types import Answer, Estimate
+from harness.types import Estimate
 from protocols.collect.label_studio.campaign import Campaign, Difference
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
 from protocols.collect.label_studio.server import listen_for_webhooks
@@ -124,11 +124,11 @@ def take_look(
     """Pull, send what follows, and estimate from what is stored by now; of a panel, nothing."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
-    used, share, slowest = list[Answer](), 0.0, ""
+    used, share, slowest = list[str](), 0.0, ""
     estimates, undefined = dict[str, Estimate](), dict[str, str]()
     if not study.experts.is_panel:
-        answers = store.content.read_answers()
-        used, share, slowest = balance_queues(store.labelling.read_tasks(), answers)
+        answered = store.columns.read_answered()
+        used, share, slowest = balance_queues(store.labelling.read_tasks(), answered)
         estimates, undefined = estimate_running(study, store, used, models)
     width = 1.0 if undefined else max((e.high - e.low for e in estimates.values()), default=1.0)
     return Look(
@@ -145,20 +145,19 @@ def take_look(
 
 
 def estimate_running(
-    study: Study, store: Store, used: Sequence[Answer], models: Sequence[str] | None
+    study: Study, store: Store, used: Sequence[str], models: Sequence[str] | None
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate every model (or those named, newest runs) from these answers, or say why there is none yet."""
-    options = {item.id: len(item.options) for item in store.content.read_items()}
+    """Estimate each model (or those named, newest runs) from answers to these questions, or say why not."""
+    index = store.columns.read_index()
+    labels, options = study_labels(study, store, index, only=used), store.columns.read_options(index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
-    labels = decode(used).clustered(study_clusters(study))  # which a running interval refuses, and says so
     estimates, undefined = {}, {}
     for name in models or newest:
-        predictions = store.runs.read_predictions(newest[name])
-        predicted = {p.item_id for p in predictions}
+        predictions = store.run_columns.read_run(newest[name], index).predictions
         try:
             estimates[name] = accuracy(
                 predictions,
-                labels.on(predicted),
+                keep_predicted(labels, predictions),
                 interval="anytime",
                 level=study.estimate.level,
                 n_options=options,
@@ -168,25 +167,24 @@ def estimate_running(
     return estimates, undefined
 
 
-def balance_queues(tasks: Iterable[QueuedTask], answers: Sequence[Answer]) -> tuple[list[Answer], float, str]:
-    """Answers to the same share of every queue, that share, and whom it waits for.
+def balance_queues(tasks: Iterable[QueuedTask], answered: Collection[str]) -> tuple[list[str], float, str]:
+    """Answered questions of the same share of every queue, that share, and whom it waits for.
 
     Examples
     --------
-    >>> balance_queues([], [])
+    >>> balance_queues([], set())
     ([], 0.0, '')
     """
-    by_question = {answer.question.id: answer for answer in answers}
     queues: dict[str, list[str]] = defaultdict(list)
     for task in sorted(tasks, key=lambda t: t.place):
         queues[task.expert].append(task.question_id)
     if not queues:
         return [], 0.0, ""
     done = {
-        expert: next((j for j, q in enumerate(queue) if q not in by_question), len(queue)) / len(queue)
+        expert: next((j for j, q in enumerate(queue) if q not in answered), len(queue)) / len(queue)
         for expert, queue in queues.items()
     }
     slowest = min(done, key=lambda expert: done[expert])
     share = done[slowest]
-    used = [by_question[q] for queue in queues.values() for q in queue[: int(share * len(queue) + 1e-9)]]
+    used = [q for queue in queues.values() for q in queue[: int(share * len(queue) + 1e-9)]]
     return used, share, "" if share == 1.0 else slowest
