@@ -11,6 +11,10 @@ from .inputs import (
     stream_items as stream_items, study_clusters as study_clusters, study_items as study_items,
     study_truth as study_truth,
 )
+from .item_pages import (
+    ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
+    StudyItems as StudyItems,
+)
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,

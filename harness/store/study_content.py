@@ -15,6 +15,7 @@ from harness.store.database import Repository, count_rows, select_values, split_
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import read_json, write_json
 from harness.store.tables import AssignmentRow, ItemRow, ItemSourceRow, QuestionRow, insert_tuples
+from harness.store.words import index_new_words
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
@@ -52,7 +53,7 @@ class ContentRepository(Repository):
         given = set[str]()
         # exclusive, or two processes could give one place to two items
         with self._database.transaction(exclusive=True) as connection:
-            count = count_rows(connection, _ITEM)
+            first = count = count_rows(connection, _ITEM)
             for portion in map(_make_storable, split_into_batches(items)):
                 known = self._read_known([item.id for item in portion])
                 fresh = [item for item in portion if item.id not in known]
@@ -72,6 +73,7 @@ class ContentRepository(Repository):
                 insert_tuples(connection, _ITEM, _OF_ITEM, rows)  # another process may be storing the same
                 count += len(fresh)
                 yield portion
+            index_new_words(connection, first)
 
     def read_source(self, digest: str) -> list[str] | None:
         """Ids of the items of a source that was noted, in its order; None if none was."""

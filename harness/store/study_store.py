@@ -16,6 +16,7 @@ from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
 from harness.store.study_content import ContentRepository, PanelRepository
 from harness.store.tables import AnswerRow, AssignmentRow, ItemRow, PredictionRow, QuestionRow, RunRow
+from harness.store.words import WordRepository
 
 
 class Store(Database):
@@ -35,6 +36,7 @@ class Store(Database):
         self.labelling = LabellingRepository(self)
         self.looks = LookRepository(self)
         self.searches = SearchRepository(self)
+        self.words = WordRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
         """What annotators of a panel, or else experts, said."""

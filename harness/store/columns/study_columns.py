@@ -24,6 +24,7 @@ from harness.columns import (
 from harness.errors import BadInput
 from harness.registry import state_protocols
 from harness.store.database import Repository
+from harness.store.stored_values import read_json
 from harness.store.tables import AnswerRow, ItemRow, QuestionRow
 from harness.types import Verdict
 

@@ -1,0 +1,5 @@
+"""The words of items, by which a person finds them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
