@@ -83,7 +83,7 @@ left = 3
 @sa.event.listens_for(sa.Engine, "before_cursor_execute")
 def count(connection, cursor, statement, *others):
     global left
-    left -= "INSERT INTO item_words" in statement
+    left -= statement.startswith("INSERT INTO item_words") and "rank" not in statement
     if not left:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -198,7 +198,7 @@ def test_an_older_study_is_indexed_at_the_first_search(url: str, monkeypatch: py
     with Store(url) as store:
         store.content.add_items([item("new", "text 250")])  # waits with all others
         assert count_indexed(url) == 0
-        assert find(store, "text 25") == [25, 250]
+        assert (find(store, "text 250"), len(find(store, "text"))) == ([250], 251)
         assert count_indexed(url) == 251
 
 
