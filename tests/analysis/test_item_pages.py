@@ -215,6 +215,11 @@ def test_a_page_beyond_the_ends_is_empty_and_leads_back(store: Store) -> None:
         ({"expert": "zoe"}, "there is no expert 'zoe'; there are: '(ana|ben)', '(ana|ben)'"),
         ({"asked": "pink"}, "there is no class 'pink'; there are: 'red', 'green', 'blue'"),
         ({"model": "x"}, "there is no model 'x'; there are: 'm', 'n', 'o'"),
+        (
+            {"outcome": "wrong"},
+            "there is no outcome 'wrong'; there are: 'confirmed', 'refuted', 'unreadable', 'f",
+        ),
+        ({"verdict": "wrong"}, "there is no verdict 'wrong'; there are: 'confirmed'"),
         ({"disagreed": ("m", "x")}, "there is no model 'x'"),
         ({"disagreed": ("m",)}, "models disagree with each other, and 'm' stands alone"),
         ({"stratum": ("bed", "day")}, "there is no column of the items 'bed'; there are: 'ward'"),
@@ -225,6 +230,13 @@ def test_a_page_beyond_the_ends_is_empty_and_leads_back(store: Store) -> None:
 def test_what_is_not_there_is_refused(store: Store, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         StudyItems.read(store).read_page(ItemFilter(**fields))
+
+
+def test_an_outcome_may_be_given_by_its_word(store: Store) -> None:
+    words: dict[str, Any] = {"outcome": "refuted", "verdict": "open"}
+    items, word = StudyItems.read(store), ItemFilter(**words)
+    same = ItemFilter(outcome=ModelOutcome.REFUTED, verdict=ItemVerdict.OPEN)
+    assert items.find(word).tolist() == items.find(same).tolist() != []
 
 
 def test_a_page_is_of_one_direction_and_of_a_bounded_size(store: Store) -> None:

@@ -28,7 +28,7 @@ def match_columns(wanted: ItemFilter, columns: ItemColumns) -> BoolArray:
     Raises
     ------
     BadInput
-        If an expert, a class or a model is unknown; names those that there are.
+        If an expert, a class, a verdict, a model or an outcome is unknown; names those that there are.
     """
     found = np.ones(columns.size, np.bool_)
     for condition in (*_match_questions(wanted, columns), *_match_predictions(wanted, columns)):
@@ -60,6 +60,7 @@ def _match_questions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolA
             raise BadInput(f"there is no class {wanted.asked!r}: the items have options of their own")
         conditions.append(questions.option == find_name(wanted.asked, columns.classes, "class"))
     if wanted.verdict is not None:
+        find_name(wanted.verdict, [*map(str, ItemVerdict)], "verdict")
         conditions.append(questions.said == _SAID[wanted.verdict])
     if conditions:
         yield mark(questions.item[np.logical_and.reduce(conditions)], columns.size)
@@ -71,6 +72,7 @@ def _match_predictions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[Boo
         models = [models[find_name(wanted.model, list(columns.predictions), "model")]]
         yield models[0] != ABSENT
     if wanted.outcome is not None:
+        find_name(wanted.outcome, [*map(str, ModelOutcome)], "outcome")
         found = np.zeros(columns.size, np.bool_)
         for option in models:
             found |= _became(wanted.outcome, option, columns.questions)
@@ -89,7 +91,7 @@ def _became(outcome: ModelOutcome, option: AnyIntArray, questions: AskedQuestion
     predicted = option[questions.item]
     hit = predicted == questions.option
     said = hit & (questions.said == YES)
-    if outcome is ModelOutcome.REFUTED:
+    if outcome == ModelOutcome.REFUTED:
         said = (predicted >= 0) & (questions.said == np.where(hit, NO, YES))
     return mark(questions.item[said], len(option))
 
