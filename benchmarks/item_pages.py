@@ -3,7 +3,7 @@
 A study is made directly in its database, see `benchmarks/_scale_studies.py`. Its index of words is emptied
 and made again by a first search, then the columns are read once, then pages with filters and words.
 
-    python benchmarks/item_pages.py [--items N] [--models M] [--engine sqlite|postgresql]
+    python benchmarks/item_pages.py [--quick] [--items N] [--models M] [--engine sqlite|postgresql]
 
 The last line is JSON: seconds by the clock of indexing all words, of reading the columns, of
 a column of strata, and of the slowest page; peak megabytes.
@@ -37,17 +37,19 @@ _EMPTY = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--items", type=int, default=1_000_000)
+    parser.add_argument("--quick", action="store_true", help="100,000 items")
+    parser.add_argument("--items", type=int)
     parser.add_argument("--models", type=int, default=3)
     parser.add_argument("--engine", choices=sorted(_EMPTY), default="sqlite")
     args = parser.parse_args()
+    number = args.items or (100_000 if args.quick else 1_000_000)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oversight-pages")))
         url = stack.enter_context(start_postgresql()) if args.engine == "postgresql" else ""
-        study = make_scale_study(folder, args.items, args.models, url)
+        study = make_scale_study(folder, number, args.models, url)
         with Store(study.url) as store:
-            print(f"{args.items:,} items x {args.models} models, {args.engine}", flush=True)
-            print(json.dumps(measure(store, args.items)))
+            print(f"{number:,} items x {args.models} models, {args.engine}", flush=True)
+            print(json.dumps(measure(store, number)))
 
 
 def measure(store: Store, number: int) -> dict[str, float]:
