@@ -39,7 +39,7 @@ class ItemFilter:
     Attributes
     ----------
     words
-        Each is a word of the item's id, text or options; see `harness.store.Store.words`. Blank asks for nothing.
+        Each is a word of the item's id, text or options; see `Store.words`. Blank asks for nothing.
     stratum
         A further column of the items' source, and the item's value there.
     expert, asked, verdict
