@@ -87,6 +87,21 @@ class ColumnRepository(Repository):
         """Ids of the questions that have an answer."""
         return {name for (name,) in self._read(sa.select(_ANSWER.question_id))}
 
+    def read_meta_names(self) -> list[str]:
+        """Names of the further columns that items have, in alphabetical order."""
+        names = set[str]()
+        with self._database.reading():
+            for (meta,) in self._database.read_portions(sa.select(sa.cast(_ITEM.meta, sa.Text))):
+                for text in set(meta):
+                    names.update(orjson.loads(text))
+        return sorted(names)
+
+    def read_classes(self) -> tuple[str, ...]:
+        """The options of all items; empty where they are not the same of all."""
+        found = self._read(sa.select(sa.cast(_ITEM.options, sa.Text)).distinct().limit(2))
+        with self._database.reading():
+            return tuple(read_json(found[0][0])) if len(found) == 1 else ()
+
     def read_labels(self, index: ItemIndex, *, only: Collection[str] | None = None) -> LabelColumns:
         """What experts said, in the order of arrival, and all questions, in the order of their items.
 
