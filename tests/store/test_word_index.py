@@ -13,8 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from harness import DataError, StoreError
-from harness.store import Store, schema
+from harness.store import Store
 from harness.types import Item
+from tests.older_version import make_older
 
 TEXTS = {
     "Isn't it 50 % of 3.5mg?": ["isn t it", "OF 50", "it", "3.5mg"],
@@ -101,19 +102,11 @@ def find(store: Store, text: str) -> list[int]:
 
 def make_old(url: str, n: int) -> None:
     """A study of the version before words."""
-    from alembic import command
-    from alembic.config import Config
-
     with Store(url) as store:
         store.content.add_items(item(f"i{j}", f"text {j}") for j in range(n))
-    config = Config()
-    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    make_older(url, "0012")
     engine = sa.create_engine(url)
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0012")
-        connection.commit()
-        assert "item_words" not in sa.inspect(connection).get_table_names()
+    assert "item_words" not in sa.inspect(engine).get_table_names()
     engine.dispose()
 
 
