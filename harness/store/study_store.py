@@ -46,18 +46,19 @@ class Store(Database):
         """Person → how many questions, or assignments of a panel, in the order of the first of each."""
         table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
         person = table.c.annotator if panel else table.c.expert
-        order = (ItemRow.__table__.c.position, *(() if panel else (table.c.option,)), person)
+        position = ItemRow.__table__.c.position
+        order = (position, *(() if panel else (table.c.option,)), person)
         count = sa.select(person, sa.func.count()).group_by(person)
         in_order = sa.select(person).join(ItemRow.__table__).order_by(*order)
-        found = dict[str, int]()
+        found, start, end = dict[str, int](), 0, PORTION
         with self.transaction() as connection:
             counts: dict[str, int] = dict(connection.execute(count).all())
-            rows = connection.execution_options(yield_per=PORTION).execute(in_order).scalars()
-            for name in rows:
-                found.setdefault(name, counts[name])
-                if len(found) == len(counts):
-                    rows.close()
-                    break
+            last = connection.execute(sa.select(sa.func.max(position))).scalar() if counts else None
+            # all are met within the first items, mostly; a database would sort every question first
+            while last is not None and start <= last and len(found) < len(counts):
+                rows = connection.execute(in_order.where(position >= start, position < end))
+                found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}
+                start, end = end, 4 * end
         return found
 
     def count_rows(self) -> dict[str, int]:
