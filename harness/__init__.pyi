@@ -6,7 +6,7 @@ from .datasets import (
     ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays, read_items as read_items,
     read_key as read_key, read_preset as read_preset,
 )
-from .draws import begin_draws as begin_draws
+from .draws import begin_draws as begin_draws, draw_first as draw_first
 from .errors import (
     BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
     EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,

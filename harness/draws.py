@@ -73,6 +73,16 @@ def begin_draws(seeds: Sequence[int], words: int) -> Iterator[Draws]:
     return map(Draws, seeds, made)
 
 
+def draw_first(seeds: Sequence[int], bounds: Sequence[int]) -> tuple[list[int], list[int]]:
+    """``integers(bound)`` of every seed, −1 where the first word does not decide it; and the second word."""
+    words = _first_words(np.array(seeds, dtype=np.uint64), 2).astype(np.uint64)
+    most = np.array(bounds, dtype=np.uint64)
+    product = words[:, 0] * most
+    is_open = ((product & _LOW) < most) | (most == 1)  # nothing is drawn below 1
+    drawn: list[int] = np.where(is_open, -1, (product >> _HALF).astype(np.int64)).tolist()
+    return drawn, words[:, 1].tolist()
+
+
 def draw_orders(seeds: Sequence[int], n: int) -> list[list[int]]:
     """``permutation(n)`` of every seed's generator: swaps by masked words, too large ones passed over."""
     words = _first_words(np.array(seeds, dtype=np.uint64), max(2 * n - 2, 1))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from harness import BadInput, ConfigError
-from harness.analysis import digest_source, note_source, stream_items, study_items, study_truth
+from harness.analysis import note_source, read_items_ahead, stream_items, study_items, study_truth
 from harness.config import Study
 from harness.store import Store
 from harness.types import Assignment, Item, Question
@@ -71,20 +71,20 @@ def route_questions(study: Study) -> Routed:
     roster = read_roster(study.path(study.experts.roster))
     roster.check(study.items.classes or _find_common_options(study, roster))
     asked, new, ids = Counter[str](), 0, list[str]()
-    digest = digest_source(study)
+    items = read_items_ahead(study)
     with Store(study.store_url) as store, store.together(exclusive=True):
         if store.panel.has_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
 
         def store_items() -> Iterator[list[Item]]:
-            for portion in store.content.store_items(stream_items(study)):
+            for portion in store.content.store_items(chain.from_iterable(items.portions)):
                 ids.extend(item.id for item in portion)
                 yield portion
 
         for questions in draw_questions(study, store, roster, store_items()):
-            asked.update(q.expert for q in questions)
-            new += store.content.add_questions(questions)
-        note_source(study, store, digest, ids)
+            asked.update([expert for _, _, _, expert, *_ in questions])
+            new += store.content.add_question_fields(questions)
+        note_source(study, store, items.digest, ids)
     return Routed(asked=asked, new=new, items=len(ids))
 
 

@@ -7,7 +7,7 @@ from .foreign_runs import (
     write_log_items as write_log_items,
 )
 from .inputs import (
-    check_items as check_items, digest_source as digest_source, note_source as note_source,
+    check_items as check_items, note_source as note_source, read_items_ahead as read_items_ahead,
     stream_items as stream_items, study_clusters as study_clusters, study_items as study_items,
     study_truth as study_truth,
 )

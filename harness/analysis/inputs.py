@@ -6,13 +6,21 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, starmap
 
 from harness.config import Study
-from harness.datasets import ItemMapping, iterate_items, read_hub, read_key, read_preset, read_rows
+from harness.datasets import (
+    ItemFields,
+    ItemMapping,
+    iterate_fields,
+    read_hub_portions,
+    read_key,
+    read_portions,
+    read_preset,
+)
 from harness.errors import ConfigError, DataError
 from harness.llm import DEFAULT_TEMPLATE, check_template
-from harness.store import Store
+from harness.store import Store, has_database, read_ahead
 from harness.types import Item
 
 MANY = 10_000
@@ -48,10 +56,38 @@ def study_items(study: Study) -> list[Item]:
 
 def stream_items(study: Study) -> Iterator[Item]:
     """Read the same items one by one; the last may not be good although the first were."""
+    return (Item(*fields) for portion in _stream_fields(study) for fields in portion)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsAhead:
+    """Items that were read to the last one, to be stored later.
+
+    Attributes
+    ----------
+    digest
+        Hash of what they are made of, from before they were read; None if that is no file.
+    portions
+        The items, to be gone through once; until then they take no memory.
+    """
+
+    digest: str | None
+    portions: Iterator[list[Item]]
+
+
+def read_items_ahead(study: Study) -> ItemsAhead:
+    """Read the same to the last item, so that nobody waits meanwhile and a bad one leaves nothing behind."""
+    digest = digest_source(study)
+    fields = read_ahead(_stream_fields(study))
+    return ItemsAhead(digest=digest, portions=(list(starmap(Item, portion)) for portion in fields))
+
+
+def _stream_fields(study: Study) -> Iterator[list[ItemFields]]:
     section = study.items
     if section.preset:
         file = study.path(section.file) if section.file else None
-        yield from read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0]
+        items = read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0]
+        yield [(i.id, i.text, i.options, i.permutation, dict(i.meta)) for i in items]
         return
     mapping = ItemMapping(
         text=section.text,
@@ -64,29 +100,44 @@ def stream_items(study: Study) -> Iterator[Item]:
     )
     if section.file:
         path = study.path(section.file)
-        items = iterate_items(read_rows(path), mapping, str(path))
+        found = iterate_fields(read_portions(path), mapping, str(path))
     else:
-        rows = read_hub(section.hub or "", config=section.hub_config, split=section.split)
-        items = iterate_items(rows, mapping, section.hub or "")
+        found = iterate_fields(
+            read_hub_portions(section.hub or "", config=section.hub_config, split=section.split),
+            mapping,
+            section.hub or "",
+        )
     # Beyond the limit all are looked at: a bad row counts wherever it stands.
-    for number, item in enumerate(items):
-        if section.limit is None or number < section.limit:
-            yield item
+    left = section.limit
+    for portion in found:
+        yield portion[:left]
+        left = None if left is None else max(0, left - len(portion))
 
 
-def store_items(study: Study, store: Store) -> list[str]:
+def read_new_items(study: Study) -> ItemsAhead | None:
+    """Read the items ahead if the study has no database yet, so that bad ones leave none behind."""
+    return None if has_database(study.store_url) else read_items_ahead(study)
+
+
+def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str]:
     """Store the items that study.toml describes; return their ids. Many of one file are read only once.
+
+    Parameters
+    ----------
+    ahead
+        The items, if they were read already.
 
     Raises
     ------
     DataError
         As of reading and storing them.
     """
-    digest = digest_source(study)
+    digest = ahead.digest if ahead else digest_source(study)
     ids = store.content.read_source(digest) if digest else None
     if ids is None:
-        ids = store.content.add_items(stream_items(study))
-        note_source(study, store, digest, ids)
+        ahead = ahead or read_items_ahead(study)
+        ids = store.content.add_items(chain.from_iterable(ahead.portions))
+        note_source(study, store, ahead.digest, ids)
     return ids
 
 

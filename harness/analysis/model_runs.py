@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.analysis.costs import study_prices
-from harness.analysis.inputs import store_items, system_of, template_of
+from harness.analysis.inputs import read_new_items, store_items, system_of, template_of
 from harness.config import Study
 from harness.errors import ConfigError
 from harness.llm import (
@@ -109,8 +109,9 @@ def _opened(study: Study, asking: Asking) -> Iterator[tuple[Wanted, list[Target]
     settings = {name: study.model(name) for name in dict.fromkeys(asking.names or study.models)}
     targets = [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
     prices, seed = study_prices(study), study.study.seed
+    ahead = read_new_items(study)
     with Store(study.store_url) as store:
-        ids, part = store_items(study, store), None
+        ids, part = store_items(study, store, ahead), None
         if asking.sample is not None:
             drawn = draw_sample(ids, asking.sample, seed)
             part, ids = RandomPart(items=len(drawn), of=len(ids), seed=seed), drawn

@@ -1,6 +1,6 @@
 from .item_files import (
-    ItemMapping as ItemMapping, fold as fold, iterate_items as iterate_items, read_items as read_items,
-    read_key as read_key,
+    ItemFields as ItemFields, ItemMapping as ItemMapping, fold as fold, iterate_fields as iterate_fields,
+    read_items as read_items, read_key as read_key,
 )
 from .log_formats import (
     READERS as READERS, format_of as format_of, iterate_foreign as iterate_foreign,
@@ -12,4 +12,7 @@ from .ratings_and_predictions import (
     read_ratings as read_ratings,
 )
 from .row import Row as Row
-from .rows import read_hub as read_hub, read_rows as read_rows, write_predictions as write_predictions
+from .rows import (
+    read_hub_portions as read_hub_portions, read_portions as read_portions, read_rows as read_rows,
+    write_predictions as write_predictions,
+)

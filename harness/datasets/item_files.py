@@ -6,20 +6,21 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import repeat, starmap
 from pathlib import Path
 from typing import Any
 
+from harness.datasets.portions import Portion, RowPortion, are_texts, split_records
 from harness.datasets.row import Row
-from harness.datasets.rows import read_rows
+from harness.datasets.rows import read_portions, read_rows
 from harness.draws import draw_orders
 from harness.errors import DataError
 from harness.output import shorten
 from harness.seeding import derive_seeds
 from harness.types import Item
 
-_PORTION = 2_000
-
+ItemFields = tuple[str, str, tuple[str, ...], tuple[int, ...], dict[str, str]]
+"""The fields of an `Item`, in its order."""
 _Content = tuple[str, str, tuple[str, ...], dict[str, str]]
 """Id, text, options and meta."""
 
@@ -79,16 +80,26 @@ def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: 
     >>> len(items)
     120
     """
-    return list(iterate_items(read_rows(path), mapping or ItemMapping(**columns), str(path)))
+    portions = iterate_fields(read_portions(path), mapping or ItemMapping(**columns), str(path))
+    return [Item(*fields) for portion in portions for fields in portion]
 
 
 def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[Item]:
     """Turn rows into items one by one, read a portion at a time; see `read_items`."""
-    contents = _read_contents(rows, mapping, source)
-    while portion := list(islice(contents, _PORTION)):
-        orders = _draw_orders(portion, mapping)
-        for (item_id, text, options, meta), order in zip(portion, orders, strict=True):
-            yield Item(item_id, text, options, order, meta)
+    for fields in iterate_fields(map(RowPortion, split_records(rows)), mapping, source):
+        yield from starmap(Item, fields)
+
+
+def iterate_fields(
+    portions: Iterable[Portion], mapping: ItemMapping, source: str
+) -> Iterator[list[ItemFields]]:
+    """Turn portions of a file into the fields of items; see `read_items`."""
+    for contents in _read_contents(portions, mapping, source):
+        orders = _draw_orders(contents, mapping)
+        yield [
+            (item_id, text, options, order, meta)
+            for (item_id, text, options, meta), order in zip(contents, orders, strict=True)
+        ]
 
 
 def read_key(
@@ -132,33 +143,65 @@ def fold(option: str) -> str:
     return " ".join(option.casefold().split())
 
 
-def _read_contents(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[_Content]:
+def _read_contents(
+    portions: Iterable[Portion], mapping: ItemMapping, source: str
+) -> Iterator[list[_Content]]:
     seen: dict[str, int] = {}
-    for row in rows:
-        try:
-            text = _string(row, mapping.text)
-            options = _options(row, mapping)
-            if mapping.id in row.fields or mapping.id != "id":
-                item_id = _string(row, mapping.id)
-            else:
-                item_id = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
-            meta = {name: str(row.value(name)) for name in mapping.meta}
-        except RecursionError:
-            raise row.error(None, "nested too deep to be text") from None
-        if seen.setdefault(item_id, row.line) != row.line:
-            hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
-            raise row.error(mapping.id, f"the id {item_id!r} was used in line {seen[item_id]}{hint}")
-        yield item_id, text, options, meta
+    for portion in portions:
+        contents = _read_columns(portion, mapping)
+        ids = [content[0] for content in contents or ()]
+        if contents and len(set(ids)) == len(ids) and seen.keys().isdisjoint(ids):
+            seen.update(zip(ids, portion.lines, strict=True))
+            yield contents
+        else:
+            yield [_read_content(row, mapping, seen) for row in portion]
     if not seen:
         raise DataError("there are no items in it", file=source)
+
+
+def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | None:
+    """The contents of a portion whose fields are plainly good; None where one is to be looked at."""
+    columns, names = portion.columns(), (mapping.text, mapping.id, *mapping.meta)
+    if columns is None or not mapping.classes or not columns.keys() >= set(names):
+        return None
+    if not are_texts(*(columns[name] for name in names)):
+        return None
+    texts, ids = ([value.strip() for value in columns[name]] for name in (mapping.text, mapping.id))
+    if "" in texts or "" in ids:
+        return None
+    values = (
+        zip(*(columns[name] for name in mapping.meta), strict=True) if mapping.meta else repeat((), len(ids))
+    )
+    meta = [dict(zip(mapping.meta, each, strict=True)) for each in values]
+    return list(zip(ids, texts, repeat(mapping.classes), meta))
+
+
+def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Content:
+    """The content of a row, whose id and line are put into `seen`."""
+    try:
+        text = _string(row, mapping.text)
+        options = _options(row, mapping)
+        if mapping.id in row.fields or mapping.id != "id":
+            item_id = _string(row, mapping.id)
+        else:
+            item_id = hashlib.sha256("\x1f".join((text, *options)).encode()).hexdigest()[:12]
+        meta = {name: str(row.value(name)) for name in mapping.meta}
+    except RecursionError:
+        raise row.error(None, "nested too deep to be text") from None
+    if seen.setdefault(item_id, row.line) != row.line:
+        hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
+        raise row.error(mapping.id, f"the id {item_id!r} was used in line {seen[item_id]}{hint}")
+    return item_id, text, options, meta
 
 
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
     """Display orders: each item's from a generator of its own, or as in the source."""
     counts = [len(options) for _, _, options, _ in contents]
     orders = [tuple(range(k)) for k in counts]
+    if not mapping.shuffle:
+        return orders
     seeds = derive_seeds(mapping.seed, "shuffle", last=(item_id for item_id, *_ in contents))
-    for k in set(counts) if mapping.shuffle else ():
+    for k in set(counts):
         places = [place for place, count in enumerate(counts) if count == k]
         for place, order in zip(places, draw_orders([seeds[p] for p in places], k), strict=True):
             orders[place] = tuple(order)

@@ -9,11 +9,12 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.row import Row, parse_json
+from harness.datasets.portions import CsvPortion, JsonPortion, Portion, RowPortion, split_records
+from harness.datasets.row import Row
 from harness.errors import DataError
 
 _PORTION = 10_000
@@ -44,15 +45,25 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     DataError
         If the file is missing, of another format, not UTF-8, truncated or malformed.
     """
+    return chain.from_iterable(read_portions(path))
+
+
+def read_portions(path: str | Path) -> Iterator[Portion]:
+    """Read the same, a portion at a time; where a record cannot be read, those before it come first."""
     path = Path(path)
     if not path.is_file():
         raise DataError("there is no such file", file=path)
     suffixes = [s.lower() for s in path.suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".parquet": _parquet_rows}
+    readers = {".csv": _csv_portions, ".jsonl": _jsonl_portions, ".parquet": _parquet_portions}
     if kind not in readers:
         raise DataError(f"unknown format; known are {', '.join(readers)}", file=path)
     return readers[kind](path)
+
+
+def read_hub_portions(name: str, *, config: str | None = None, split: str = "test") -> Iterator[Portion]:
+    """Read the same as `read_hub`, a portion at a time."""
+    return map(RowPortion, split_records(read_hub(name, config=config, split=split)))
 
 
 def read_hub(name: str, *, config: str | None = None, split: str = "test") -> Iterator[Row]:
@@ -89,9 +100,18 @@ def _lines(path: Path) -> Iterator[str]:
         raise DataError(f"cannot be read: {error}", file=path) from None
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_portions(path: Path) -> Iterator[Portion]:
+    records = _csv_records(path)
+    _, header = next(records)
+    for portion in split_records(records):
+        lines, values = zip(*portion, strict=True)
+        yield CsvPortion(str(path), lines, header, values)
+
+
+def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Line and values of every record; the first is the header."""
     csv.field_size_limit(2**31 - 1)
-    name, reader = str(path), csv.reader(_lines(path), strict=True)
+    reader = csv.reader(_lines(path), strict=True)
     try:
         header = next(reader, None)
         if not header:
@@ -99,27 +119,25 @@ def _csv_rows(path: Path) -> Iterator[Row]:
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
             raise DataError("the column is there twice", file=path, line=1, field=twice)
+        yield 1, header
         start = reader.line_num + 1
         for record in reader:
             if record:
-                if len(record) != len(header):
-                    message = f"{len(record)} values where the header has {len(header)} columns"
-                    raise DataError(message, file=path, line=start)
-                yield Row(name, start, dict(zip(header, record, strict=True)))
+                yield start, record
             start = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"malformed CSV: {error}", file=path, line=reader.line_num) from None
 
 
-def _jsonl_rows(path: Path) -> Iterator[Row]:
-    name = str(path)
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.strip():
-            continue
-        fields = parse_json(line, path, number)
-        if not isinstance(fields, dict):
-            raise DataError("every line must be a JSON object", file=path, line=number)
-        yield Row(name, number, fields)
+def _jsonl_portions(path: Path) -> Iterator[Portion]:
+    numbered = enumerate(_lines(path), start=1)
+    for portion in split_records((number, line) for number, line in numbered if line.strip()):
+        lines, texts = zip(*portion, strict=True)
+        yield JsonPortion(str(path), lines, texts)
+
+
+def _parquet_portions(path: Path) -> Iterator[Portion]:
+    return map(RowPortion, split_records(_parquet_rows(path)))
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:

@@ -6,9 +6,11 @@ from .labelling import (
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
 from .planned_looks import PlannedLook as PlannedLook
+from .read_only import has_database as has_database
 from .replies import Response as Response
 from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
 from .runs import Usage as Usage, add_usage as add_usage
 from .searches import SearchRepository as SearchRepository
+from .spool import read_ahead as read_ahead
 from .study_store import Store as Store

@@ -28,6 +28,8 @@ from harness.store.tables import execute_many, insert_tuples
 
 PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
+BULK = 2_000
+"""Rows of one query where many come at once and each is small."""
 
 _COLUMN = 50_000
 _PATIENT = "PRAGMA busy_timeout=300000"
@@ -188,7 +190,7 @@ class Database:
         """Store rows of these columns whose key is not there yet, all or none; return how many were new."""
         with self.transaction() as connection:
             return sum(
-                insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows)
+                insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows, BULK)
             )
 
     def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:

@@ -51,8 +51,15 @@ def make_rows_storable(
         return statement, _clean(parameters)
     # All at once, since next to none holds anything that must go.
     rows = [row.values() if isinstance(row, dict) else row for row in parameters]
-    texts = "\n".join([value for row in rows for value in row if type(value) is str])
+    texts = "\n".join(map(_join_texts, zip(*rows, strict=True)))
     return statement, parameters if make_storable(texts) == texts else [_clean(row) for row in parameters]
+
+
+def _join_texts(column: tuple[Any, ...]) -> str:
+    kinds = set(map(type, column))
+    if kinds == {str}:
+        return "\n".join(column)
+    return "\n".join([value for value in column if type(value) is str]) if str in kinds else ""
 
 
 def _clean(row: Any) -> Any:

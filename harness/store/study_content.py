@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
 from operator import attrgetter
+from typing import Any
 
 import sqlalchemy as sa
 
 from harness.errors import DataError
 from harness.output import make_storable
-from harness.store.database import Repository, count_rows, select_values, split_into_batches
+from harness.store.database import BULK, Repository, count_rows, select_values, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import read_json, write_json
 from harness.store.tables import AssignmentRow, ItemRow, ItemSourceRow, QuestionRow, insert_tuples
@@ -21,9 +22,9 @@ from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Ve
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
 _SOURCE = ItemSourceRow.__table__
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
-_OF_QUESTION = tuple(field.name for field in fields(Question) if field.name != "propensities")
+_OF_QUESTION = tuple(field.name for field in fields(Question))
 _OF_ASSIGNMENT = tuple(field.name for field in fields(Assignment))
-_values_of_question, _values_of_assignment = attrgetter(*_OF_QUESTION), attrgetter(*_OF_ASSIGNMENT)
+_fields_of_question, _fields_of_assignment = attrgetter(*_OF_QUESTION), attrgetter(*_OF_ASSIGNMENT)
 
 
 class ContentRepository(Repository):
@@ -54,13 +55,15 @@ class ContentRepository(Repository):
         # exclusive, or two processes could give one place to two items
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
-            for portion in map(_make_storable, split_into_batches(items)):
-                known = self._read_known([item.id for item in portion])
+            for portion in map(_make_storable, split_into_batches(items, BULK)):
+                ids = [item.id for item in portion]
+                known = self._read_known(ids) if first else {}
                 fresh = [item for item in portion if item.id not in known]
-                for item in portion:
-                    if item.id in given:
-                        raise DataError(f"the item id {item.id!r} is there twice; ids must be unique")
-                    given.add(item.id)
+                if len(set(ids)) < len(ids) or not given.isdisjoint(ids):
+                    again = next(name for j, name in enumerate(ids) if name in given or name in ids[:j])
+                    raise DataError(f"the item id {again!r} is there twice; ids must be unique")
+                given.update(ids)
+                for item in portion if known else ():
                     if item.id in known and not _is_same(item, *known[item.id]):
                         raise DataError(
                             f"the item {item.id!r} is stored with another text or other options; give the "
@@ -116,11 +119,12 @@ class ContentRepository(Repository):
 
         A question keeps the expert it was first put to, even if routed again.
         """
-        rows = (
-            (*_values_of_question(q), write_json(q.propensities) if q.propensities else "[]")
-            for q in questions
-        )
-        return self._database.add_rows(_QUESTION, (*_OF_QUESTION, "propensities"), rows)
+        return self.add_question_fields(map(_fields_of_question, questions))
+
+    def add_question_fields(self, questions: Iterable[tuple[Any, ...]]) -> int:
+        """Store questions as `add_questions`, given by their fields in order."""
+        rows = ((*fields, write_json(each) if each else "[]") for *fields, each in questions)
+        return self._database.add_rows(_QUESTION, _OF_QUESTION, rows)
 
     def has_questions(self) -> bool:
         """Whether any question was drawn."""
@@ -187,7 +191,12 @@ def _is_same(item: Item, text: str, options: str) -> bool:
 
 
 def _write_meta(meta: Mapping[str, str]) -> str:
-    return write_json(dict(meta)) if meta else "{}"
+    return _write_pairs(tuple(meta.items())) if meta else "{}"
+
+
+@lru_cache(maxsize=4096)  # as strata do
+def _write_pairs(meta: tuple[tuple[str, str], ...]) -> str:
+    return write_json(dict(meta))
 
 
 @lru_cache(maxsize=4096)
@@ -210,7 +219,7 @@ class PanelRepository(Repository):
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not there yet; return how many were new."""
-        return self._database.add_rows(_ASSIGNMENT, _OF_ASSIGNMENT, map(_values_of_assignment, assignments))
+        return self._database.add_rows(_ASSIGNMENT, _OF_ASSIGNMENT, map(_fields_of_assignment, assignments))
 
     def has_assignments(self) -> bool:
         """Whether any item was given to an annotator."""

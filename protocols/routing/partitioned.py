@@ -16,13 +16,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, begin_draws, derive_seeds, name_protocol
+from harness import BadInput, begin_draws, derive_seeds, draw_first, name_protocol
 from harness.config import Study
 from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
 from harness.store import split_into_batches
 from harness.types import Item, Label, LabelKind, ProtocolStatement, Question
 from protocols.routing.roster import Roster, read_roster
-from protocols.routing.rule import Predictions, put_question
+from protocols.routing.rule import Predictions, QuestionFields, question_id
+
+_Drawn = tuple[str, int, str, int, int]
+"""Item, option, expert, m and K."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +81,44 @@ class Partitioned:
             If nobody can judge an option that was drawn, or all who can are at capacity.
         """
         free = FreeExperts(self.roster)
-        return [q for portion in split_into_batches(items) for q in self.route_portion(portion, free)]
+        portions = split_into_batches(items)
+        return [Question(*q) for portion in portions for q in self.route_portion(portion, free)]
 
-    def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[Question]:
+    def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[QuestionFields]:
         """Draw as `route`, of which this is a portion; `free` knows what the portions before took."""
-        questions: list[Question] = []
-        seeds = derive_seeds(self.seed, last=(item.id for item in items))
+        seeds = derive_seeds(self.seed, last=[item.id for item in items])
+        draw = self._draw_one if self.options_per_item == 1 else self._draw_several
+        name, seed = self.name, self.seed
+        return [
+            (question_id(name, seed, i, option), i, option, expert, k, name, m / k, seed, ())
+            for i, option, expert, m, k in draw(items, seeds, free)
+        ]
+
+    def _draw_several(
+        self, items: Sequence[Item], seeds: Sequence[int], free: FreeExperts
+    ) -> Iterator[_Drawn]:
         words = 3 * min(self.options_per_item, max(len(item.options) for item in items))
         for item, draws in zip(items, begin_draws(seeds, words), strict=True):
             k = len(item.options)
             m = min(self.options_per_item, k)
             for option in draws.choice(k, m):
-                expert = free.draw(item, option, draws.below)
-                questions.append(put_question(self, item, option, expert, m / k))
-        return questions
+                yield item.id, option, free.draw(item, option, draws.below), m, k
+
+    def _draw_one(self, items: Sequence[Item], seeds: Sequence[int], free: FreeExperts) -> Iterator[_Drawn]:
+        """Draw the same where m is 1: an option and, of several experts, one take a word each."""
+        options, words = draw_first(seeds, [len(item.options) for item in items])
+        classes = [item.options[option] for item, option in zip(items, options, strict=True)]
+        able = list(map(free.find_unlimited, classes))
+        if not all(able):  # somebody's capacity counts, or nobody judges a class
+            yield from self._draw_several(items, seeds, free)
+            return
+        for item, option, names, word, seed in zip(items, options, able, words, seeds, strict=True):
+            place = word * len(names)
+            if option >= 0 and (len(names) == 1 or place % 2**32 >= len(names)):
+                expert = names[place >> 32 if len(names) > 1 else 0]
+                yield item.id, option, expert, 1, len(item.options)
+            else:  # a word more is needed
+                yield from self._draw_several([item], [seed], free)
 
     decode = staticmethod(decode)
 
@@ -110,6 +137,12 @@ class FreeExperts:
     def __init__(self, roster: Roster, load: Counter[str] | None = None) -> None:
         self._load = Counter[str]() if load is None else load
         self._able = lru_cache(maxsize=4096)(roster.for_class)
+        self.find_unlimited = lru_cache(maxsize=4096)(self._find_unlimited)
+
+    def _find_unlimited(self, class_name: str) -> tuple[str, ...]:
+        """Names of those who judge a class, if none of them has a capacity: nobody's load counts then."""
+        able = self._able(class_name)
+        return () if any(e.capacity is not None for e in able) else tuple([e.name for e in able])
 
     def draw(self, item: Item, option: int, below: Callable[[int], Any]) -> str:
         """Draw one for an option among those present with capacity left; `below` draws numbers below one.

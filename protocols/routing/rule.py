@@ -23,6 +23,10 @@ Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option, None where unreadable."""
 
 
+QuestionFields = tuple[str, str, int, str, int, str, float, int, tuple[float, ...]]
+"""The fields of a `Question`, in its order."""
+
+
 class RoutingProtocol(Protocol):
     """A rule that decides who is asked what.
 
@@ -85,8 +89,7 @@ def put_question(
 
 def question_id(protocol: str, seed: int, item_id: str, option: int) -> str:
     """Stable name of a question: 16 hexadecimal digits of SHA-256 over what defines it."""
-    text = "\x1f".join((protocol, str(seed), item_id, str(option)))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{protocol}\x1f{seed}\x1f{item_id}\x1f{option}".encode()).hexdigest()[:16]
 
 
 def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from harness import BadInput, ConfigError, load_protocol
@@ -18,10 +20,11 @@ from harness.types import Assignment, Item, PredictionStatus, Question
 from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.partitioned import FreeExperts, Partitioned
 from protocols.routing.roster import Roster
-from protocols.routing.rule import AsksOn, Predictions, RoutingProtocol
+from protocols.routing.rule import AsksOn, Predictions, QuestionFields, RoutingProtocol
 
 Pending = Question | Assignment
 """Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
+_fields_of = attrgetter(*(field.name for field in fields(Question)))
 
 
 def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
@@ -53,12 +56,13 @@ def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[I
 
     Errors as of `draw_questions`.
     """
-    return [q for drawn in draw_questions(study, store, roster, split_into_batches(items)) for q in drawn]
+    drawn = draw_questions(study, store, roster, split_into_batches(items))
+    return [Question(*fields) for portion in drawn for fields in portion]
 
 
 def draw_questions(
     study: Study, store: Store, roster: Roster, items: Iterable[list[Item]]
-) -> Iterator[list[Question]]:
+) -> Iterator[list[QuestionFields]]:
     """Draw the questions about items that come in portions: of each portion, if the rule needs no others.
 
     Raises
@@ -70,12 +74,13 @@ def draw_questions(
     """
     plan: RoutingProtocol = routing_rule_of(study, store, roster)
     if isinstance(plan, AsksOn):
-        yield plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
+        asked = plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
+        yield list(map(_fields_of, asked))
         return
     # A second draw over the first would make propensities wrong, and let looks be chosen.
     other, is_first = store.content.find_other_rule(plan.name), not store.content.has_questions()
     if not isinstance(plan, Partitioned):
-        drawn = plan.route(list(chain.from_iterable(items)))
+        drawn = list(map(_fields_of, plan.route(list(chain.from_iterable(items)))))
         _refuse_other_draw(plan.name, drawn, store.content.read_questions())
         yield drawn
         return
@@ -88,9 +93,9 @@ def draw_questions(
         yield drawn
 
 
-def _refuse_other_draw(protocol: str, drawn: Sequence[Question], stored: Sequence[Question]) -> None:
-    redrawn = {q.item_id for q in drawn}
-    same = {(q.id, q.propensity, q.propensities) for q in drawn}
+def _refuse_other_draw(protocol: str, drawn: Sequence[QuestionFields], stored: Sequence[Question]) -> None:
+    redrawn = {item for _, item, *_ in drawn}
+    same = {(name, propensity, each) for name, *_, propensity, _, each in drawn}
     for question in stored:
         if question.protocol != protocol or (
             question.item_id in redrawn

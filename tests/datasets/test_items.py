@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness import DataError
-from harness.datasets import read_hub, read_items, read_key
+from harness.datasets import read_items, read_key
+from harness.datasets.rows import read_hub
 
 ROOT = Path(__file__).parents[2]
 ROWS: list[dict[str, Any]] = [

@@ -1,0 +1,127 @@
+"""Portions of a file: quick to look at by columns, and row by row wherever something may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import orjson
+
+from harness.datasets.row import Row, parse_json
+from harness.errors import DataError
+
+PORTION = 2_000
+"""Records that are read and looked at together."""
+
+Columns = Mapping[str, Sequence[Any]]
+T = TypeVar("T")
+
+
+class Portion(Protocol):
+    """Some thousand records that follow each other in a file.
+
+    Iterating gives their rows, and raises `DataError` at the first that is none.
+    """
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """Where each record begins."""
+        ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+    def columns(self) -> Columns | None:
+        """Every column's values, one a record; None where a record is none or has other fields."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CsvPortion:
+    """Records of a CSV file."""
+
+    file: str
+    lines: Sequence[int]
+    header: Sequence[str]
+    records: Sequence[list[str]]
+
+    def __iter__(self) -> Iterator[Row]:
+        header = self.header
+        for line, record in zip(self.lines, self.records, strict=True):
+            if len(record) != len(header):
+                message = f"{len(record)} values where the header has {len(header)} columns"
+                raise DataError(message, file=self.file, line=line)
+            yield Row(self.file, line, dict(zip(header, record, strict=True)))
+
+    def columns(self) -> Columns | None:
+        """As of `Portion`; all values are texts."""
+        if set(map(len, self.records)) != {len(self.header)}:
+            return None
+        return dict(zip(self.header, zip(*self.records, strict=True), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPortion:
+    """Lines of a file of JSON Lines."""
+
+    file: str
+    lines: Sequence[int]
+    texts: Sequence[str]
+
+    def __iter__(self) -> Iterator[Row]:
+        for line, text in zip(self.lines, self.texts, strict=True):
+            fields = parse_json(text, self.file, line)
+            if not isinstance(fields, dict):
+                raise DataError("every line must be a JSON object", file=self.file, line=line)
+            yield Row(self.file, line, fields)
+
+    def columns(self) -> Columns | None:
+        """As of `Portion`; an integer of more than 64 bits may be a floating-point number here."""
+        try:
+            records = list(map(orjson.loads, self.texts))
+        except orjson.JSONDecodeError:
+            return None
+        if set(map(type, records)) != {dict} or len(set(map(tuple, records))) != 1:
+            return None
+        return dict(zip(records[0], zip(*map(dict.values, records), strict=True), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class RowPortion:
+    """Rows of a file that is no text; they are looked at one by one."""
+
+    rows: Sequence[Row]
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """Number of each record."""
+        return [row.line for row in self.rows]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def columns(self) -> Columns | None:
+        """None: values have types of their own."""
+        return None
+
+
+def split_records(records: Iterable[T]) -> Iterator[list[T]]:
+    """Portions of records; where one cannot be read, those before it come first."""
+    portion: list[T] = []
+    try:
+        for record in records:
+            portion.append(record)
+            if len(portion) == PORTION:
+                yield portion
+                portion = []
+    except DataError:
+        if portion:
+            yield portion
+        raise
+    if portion:
+        yield portion
+
+
+def are_texts(*columns: Sequence[Any]) -> bool:
+    """Whether all values of some columns are texts."""
+    return all(set(map(type, column)) == {str} for column in columns)
