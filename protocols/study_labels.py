@@ -15,7 +15,7 @@ from pathlib import Path
 from harness import BadInput, ConfigError
 from harness.analysis import note_source, read_items_ahead, stream_items, study_items, study_truth
 from harness.config import Study
-from harness.store import Store
+from harness.store import Response, Store, pause_collector, read_ahead
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
     SimulatedExperts,
@@ -70,6 +70,11 @@ def route_questions(study: Study) -> Routed:
     """
     roster = read_roster(study.path(study.experts.roster))
     roster.check(study.items.classes or _find_common_options(study, roster))
+    with pause_collector():
+        return _route_questions(study, roster)
+
+
+def _route_questions(study: Study, roster: Roster) -> Routed:
     asked, new, ids = Counter[str](), 0, list[str]()
     items = read_items_ahead(study)
     with Store(study.store_url) as store, store.together(exclusive=True):
@@ -154,10 +159,10 @@ def import_answers(
 
 
 def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]:
-    """Read and store a portion at a time, all or nothing."""
-    read = count()
-    with store.together(exclusive=True):
-        replies = iterate_replies(files, store.content.find_experts)
+    """Read to the end, then store all or nothing; others wait for the latter only."""
+    with pause_collector():
+        portions, read = read_ahead(iterate_replies(files, store.content.find_experts)), count()
+        replies = (Response(*fields) for portion in portions for fields in portion)
         new = store.content.replies.add_replies(reply for reply, _ in zip(replies, read, strict=False))
     return next(read), new
 

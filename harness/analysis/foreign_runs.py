@@ -6,17 +6,17 @@ import hashlib
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.inputs import store_items
+from harness.analysis.inputs import read_new_items, read_stored_items, store_items
 from harness.config import RunSpec, Study
 from harness.datasets import format_of, iterate_foreign, read_foreign, write_predictions
 from harness.errors import BadInput, DataError
-from harness.llm import fold_text, refuse_stranger, to_prediction
-from harness.store import Store, split_into_batches
-from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus
+from harness.llm import fold_text, read_foreign_option, refuse_stranger
+from harness.store import BULK, ImportedFields, Store, pause_collector, read_ahead, split_into_batches
+from harness.types import ForeignAnswer, Item, PredictionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,20 +64,23 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         template=f"{Path(file).name} {digest}",
         max_words=None,
     )
-    with Store(study.store_url) as store, store.locks.hold({spec.id: model}):
+    run, items = spec.id, read_new_items(study)
+    with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
+        found = partial(_match, store, iterate_foreign(file, kind), file)
+        # Items that are to be stored with the answers or not at all have to be there to be looked up.
+        known = None if items else read_stored_items(study, store)
+        ahead = None if known is None else read_ahead(found(set(known)))
         answers = 0
         with store.together(exclusive=True):
-            ids = store_items(study, store)
+            ids = known if known is not None else store_items(study, store, items)
             store.runs.add_run(spec)
-            for predictions in _match(store, set(ids), iterate_foreign(file, kind), file):
-                store.runs.store_predictions([(spec.id, p) for p in predictions])
+            for predictions in found(set(ids)) if ahead is None else ahead:
+                store.runs.store_imported(run, predictions)
                 answers += len(predictions)
-        by_status = store.runs.count_statuses(spec.id)
-        store.run_columns.keep([spec.id])
-    items = sum(by_status.values())
-    return ImportedRun(
-        run=spec.id, answers=answers, items=items, missing=len(ids) - items, by_status=by_status
-    )
+        by_status = store.runs.count_statuses(run)
+        store.run_columns.keep([run])
+    n = sum(by_status.values())
+    return ImportedRun(run=run, answers=answers, items=n, missing=len(ids) - n, by_status=by_status)
 
 
 def _digest(path: Path) -> str:
@@ -88,17 +91,16 @@ def _digest(path: Path) -> str:
 
 
 def _match(
-    store: Store, ids: Container[str], answers: Iterable[ForeignAnswer], file: str
-) -> Iterator[list[Prediction]]:
-    """Predictions of answers to the study's items, a portion at a time."""
+    store: Store, answers: Iterable[ForeignAnswer], file: str, ids: Container[str]
+) -> Iterator[list[ImportedFields]]:
+    """What is stored of answers to the study's items, a portion at a time."""
 
     @cache
     def by_text() -> dict[str, Item]:
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
-    for portion in split_into_batches(answers):
-        options = store.content.find_options([a.id for a in portion if a.id in ids])
-        predictions = []
+    for portion in split_into_batches(answers, BULK):
+        options, rows = store.content.find_options([a.id for a in portion if a.id in ids]), []
         for answer in portion:
             name, offered = answer.id, options.get(answer.id)
             if offered is None:
@@ -106,8 +108,11 @@ def _match(
                 if item is None:
                     raise refuse_stranger(answer, file)
                 name, offered = item.id, item.options
-            predictions.append(to_prediction(answer, name, offered, file))
-        yield predictions
+            option, status, reason = read_foreign_option(answer, name, offered, file)
+            used = (answer.input_tokens, answer.output_tokens, answer.seconds)
+            sure = None if option is None else answer.confidence
+            rows.append((name, option, status.value, reason, answer.sample, answer.raw, *used, sure))
+        yield rows
 
 
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:

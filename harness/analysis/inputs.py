@@ -132,13 +132,18 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
     DataError
         As of reading and storing them.
     """
-    digest = ahead.digest if ahead else digest_source(study)
-    ids = store.content.read_source(digest) if digest else None
+    ids = read_stored_items(study, store, ahead)
     if ids is None:
         ahead = ahead or read_items_ahead(study)
         ids = store.content.add_items(chain.from_iterable(ahead.portions))
         note_source(study, store, ahead.digest, ids)
     return ids
+
+
+def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str] | None:
+    """Ids of the study's items if they were noted to be stored; None if they are to be read."""
+    digest = ahead.digest if ahead else digest_source(study)
+    return store.content.read_source(digest) if digest else None
 
 
 def digest_source(study: Study) -> str | None:

@@ -7,13 +7,16 @@ are CSV, JSON Lines or Parquet with a row per item.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from harness.datasets.json_logs import read_one
+from harness.datasets.portions import Portion, are_texts
 from harness.datasets.row import Row
-from harness.datasets.rows import read_rows
+from harness.datasets.rows import read_portions, read_rows
 from harness.output import shorten
 from harness.types import ForeignAnswer
 
@@ -98,24 +101,72 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
     DataError
         If a needed column is missing or a number is none.
     """
-    for row in read_rows(path):
-        if not {"id", "text"} & set(row.fields):
-            raise row.error("id", "there is neither a column id nor a column text")
-        if not {"prediction", "raw"} & set(row.fields):
-            raise row.error("prediction", "there is neither a column prediction nor a column raw")
-        confidence = row.number("confidence")
-        if confidence is not None and not 0 <= confidence <= 1:
-            raise row.error("confidence", f"must lie between 0 and 1, is {confidence:g}")
-        said = row.text("prediction").strip()
-        yield ForeignAnswer(
-            line=row.line,
-            id=row.text("id").strip(),
-            text=row.text("text").strip(),
-            answer=said or None,
-            raw=row.text("raw").strip() or said,
-            error=row.text("error").strip(),
-            sample=row.count("sample"),
-            input_tokens=row.count("input_tokens"),
-            output_tokens=row.count("output_tokens"),
-            confidence=confidence,
-        )
+    for portion in read_portions(path):
+        yield from _read_columns(portion) or map(_table_answer, portion)
+
+
+def _table_answer(row: Row) -> ForeignAnswer:
+    if not {"id", "text"} & set(row.fields):
+        raise row.error("id", "there is neither a column id nor a column text")
+    if not {"prediction", "raw"} & set(row.fields):
+        raise row.error("prediction", "there is neither a column prediction nor a column raw")
+    confidence = row.number("confidence")
+    if confidence is not None and not 0 <= confidence <= 1:
+        raise row.error("confidence", f"must lie between 0 and 1, is {confidence:g}")
+    said = row.text("prediction").strip()
+    return ForeignAnswer(
+        line=row.line,
+        id=row.text("id").strip(),
+        text=row.text("text").strip(),
+        answer=said or None,
+        raw=row.text("raw").strip() or said,
+        error=row.text("error").strip(),
+        sample=row.count("sample"),
+        input_tokens=row.count("input_tokens"),
+        output_tokens=row.count("output_tokens"),
+        confidence=confidence,
+    )
+
+
+def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
+    """The answers of a portion that is plainly good; None where a row is to be looked at."""
+    columns, n = portion.columns(), len(portion.lines)
+    if columns is None or not ({"id", "text"} & columns.keys() and {"prediction", "raw"} & columns.keys()):
+        return None
+    given = [columns.get(name, ("",) * n) for name in ("id", "text", "prediction", "raw", "error")]
+    numbers = [_read_counts(columns.get(name), n) for name in ("sample", "input_tokens", "output_tokens")]
+    counts = [column for column in numbers if column is not None]
+    sure = _read_shares(columns.get("confidence"), n)
+    if not are_texts(*given) or len(counts) < len(numbers) or sure is None:
+        return None
+    ids, texts, said, raw, errors = ([text.strip() for text in column] for column in given)
+    written = [text or answer for text, answer in zip(raw, said, strict=True)]
+    answers = [answer or None for answer in said]
+    fields: tuple[Iterable[Any], ...] = (
+        *(portion.lines, ids, texts, repeat(()), answers, written, errors, repeat(False)),
+        *(*counts, repeat(0.0), sure),
+    )
+    return list(map(ForeignAnswer._make, zip(*fields, strict=False)))
+
+
+def _read_counts(column: Sequence[Any] | None, n: int) -> list[int] | None:
+    """Whole numbers of a column that holds nothing else, 0 where it is not there."""
+    if column is None:
+        return [0] * n
+    is_plain = are_texts(column) and all(
+        text.isascii() and text.isdecimal() and len(text) < 10 for text in column
+    )
+    return list(map(int, column)) if is_plain else None
+
+
+def _read_shares(column: Sequence[Any] | None, n: int) -> list[float | None] | None:
+    """Numbers from 0 to 1 of a column that holds nothing else, or nothing."""
+    if column is None:
+        return [None] * n
+    if not set(map(type, column)) <= {str, float, NoneType}:
+        return None
+    try:
+        found = [None if value is None or value == "" else float(value) for value in column]
+    except ValueError:
+        return None
+    return found if all(value is None or 0 <= value <= 1 for value in found) else None

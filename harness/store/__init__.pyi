@@ -1,5 +1,5 @@
 from .columns import RunColumns as RunColumns
-from .database import PORTION as PORTION, split_into_batches as split_into_batches
+from .database import BULK as BULK, PORTION as PORTION, split_into_batches as split_into_batches
 from .endpoints import Batch as Batch, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
@@ -10,7 +10,7 @@ from .read_only import has_database as has_database
 from .replies import Response as Response
 from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
-from .runs import Usage as Usage, add_usage as add_usage
+from .runs import ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage
 from .searches import SearchRepository as SearchRepository
-from .spool import read_ahead as read_ahead
+from .spool import pause_collector as pause_collector, read_ahead as read_ahead
 from .study_store import Store as Store

@@ -6,19 +6,17 @@ One row for each thing asked. Every write may be repeated; another answer to the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Database, Repository, split_into_batches
+from harness.store.database import BULK, Database, Repository, split_into_batches
 from harness.store.tables import AnswerRow, RatingRow, execute_many, insert_tuples
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """What somebody said.
 
     Attributes
@@ -78,12 +76,13 @@ class ReplyRepository(Repository):
         StoreError
             If something has another reply already.
         """
-        new, t = 0, self._table.c
+        new, given = 0, set[str]()
         with self._database.transaction(exclusive=True) as connection:
-            for portion in split_into_batches(replies):
+            is_empty = connection.execute(sa.select(self._table.c.position).limit(1)).first() is None
+            for portion in split_into_batches(replies, BULK):
                 names = [reply.id for reply in portion]
-                query = sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
-                known = dict(connection.execute(query).all())
+                known = {} if is_empty and given.isdisjoint(names) else self._read_values(names)
+                given.update(names if is_empty else ())
                 fresh: dict[str, Response] = {}
                 for reply in portion:
                     if reply.id not in known:
@@ -98,6 +97,11 @@ class ReplyRepository(Repository):
                 insert_tuples(connection, self._table, self._names, rows, "refuse")
                 new += len(fresh)
         return new
+
+    def _read_values(self, names: Sequence[str]) -> dict[str, str]:
+        t = self._table.c
+        query = sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
+        return dict(self._database.read_rows(query))
 
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]

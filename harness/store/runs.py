@@ -42,6 +42,9 @@ _SETTLED = sa.delete(_RESERVATION).where(
 _WRITTEN = tuple(field.name for field in fields(Prediction) if field.name != "guessed")
 _STORED = [_PREDICTION.c[name] for name in _WRITTEN]
 _values_of = attrgetter(*_WRITTEN)
+ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None]
+"""Item, option, status, reason, sample, raw text, tokens of input and output, seconds, confidence."""
+_IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source"})
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 """What several answers have used together."""
 
@@ -149,6 +152,13 @@ class RunRepository(Repository):
             if reserved:
                 settled = [{f"settled_{n}": v for n, v in _key_of(run, p).items()} for run, p in rows]
                 execute_many(connection, _SETTLED, settled)
+
+    def store_imported(self, run_id: str, rows: Sequence[ImportedFields]) -> None:
+        """Store answers of another program's run, as `store_predictions` does."""
+        names = ("run_id", *_IMPORTED, "attempts", "source")
+        values = [(run_id, *row, 1, Source.IMPORT.value) for row in rows]
+        with self._database.transaction() as connection:
+            upsert_tuples(connection, _PREDICTION, names, values)
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
         """One prediction per item of a run, in the order of the items; several samples are put to a vote."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignAnswer:
+class ForeignAnswer(NamedTuple):
     """A model's answer in another program's log, before it is matched with an item of the study.
 
     Attributes

@@ -15,13 +15,14 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 
 import numpy as np
 
 from harness import BadInput, DataError, derive_seed
-from harness.datasets import Row, fold, read_rows
-from harness.store import PORTION, Response
+from harness.datasets import Portion, Row, are_texts, fold, read_portions, read_rows
+from harness.store import Response
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 from protocols.routing import Pending
 
@@ -29,9 +30,13 @@ LONG = ("item", "annotator", "label")
 SOURCE = "offline"
 _YES_NO = ("question_id", "expert", "answer")
 _VERDICTS = {verdict.value: verdict.value for verdict in Verdict}
+_SAID = {**_VERDICTS, "": ""}
 
 _FilledRow = tuple[Row, str]
 """A row and what its last needed column holds."""
+ReplyFields = tuple[str, str, str, str, str]
+"""The fields of a `Response`, in its order."""
+_FindExperts = Callable[[Collection[str]], Mapping[str, str]]
 
 
 def export_questions(
@@ -93,34 +98,71 @@ def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> 
         skip, a question that was never asked or was put to another expert, a second answer.
     """
     known = {question.id: question for question in questions}
-    replies = iterate_replies(paths, lambda ids: {i: known[i].expert for i in ids if i in known})
+    read = iterate_replies(paths, lambda ids: {i: known[i].expert for i in ids if i in known})
+    replies = (Response(*fields) for portion in read for fields in portion)
     return [Answer(known[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
 
-def iterate_replies(
-    paths: Iterable[str | Path], find_experts: Callable[[Collection[str]], Mapping[str, str]]
-) -> Iterator[Response]:
-    """Read the same as replies, one a question, a portion of the rows at a time; errors as of `read_answers`.
+def iterate_replies(paths: Iterable[str | Path], find_experts: _FindExperts) -> Iterator[list[ReplyFields]]:
+    """Read the same as the fields of replies, one a question, in portions; errors as of `read_answers`.
 
     `find_experts` tells whom some questions were put to, and leaves out those that were never asked.
     """
     given: dict[str, str] = {}
-    for portion in _split_rows(_filled_rows(paths, _YES_NO, "import the files that `label export` wrote")):
-        asked = find_experts([str(row.fields["question_id"]) for row, _ in portion])
-        for row, said in portion:
-            name, expert = str(row.fields["question_id"]), str(row.fields["expert"])
-            verdict = _VERDICTS.get(said.lower())
-            if verdict is None:
-                raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
-            if name not in asked:
-                raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
-            if expert != asked[name]:
-                raise row.error("expert", f"the question was put to {asked[name]!r}, not to {expert!r}")
-            if name in given:
-                _check_same(row, "answer", given[name], verdict)
-                continue
-            given[name] = verdict
-            yield Response(name, asked[name], verdict, SOURCE, str(row.fields.get("comment") or ""))
+    for path in paths:
+        for portion in read_portions(path):
+            read = _read_columns(portion, given, find_experts)
+            yield _read_filled(portion, given, find_experts) if read is None else read
+
+
+def _read_columns(
+    portion: Portion, given: dict[str, str], find_experts: _FindExperts
+) -> list[ReplyFields] | None:
+    """The replies of a portion that is plainly good; None where a row is to be looked at."""
+    columns = portion.columns()
+    if columns is None or not columns.keys() >= set(_YES_NO):
+        return None
+    names, experts, said = (columns[name] for name in _YES_NO)
+    comments = columns.get("comment", [""] * len(names))
+    if not are_texts(names, experts, said, comments):
+        return None
+    verdicts = [_SAID.get(text.strip().lower(), "?") for text in said]
+    rows = zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False)
+    found = [row for row in rows if row[2]]
+    names = [row[0] for row in found]
+    asked = find_experts(names)
+    is_good = "?" not in verdicts and [asked.get(name) for name in names] == [row[1] for row in found]
+    if not is_good or len(set(names)) < len(names) or not given.keys().isdisjoint(names):
+        return None
+    given.update((row[0], row[2]) for row in found)
+    return found
+
+
+def _read_filled(portion: Portion, given: dict[str, str], find_experts: _FindExperts) -> list[ReplyFields]:
+    """The replies of a portion, row by row; where one cannot be read, those before it come first."""
+    filled, bad, found = list[_FilledRow](), None, list[ReplyFields]()
+    try:
+        filled.extend(_fill(portion, _YES_NO, "import the files that `label export` wrote"))
+    except DataError as error:
+        bad = error
+    asked = find_experts([str(row.fields["question_id"]) for row, _ in filled])
+    for row, said in filled:
+        name, expert = str(row.fields["question_id"]), str(row.fields["expert"])
+        verdict = _VERDICTS.get(said.lower())
+        if verdict is None:
+            raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
+        if name not in asked:
+            raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
+        if expert != asked[name]:
+            raise row.error("expert", f"the question was put to {asked[name]!r}, not to {expert!r}")
+        if name in given:
+            _check_same(row, "answer", given[name], verdict)
+            continue
+        given[name] = verdict
+        found.append((name, expert, verdict, SOURCE, str(row.fields.get("comment") or "")))
+    if bad is not None:
+        raise bad
+    return found
 
 
 def read_panel(
@@ -139,7 +181,8 @@ def read_panel(
     known = {a.id: a for a in assignments}
     by_pair = {(a.item_id, a.annotator): a for a in assignments}
     choices: dict[str, Choice] = {}
-    for row, said in _filled_rows(paths, LONG, f"needed are {', '.join(LONG)}"):
+    rows = chain.from_iterable(map(read_rows, paths))
+    for row, said in _fill(rows, LONG, f"needed are {', '.join(LONG)}"):
         assignment = _find_assignment(row, known, by_pair)
         item = items[assignment.item_id]
         label = next((option for option in item.options if fold(option) == fold(said)), None)
@@ -167,30 +210,14 @@ def _refuse_unread(paths: Mapping[str, Path], column: str, done: Container[str])
             raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
 
 
-def _filled_rows(paths: Iterable[str | Path], columns: Sequence[str], needed: str) -> Iterator[_FilledRow]:
+def _fill(rows: Iterable[Row], columns: Sequence[str], needed: str) -> Iterator[_FilledRow]:
     """Give the rows that have all the columns and something in the last one, and that."""
-    for path in paths:
-        for row in read_rows(path):
-            for column in columns:
-                if column not in row.fields:
-                    raise row.error(column, f"there is no such column; {needed}")
-            if said := str(row.fields[columns[-1]] or "").strip():
-                yield row, said
-
-
-def _split_rows(rows: Iterator[_FilledRow]) -> Iterator[list[_FilledRow]]:
-    """Portions of rows; where one cannot be read, those before it come first."""
-    portion: list[_FilledRow] = []
-    try:
-        for row in rows:
-            portion.append(row)
-            if len(portion) == PORTION:
-                yield portion
-                portion = []
-    except DataError:
-        yield portion
-        raise
-    yield portion
+    for row in rows:
+        for column in columns:
+            if column not in row.fields:
+                raise row.error(column, f"there is no such column; {needed}")
+        if said := str(row.fields[columns[-1]] or "").strip():
+            yield row, said
 
 
 def _check_same(row: Row, column: str, first: str, again: str) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 CUT = "length"
 """Why a reply ended that the token limit cut."""
+_BRIEF = 200
+"""Characters of a text that may come again, so that what it says is kept."""
 
 
 def read_prediction(
@@ -176,17 +178,7 @@ def fold_text(text: str) -> str:
 
 def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Prediction:
     """Make a prediction of an answer to an item with these options; see `to_predictions`."""
-    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
-    status, reason, option = PredictionStatus.FAILED, f"import: {answer.error}", None
-    if not answer.error:
-        shown, read = answer.options or options, answer.answer
-        found = _parse(read, shown) if isinstance(read, str) else read
-        if not isinstance(found, int):
-            found = parse_answer(answer.raw, shown, cut=answer.cut)
-        if isinstance(found, Unreadable):
-            status, reason = make_unreadable(found, cut=answer.cut)
-        else:
-            status, reason, option = PredictionStatus.OK, "", places[found]
+    option, status, reason = read_foreign_option(answer, item_id, options, file)
     return Prediction(
         item_id=item_id,
         option=option,
@@ -202,9 +194,26 @@ def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...],
     )
 
 
+def read_foreign_option(
+    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
+) -> tuple[int | None, PredictionStatus, str]:
+    """Option, status and reason of an answer; see `to_predictions`."""
+    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
+    if answer.error:
+        return None, PredictionStatus.FAILED, f"import: {answer.error}"
+    shown, read = answer.options or options, answer.answer
+    found = _parse(read, shown) if isinstance(read, str) else read
+    if not isinstance(found, int):
+        parse = _parse if len(answer.raw) <= _BRIEF else parse_answer
+        found = parse(answer.raw, shown, cut=answer.cut)
+    if isinstance(found, Unreadable):
+        return None, *make_unreadable(found, cut=answer.cut)
+    return places[found], PredictionStatus.OK, ""
+
+
 @lru_cache(maxsize=4096)  # with fixed classes few answers are there
-def _parse(text: str, options: tuple[str, ...]) -> int | Unreadable:
-    return parse_answer(text, options)
+def _parse(text: str, options: tuple[str, ...], *, cut: bool = False) -> int | Unreadable:
+    return parse_answer(text, options, cut=cut)
 
 
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:

@@ -1,0 +1,86 @@
+"""What is read by columns is what is read row by row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from harness import DataError
+from harness.datasets import ItemMapping, iterate_fields, iterate_foreign, read_portions
+from harness.datasets.portions import CsvPortion, JsonPortion
+
+TABLES = [
+    "id,prediction\n a ,x\nb, y \n",
+    "id,raw,confidence,sample\na,I say x,0.5,0\na,I say y,,1\n",
+    "text,prediction,error\nwhat?,x,\nwho?,,down\n",
+    "id,prediction,input_tokens,output_tokens\na,x,12,3\nb,,0,0\n",
+    "id,prediction,confidence\na,x,1e-3\nb,x,nan\n",
+    "id,prediction,confidence\na,x,1.5\n",
+    "id,prediction,sample\na,x,-1\n",
+    "id,prediction,sample\na,x,1.0\nb,x,\n",
+    "id,prediction,sample\na,x,99999999999\n",
+    "id,prediction\na,x\na,y\n",
+    "id,prediction\na,x,z\n",
+    "name,prediction\na,x\n",
+    'id,prediction\n"a\nb","x"\n\n"c,","y"\n',
+]
+LINES = [
+    [{"id": "a", "prediction": "x", "confidence": 0.5}, {"id": "b", "prediction": "y", "confidence": 0.25}],
+    [{"id": "a", "prediction": "x", "confidence": None}, {"id": "b", "prediction": "y", "confidence": 1}],
+    [{"id": 10**30, "prediction": 2}, {"id": True, "prediction": "y"}],
+    [{"id": "a", "prediction": "x"}, {"id": "b", "prediction": "y", "raw": "z"}],
+    [{"id": "a", "prediction": "x", "sample": 1}, ["a"]],
+    [{"id": "\ud800", "prediction": "x"}],
+]
+ITEMS = [
+    [{"id": " a ", "text": "t\u00a0"}, {"id": "b", "text": "u"}],
+    [{"id": "a", "text": "t", "m": "1"}, {"id": 7, "text": "u", "m": 2}],
+    [{"text": "t"}, {"text": "u"}],
+    [{"id": "a", "text": "t"}, {"id": "a", "text": "u"}],
+    [{"id": "a", "text": " "}],
+    [{"id": "a", "text": None}],
+    [{"id": 10**30, "text": "t"}],
+]
+
+
+def outcome(path: Path, *, items: bool) -> object:
+    try:
+        if items:
+            mapping = ItemMapping(classes=("x", "y", "z"), meta=("m",) if "m" in path.read_text() else ())
+            return [f for p in iterate_fields(read_portions(path), mapping, str(path)) for f in p]
+        return list(iterate_foreign(path, "table"))
+    except DataError as error:
+        return str(error)
+
+
+def compare(path: Path, *, items: bool = False) -> None:
+    quick = outcome(path, items=items)
+    with (
+        mock.patch.object(CsvPortion, "columns", return_value=None),
+        mock.patch.object(JsonPortion, "columns", return_value=None),
+    ):
+        assert outcome(path, items=items) == quick
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_of_predictions(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(table)
+    compare(path)
+
+
+@pytest.mark.parametrize("rows", LINES)
+def test_lines_of_predictions(tmp_path: Path, rows: list[object]) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    compare(path)
+
+
+@pytest.mark.parametrize("rows", ITEMS)
+def test_items(tmp_path: Path, rows: list[object]) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    compare(path, items=True)
