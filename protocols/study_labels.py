@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 
 from harness import BadInput, ConfigError
@@ -18,6 +18,7 @@ from harness.config import Study
 from harness.store import Response, Store, pause_collector, read_ahead
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
+    ReplyFields,
     SimulatedExperts,
     export_questions,
     iterate_replies,
@@ -160,11 +161,17 @@ def import_answers(
 
 def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]:
     """Read to the end, then store all or nothing; others wait for the latter only."""
+    read = 0
+
+    def count() -> Iterator[list[ReplyFields]]:
+        nonlocal read
+        for portion in iterate_replies(files, store.content.find_experts):
+            read += len(portion)
+            yield portion
+
     with pause_collector():
-        portions, read = read_ahead(iterate_replies(files, store.content.find_experts)), count()
-        replies = (Response(*fields) for portion in portions for fields in portion)
-        new = store.content.replies.add_replies(reply for reply, _ in zip(replies, read, strict=False))
-    return next(read), new
+        replies = map(Response._make, chain.from_iterable(read_ahead(count())))
+        return read, store.content.replies.add_replies(replies)
 
 
 def simulate_answers(

@@ -173,6 +173,13 @@ class Database:
                 for part in connection.execution_options(yield_per=_COLUMN).execute(query).partitions():
                     yield tuple(zip(*part, strict=True))
 
+    def read_pairs(self, query: sa.Select[Any]) -> dict[str, str]:
+        """What the first of two columns of text has in the second."""
+        with self.transaction() as connection:
+            # of the driver itself, as a row of SQLAlchemy takes longer to make than to read
+            cursor: Any = connection.execute(query).cursor
+            return dict(cursor.fetchall())
+
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""
         with self.reading(), self.transaction() as connection:

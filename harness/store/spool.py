@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import marshal
+import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
-from typing import IO, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -16,24 +16,22 @@ def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
     """Read portions of tuples to their end now, and give them later; meanwhile they are in a file of no name.
 
     So that a database is not locked while a file is read, nor opened for one that turns out to be bad.
-    The tuples hold nothing but texts, numbers, None, and tuples, lists and dicts of these.
     """
-    spool, number = TemporaryFile(), 0  # noqa: SIM115  closed when the last portion was given
-    try:
+    given = _read_and_give(portions)
+    next(given)
+    return given
+
+
+def _read_and_give(portions: Iterable[list[T]]) -> Iterator[list[T]]:
+    number = 0
+    with TemporaryFile() as spool:
         for portion in portions:
-            marshal.dump(portion, spool)
+            pickle.dump(portion, spool, pickle.HIGHEST_PROTOCOL)
             number += 1
         spool.seek(0)
-    except BaseException:
-        spool.close()
-        raise
-    return _give(spool, number)
-
-
-def _give(spool: IO[bytes], number: int) -> Iterator[list[T]]:
-    with spool:
+        yield []  # all is read
         for _ in range(number):
-            yield marshal.load(spool)  # noqa: S302  written above
+            yield pickle.load(spool)  # noqa: S301  written above
 
 
 @contextmanager

@@ -112,7 +112,7 @@ class ContentRepository(Repository):
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
-            return {name: _read(options) for name, options in self._database.read_rows(query)}
+            return {name: _read(options) for name, options in self._database.read_pairs(query).items()}
 
     def add_questions(self, questions: Iterable[Question]) -> int:
         """Store questions that are not there yet; return how many were new.
@@ -144,7 +144,7 @@ class ContentRepository(Repository):
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
         """Question id → whom it was put to, of at most a portion of ids; fewer if some were never asked."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
-        return dict(self._database.read_rows(query.where(self._database.among(_QUESTION.c.id, ids))))
+        return self._database.read_pairs(query.where(self._database.among(_QUESTION.c.id, ids)))
 
     def read_questions(self) -> list[Question]:
         """All questions, in the order of their items."""
