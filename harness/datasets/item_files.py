@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat, starmap
+from itertools import chain, repeat, starmap
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.portions import Portion, RowPortion, are_texts, split_records
+from harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
 from harness.datasets.row import Row
 from harness.datasets.rows import read_portions, read_rows
 from harness.draws import draw_orders
@@ -162,18 +162,36 @@ def _read_contents(
 def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | None:
     """The contents of a portion whose fields are plainly good; None where one is to be looked at."""
     columns, names = portion.columns(), (mapping.text, mapping.id, *mapping.meta)
-    if columns is None or not mapping.classes or not columns.keys() >= set(names):
+    if columns is None or not columns.keys() >= set(names):
         return None
-    if not are_texts(*(columns[name] for name in names)):
+    options = _read_all_options(columns, mapping)
+    if options is None or not are_texts(*(columns[name] for name in names)):
         return None
     texts, ids = ([value.strip() for value in columns[name]] for name in (mapping.text, mapping.id))
     if "" in texts or "" in ids:
         return None
-    values = (
-        zip(*(columns[name] for name in mapping.meta), strict=True) if mapping.meta else repeat((), len(ids))
-    )
-    meta = [dict(zip(mapping.meta, each, strict=True)) for each in values]
-    return list(zip(ids, texts, repeat(mapping.classes), meta))
+    values = zip(*(columns[name] for name in mapping.meta), strict=True) if mapping.meta else repeat(())
+    # `repeat` has no end
+    meta = [dict(zip(mapping.meta, each, strict=True)) for each, _ in zip(values, ids, strict=False)]
+    return list(zip(ids, texts, options, meta, strict=False))
+
+
+def _read_all_options(columns: Columns, mapping: ItemMapping) -> Iterable[tuple[str, ...]] | None:
+    """The options of every record; None where they are to be looked at."""
+    if mapping.classes:
+        return repeat(mapping.classes)
+    names = (mapping.options,) if isinstance(mapping.options, str) else mapping.options
+    if not columns.keys() >= set(names):
+        return None
+    given = [columns[name] for name in names]
+    lists = [column for column in given if set(map(type, column)) == {list}]
+    if not are_texts(*(column for column in given if column not in lists), *map(chain.from_iterable, lists)):
+        return None
+    try:
+        rows = (Row("", 0, dict(zip(names, values, strict=True))) for values in zip(*given, strict=True))
+        return [_options(row, mapping) for row in rows]
+    except DataError:
+        return None
 
 
 def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Content:

@@ -122,6 +122,6 @@ def split_records(records: Iterable[T]) -> Iterator[list[T]]:
         yield portion
 
 
-def are_texts(*columns: Sequence[Any]) -> bool:
+def are_texts(*columns: Iterable[Any]) -> bool:
     """Whether all values of some columns are texts."""
     return all(set(map(type, column)) == {str} for column in columns)

@@ -43,13 +43,22 @@ ITEMS = [
     [{"id": "a", "text": " "}],
     [{"id": "a", "text": None}],
     [{"id": 10**30, "text": "t"}],
+    [{"id": "a", "text": "t", "options": ["x", " y "]}, {"id": "b", "text": "u", "options": ["x", "y", "z"]}],
+    [{"id": "a", "text": "t", "options": ["x", 10**30]}, {"id": "b", "text": "u", "options": ["x", 0.5]}],
+    [{"id": "a", "text": "t", "options": {"B": "x", "A": "y"}}],
+    [{"id": "a", "text": "t", "options": '["x", 2]'}],
+    [{"id": "a", "text": "t", "options": ["x", "X "]}],
+    [{"id": "a", "text": "t", "options": ["x", None]}],
+    [{"id": "a", "text": "t", "options": []}],
 ]
 
 
 def outcome(path: Path, *, items: bool) -> object:
     try:
         if items:
-            mapping = ItemMapping(classes=("x", "y", "z"), meta=("m",) if "m" in path.read_text() else ())
+            text = path.read_text()
+            classes = () if "options" in text else ("x", "y", "z")
+            mapping = ItemMapping(classes=classes, meta=("m",) if '"m"' in text else ())
             return [f for p in iterate_fields(read_portions(path), mapping, str(path)) for f in p]
         return list(iterate_foreign(path, "table"))
     except DataError as error:
