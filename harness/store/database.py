@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from itertools import islice
-from typing import Any, Self, TypeVar, TypeVarTuple
+from typing import Any, Self, TypeVar, TypeVarTuple, cast
 
 import orjson
 import sqlalchemy as sa
@@ -173,12 +173,10 @@ class Database:
                 for part in connection.execution_options(yield_per=_COLUMN).execute(query).partitions():
                     yield tuple(zip(*part, strict=True))
 
-    def read_pairs(self, query: sa.Select[Any]) -> dict[str, str]:
-        """What the first of two columns of text has in the second."""
+    def read_tuples(self, query: sa.Select[Any]) -> Iterator[tuple[Any, ...]]:
+        """All rows of a query, as its driver gives them, which takes less time and memory."""
         with self.transaction() as connection:
-            # of the driver itself, as a row of SQLAlchemy takes longer to make than to read
-            cursor: Any = connection.execute(query).cursor
-            return dict(cursor.fetchall())
+            yield from cast("Iterator[tuple[Any, ...]]", connection.execute(query).cursor)
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""

@@ -101,7 +101,7 @@ class ReplyRepository(Repository):
     def _read_values(self, names: Sequence[str]) -> dict[str, str]:
         t = self._table.c
         query = sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
-        return self._database.read_pairs(query)
+        return dict(self._database.read_tuples(query))
 
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]

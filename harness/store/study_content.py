@@ -90,7 +90,7 @@ class ContentRepository(Repository):
 
     def _read_first_ids(self, number: int) -> list[str]:
         query = sa.select(_ITEM.c.id).order_by(_ITEM.c.position, _ITEM.c.id).limit(number)
-        return [name for (name,) in self._database.read_rows(query)]
+        return [name for (name,) in self._database.read_tuples(query)]
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str]]:
         """Text, and options in JSON, of the items of these ids that are stored."""
@@ -112,7 +112,7 @@ class ContentRepository(Repository):
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
-            return {name: _read(options) for name, options in self._database.read_pairs(query).items()}
+            return {name: _read(options) for name, options in self._database.read_tuples(query)}
 
     def add_questions(self, questions: Iterable[Question]) -> int:
         """Store questions that are not there yet; return how many were new.
@@ -144,7 +144,7 @@ class ContentRepository(Repository):
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
         """Question id → whom it was put to, of at most a portion of ids; fewer if some were never asked."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
-        return self._database.read_pairs(query.where(self._database.among(_QUESTION.c.id, ids)))
+        return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
     def read_questions(self) -> list[Question]:
         """All questions, in the order of their items."""
