@@ -15,7 +15,8 @@ from pathlib import Path
 from harness import BadInput, ConfigError
 from harness.analysis import note_source, read_items_ahead, stream_items, study_items, study_truth
 from harness.config import Study
-from harness.store import Response, Store, pause_collector, read_ahead
+from harness.datasets import pause_collector, read_ahead
+from harness.store import Response, Store
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
     ReplyFields,

@@ -12,10 +12,17 @@ from typing import Any
 
 from harness.analysis.inputs import read_new_items, read_stored_items, store_items
 from harness.config import RunSpec, Study
-from harness.datasets import format_of, iterate_foreign, read_foreign, write_predictions
+from harness.datasets import (
+    format_of,
+    iterate_foreign,
+    pause_collector,
+    read_ahead,
+    read_foreign,
+    write_predictions,
+)
 from harness.errors import BadInput, DataError
 from harness.llm import fold_text, read_foreign_option, refuse_stranger
-from harness.store import BULK, ImportedFields, Store, pause_collector, read_ahead, split_into_batches
+from harness.store import BULK, ImportedFields, Store, split_into_batches
 from harness.types import ForeignAnswer, Item, PredictionStatus
 
 

@@ -13,6 +13,7 @@ from harness.datasets import (
     ItemFields,
     ItemMapping,
     iterate_fields,
+    read_ahead,
     read_hub_portions,
     read_key,
     read_portions,
@@ -20,7 +21,7 @@ from harness.datasets import (
 )
 from harness.errors import ConfigError, DataError
 from harness.llm import DEFAULT_TEMPLATE, check_template
-from harness.store import Store, has_database, read_ahead
+from harness.store import Store, has_database
 from harness.types import Item
 
 MANY = 10_000

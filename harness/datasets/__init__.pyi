@@ -17,3 +17,4 @@ from .rows import (
     read_hub_portions as read_hub_portions, read_portions as read_portions, read_rows as read_rows,
     write_predictions as write_predictions,
 )
+from .spool import pause_collector as pause_collector, read_ahead as read_ahead

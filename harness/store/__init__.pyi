@@ -12,5 +12,4 @@ from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Sp
 from .run_locks import HeldLocks as HeldLocks
 from .runs import ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage
 from .searches import SearchRepository as SearchRepository
-from .spool import pause_collector as pause_collector, read_ahead as read_ahead
 from .study_store import Store as Store

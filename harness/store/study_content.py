@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, eq
 from typing import Any
 
 import sqlalchemy as sa
@@ -81,16 +81,16 @@ class ContentRepository(Repository):
     def read_source(self, digest: str) -> list[str] | None:
         """Ids of the items of a source that was noted, in its order; None if none was."""
         noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
-        return self._read_first_ids(noted[0][0]) if noted else None
+        return list(self._iterate_first_ids(noted[0][0])) if noted else None
 
     def note_source(self, digest: str, ids: Sequence[str]) -> None:
         """Note whose items these are, so that they need not be read again, if they are the first of all."""
-        if self._read_first_ids(len(ids)) == ids:
+        if all(map(eq, self._iterate_first_ids(len(ids)), ids)):
             self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
 
-    def _read_first_ids(self, number: int) -> list[str]:
+    def _iterate_first_ids(self, number: int) -> Iterator[str]:
         query = sa.select(_ITEM.c.id).order_by(_ITEM.c.position, _ITEM.c.id).limit(number)
-        return [name for (name,) in self._database.read_tuples(query)]
+        return (name for (name,) in self._database.read_tuples(query))
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str]]:
         """Text, and options in JSON, of the items of these ids that are stored."""
