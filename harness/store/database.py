@@ -205,9 +205,11 @@ class Database:
 
     @contextmanager
     def _raising_store_errors(self) -> Iterator[None]:
+        # where rows are read as the driver gives them, so are its errors
+        errors = sa.exc.SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error
         try:
             yield
-        except sa.exc.SQLAlchemyError as error:
+        except errors as error:
             reason = str(getattr(error, "orig", None) or error).splitlines()[0]
             if self.read_only and "readonly" in reason:
                 reason = (
