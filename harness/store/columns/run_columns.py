@@ -20,9 +20,8 @@ from harness.store.runs import RunRepository, Usage
 from harness.store.tables import ItemRow, PredictionRow, RunColumnsRow, RunVersionRow
 from harness.types import PredictionStatus, Source
 
-_ITEM, _PREDICTION = ItemRow.__table__.c, PredictionRow.__table__.c
+_PREDICTION = PredictionRow.__table__.c
 _KEPT, _VERSION = RunColumnsRow.__table__, RunVersionRow.__table__.c
-_JOINED = sa.join(PredictionRow, ItemRow, _PREDICTION.item_id == _ITEM.id)
 _OPTION, _CONFIDENCE = np.dtype("<i2"), np.dtype("<f8")
 _CODES = {
     s.value: FAILED if s is PredictionStatus.FAILED else UNREADABLE
@@ -120,7 +119,7 @@ class RunColumnsRepository(Repository):
             predictions = PredictionColumns.of(found, index)
             kinds = [(p.status, p.kind) for p in found if p.kind]
         else:
-            predictions, kinds = self._read_rows(run_id, index), self._read_kinds(run_id)
+            predictions, kinds = self._read_rows(run_id, index), self._read_kinds(run_id, index)
         return RunColumns(
             predictions=predictions,
             unreadable=_count(kind for status, kind in kinds if status.no_option),
@@ -131,22 +130,27 @@ class RunColumnsRepository(Repository):
     def _read_rows(self, run_id: str, index: ItemIndex) -> PredictionColumns:
         option = np.full(index.size, ABSENT, np.int16)
         sure: FloatArray | None = None
-        columns = (_ITEM.position, _PREDICTION.option, _PREDICTION.status, _PREDICTION.confidence)
-        query = sa.select(*columns).select_from(_JOINED).where(_PREDICTION.run_id == run_id)
-        for place, chosen, status, confidence in self._database.read_portions(query):
-            rows = np.array(place, np.int64)
-            option[rows] = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
+        columns = (_PREDICTION.item_id, _PREDICTION.option, _PREDICTION.status, _PREDICTION.confidence)
+        query = sa.select(*columns).where(_PREDICTION.run_id == run_id)
+        for items, chosen, status, confidence in self._database.read_portions(query):
+            rows = index.find(items)
+            known = (rows >= 0) & (rows < index.size)  # others were stored after the index was read
+            codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
+            option[rows[known]] = np.array(codes, np.int16)[known]
             given = np.array(confidence, np.float64)
             if not np.isnan(given).all():
                 sure = np.full(index.size, np.nan) if sure is None else sure
-                sure[rows] = given
+                sure[rows[known]] = given[known]
         return PredictionColumns(index=index, option=option, confidence=sure)
 
-    def _read_kinds(self, run_id: str) -> list[tuple[PredictionStatus, str]]:
-        given = (_PREDICTION.run_id == run_id, _PREDICTION.reason != "")
-        query = sa.select(_PREDICTION.status, _PREDICTION.reason).select_from(_JOINED).where(*given)
-        rows = self._database.read_rows(query.order_by(_ITEM.position))
-        return [(PredictionStatus(status), reason.partition(":")[0]) for status, reason in rows]
+    def _read_kinds(self, run_id: str, index: ItemIndex) -> list[tuple[PredictionStatus, str]]:
+        """Status and kind of reason where there is one, in the order of the items."""
+        columns = (_PREDICTION.item_id, _PREDICTION.status, _PREDICTION.reason)
+        query = sa.select(*columns).where(_PREDICTION.run_id == run_id, _PREDICTION.reason != "")
+        rows = self._database.read_rows(query)
+        order = np.argsort(index.find(item for item, *_ in rows), kind="stable")
+        found = (rows[j] for j in order.tolist())
+        return [(PredictionStatus(status), reason.partition(":")[0]) for _, status, reason in found]
 
 
 def _count(kinds: Iterator[str]) -> dict[str, int]:
