@@ -65,6 +65,22 @@ def test_a_workflow_makes_no_more_requests_than_allowed_whatever_an_earlier_comm
         assert (result["ok"], len(server.prompts)) == (30, 150)
 
 
+def test_failed_calls_of_a_workflow_are_requests_too(
+    oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def answer(prompt: str, n: int) -> Reply:
+        return Reply(status=500, body="", headers={"Retry-After": "0"}) if n % 3 else Reply(GREEN)
+
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, 30, server.url)
+        for cap in (25, 40):
+            words = ("run", "--workflow", "cot-sc", "--budget-requests", str(cap))
+            oversight(*words, code=1)
+            assert len(server.prompts) == cap
+
+
 def test_a_workflow_that_is_killed_has_paid_for_what_was_under_way(tmp_path: Path) -> None:
     cap = 60
     with fake_openai(lambda prompt, _: Reply(GREEN, stall=0.01)) as server:

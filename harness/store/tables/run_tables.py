@@ -96,6 +96,9 @@ class ChargeRow(_Used, table=True):
 class SpentRow(_Used, table=True):
     """What a workflow's run paid for calls, or at most paid: a call counts from before it goes out."""
 
+    input_tokens: int = Field(sa_type=BigInteger)
+    output_tokens: int = Field(sa_type=BigInteger)
+
 
 class ProbeRow(TableRow, table=True):
     """Whether a model offers something at its endpoint, as it said when it was tried once."""

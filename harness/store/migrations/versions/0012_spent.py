@@ -13,7 +13,9 @@ def upgrade() -> None:
     op.create_table(
         "spent",
         sa.Column("run_id", sa.String(), sa.ForeignKey("run.id"), primary_key=True),
-        *(sa.Column(n, sa.Integer(), nullable=False) for n in ("requests", "input_tokens", "output_tokens")),
+        sa.Column("requests", sa.Integer(), nullable=False),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=False),
     )
 
 
