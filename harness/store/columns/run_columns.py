@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from harness.arrays import FAILED, UNREADABLE, FloatArray
+from harness.arrays import FAILED, UNREADABLE, FloatArray, IntArray
 from harness.columns import ABSENT, ItemIndex, PredictionColumns
 from harness.errors import StoreError
 from harness.store.columns.study_columns import ColumnRepository
@@ -22,6 +23,10 @@ from harness.types import PredictionStatus, Source
 
 _PREDICTION = PredictionRow.__table__.c
 _KEPT, _VERSION = RunColumnsRow.__table__, RunVersionRow.__table__.c
+_READ = (
+    *("item_id", "option", "status", "confidence", "reason", "source"),
+    *("attempts", "input_tokens", "output_tokens"),
+)
 _OPTION, _CONFIDENCE = np.dtype("<i2"), np.dtype("<f8")
 _CODES = {
     s.value: FAILED if s is PredictionStatus.FAILED else UNREADABLE
@@ -114,25 +119,22 @@ class RunColumnsRepository(Repository):
     def _make(self, run_id: str, index: ItemIndex) -> RunColumns:
         most = sa.select(sa.func.max(_PREDICTION.sample)).where(_PREDICTION.run_id == run_id)
         several = self._database.read_rows(most)[0][0]
-        if several:
-            found = self._runs.read_predictions(run_id)
-            predictions = PredictionColumns.of(found, index)
-            kinds = [(p.status, p.kind) for p in found if p.kind]
-        else:
-            predictions, kinds = self._read_rows(run_id, index), self._read_kinds(run_id, index)
-        return RunColumns(
-            predictions=predictions,
-            unreadable=_count(kind for status, kind in kinds if status.no_option),
-            failed=_count(kind for status, kind in kinds if status is PredictionStatus.FAILED),
-            usage=tuple(self._runs.sum_answers(run_id)),
-        )
+        if not several:
+            return self._read_once(run_id, index)
+        found = self._runs.read_predictions(run_id)
+        kinds = [(p.status.value, p.kind) for p in found if p.kind]
+        return _columns(PredictionColumns.of(found, index), kinds, self._runs.sum_answers(run_id))
 
-    def _read_rows(self, run_id: str, index: ItemIndex) -> PredictionColumns:
+    def _read_once(self, run_id: str, index: ItemIndex) -> RunColumns:
+        """One pass over the rows of a run, each of which lies somewhere else in a large database."""
         option = np.full(index.size, ABSENT, np.int16)
         sure: FloatArray | None = None
-        columns = (_PREDICTION.item_id, _PREDICTION.option, _PREDICTION.status, _PREDICTION.confidence)
-        query = sa.select(*columns).where(_PREDICTION.run_id == run_id)
-        for items, chosen, status, confidence in self._database.read_portions(query):
+        reasons: list[tuple[int, str, str]] = []
+        used: dict[str, IntArray] = {}
+        query = sa.select(*(_PREDICTION[name] for name in _READ)).where(_PREDICTION.run_id == run_id)
+        for items, chosen, status, confidence, reason, source, *numbers in self._database.read_portions(
+            query
+        ):
             rows = index.find(items)
             known = (rows >= 0) & (rows < index.size)  # others were stored after the index was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
@@ -141,16 +143,35 @@ class RunColumnsRepository(Repository):
             if not np.isnan(given).all():
                 sure = np.full(index.size, np.nan) if sure is None else sure
                 sure[rows[known]] = given[known]
-        return PredictionColumns(index=index, option=option, confidence=sure)
+            told = zip(rows.tolist(), status, reason, strict=True)
+            reasons += [(row, s, text.partition(":")[0]) for row, s, text in told if text]
+            _sum_up(used, source, numbers)
+        kinds = [(status, kind) for _, status, kind in sorted(reasons, key=itemgetter(0))]
+        usage = [Usage(Source(source), *used[source].tolist()) for source in sorted(used)]
+        return _columns(PredictionColumns(index=index, option=option, confidence=sure), kinds, usage)
 
-    def _read_kinds(self, run_id: str, index: ItemIndex) -> list[tuple[PredictionStatus, str]]:
-        """Status and kind of reason where there is one, in the order of the items."""
-        columns = (_PREDICTION.item_id, _PREDICTION.status, _PREDICTION.reason)
-        query = sa.select(*columns).where(_PREDICTION.run_id == run_id, _PREDICTION.reason != "")
-        rows = self._database.read_rows(query)
-        order = np.argsort(index.find(item for item, *_ in rows), kind="stable")
-        found = (rows[j] for j in order.tolist())
-        return [(PredictionStatus(status), reason.partition(":")[0]) for _, status, reason in found]
+
+def _sum_up(used: dict[str, IntArray], sources: Sequence[str], numbers: Sequence[Sequence[int]]) -> None:
+    """Add a portion to the answers, attempts and tokens of every source."""
+    each = np.array([[1] * len(sources), *numbers], dtype=np.int64)
+    for source in set(sources):
+        mine = np.array([s == source for s in sources])
+        used[source] = used.get(source, np.zeros(len(each), np.int64)) + each[:, mine].sum(axis=1)
+
+
+def _columns(
+    predictions: PredictionColumns, kinds: Sequence[tuple[str, str]], usage: Sequence[Usage]
+) -> RunColumns:
+    """Columns with the status and the kind of every reason, in the order of the items."""
+    failed = PredictionStatus.FAILED.value
+    return RunColumns(
+        predictions=predictions,
+        unreadable=_count(
+            kind for status, kind in kinds if status not in (failed, PredictionStatus.OK.value)
+        ),
+        failed=_count(kind for status, kind in kinds if status == failed),
+        usage=tuple(usage),
+    )
 
 
 def _count(kinds: Iterator[str]) -> dict[str, int]:
