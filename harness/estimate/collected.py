@@ -78,11 +78,7 @@ def flag_open(asked: Sequence[int], answered: Sequence[int]) -> tuple[str, ...] 
     total, done = sum(asked), sum(answered)
     if done == total:
         return ()
-    spread = all(
-        n - said <= max(0.1 * n, FEW_OPEN / 2 * total) for n, said in zip(asked, answered, strict=True)
-    )
-    return (
-        (f"open_questions: {total - done} of {total}",)
-        if total - done <= FEW_OPEN * total and spread
-        else None
-    )
+    each = zip(asked, answered, strict=True)
+    spread = all(n - said <= max(0.1 * n, FEW_OPEN / 2 * total) for n, said in each)
+    flag = f"open_questions: {total - done} of {total}"
+    return (flag,) if total - done <= FEW_OPEN * total and spread else None

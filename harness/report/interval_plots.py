@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from harness.analysis import StudyReport
 from harness.report.drawing import INK, SERIES, figure, percent_axis, svg
 from harness.report.estimate_words import estimator_name
+
+_INSIDE, _ABREAST = 8, 3
+"""Names of models that a legend has room for inside of its axes; names in a row of one below them."""
 
 
 def intervals_svg(study: StudyReport) -> str:
@@ -35,7 +40,8 @@ def intervals_svg(study: StudyReport) -> str:
 
 def curve_svg(study: StudyReport) -> str:
     """How the interval closes with more answers: the first estimate from every so many of them."""
-    with figure(height=3.4) as (drawn, axes):
+    rows = math.ceil(len(study.models) / _ABREAST) if len(study.models) > _INSIDE else 0
+    with figure(height=3.4 + 0.22 * rows) as (drawn, axes):
         for j, model in enumerate(study.models):
             if not model.curve:
                 continue
@@ -51,6 +57,8 @@ def curve_svg(study: StudyReport) -> str:
         )
         axes.set_ylabel("accuracy")
         percent_axis(axes, "y")
-        if len(study.models) > 1:
+        if rows:
+            drawn.legend(loc="outside lower center", ncols=_ABREAST)
+        elif len(study.models) > 1:
             axes.legend()
         return svg(drawn)
