@@ -4,7 +4,7 @@ A study is made directly in its database, see `benchmarks/_scale_studies.py`; th
 in a process of its own. Beside them the counts behind all estimates are made by one group-by in the study's
 database, and from Parquet files by polars and by DuckDB, which live in an environment of their own. Those
 count and stop; a command estimates, with intervals and checks, from its own start to the printed object. The
-first estimate makes the columns of every run, as `run` and `predictions import` do at their end.
+first estimate makes the columns of every run, as `run` does at its end.
 
     python benchmarks/scale.py [--quick] [--items N ...] [--models M ...] [--engine E ...] [--limit SECONDS]
 

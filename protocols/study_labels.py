@@ -7,7 +7,7 @@ is opened.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -160,13 +160,34 @@ def import_answers(
         return len(choices), store.panel.add_choices(choices)
 
 
+class _AskedExperts:
+    """Whom questions were put to: looked up, until it is quicker to read the rest at one go.
+
+    What was read is given once, since each question has one answer, and looked up should there be another.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._content = store.content
+        self._enough, self._looked_up = store.content.count_questions() / 10, 0
+        self._read: dict[str, str] | None = None
+
+    def find(self, ids: Collection[str]) -> Mapping[str, str]:
+        if self._read is None and self._looked_up > self._enough:
+            self._read = self._content.read_experts()
+        read = self._read or {}
+        found = {name: read.pop(name) for name in ids if name in read}
+        others = [name for name in ids if name not in found]
+        self._looked_up += len(others)
+        return found | self._content.find_experts(others) if others else found
+
+
 def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]:
     """Read to the end, then store all or nothing; others wait for the latter only."""
     read = 0
 
     def count() -> Iterator[list[ReplyFields]]:
         nonlocal read
-        for portion in iterate_replies(files, store.content.find_experts):
+        for portion in iterate_replies(files, _AskedExperts(store).find):
             read += len(portion)
             yield portion
 

@@ -85,7 +85,6 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 store.runs.store_imported(run, predictions)
                 answers += len(predictions)
         by_status = store.runs.count_statuses(run)
-        store.run_columns.keep([run])
     n = sum(by_status.values())
     return ImportedRun(run=run, answers=answers, items=n, missing=len(ids) - n, by_status=by_status)
 
@@ -106,8 +105,11 @@ def _match(
     def by_text() -> dict[str, Item]:
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
+    classes = store.columns.read_classes()
     for portion in split_into_batches(answers, BULK):
-        options, rows = store.content.find_options([a.id for a in portion if a.id in ids]), []
+        known = [answer.id for answer in portion if answer.id in ids]
+        options = dict.fromkeys(known, classes) if classes else store.content.find_options(known)
+        rows = []
         for answer in portion:
             name, offered = answer.id, options.get(answer.id)
             if offered is None:

@@ -141,6 +141,15 @@ class ContentRepository(Repository):
         query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
         return next(iter(self._database.read_values(Question, query)), None)
 
+    def count_questions(self) -> int:
+        """Number of questions drawn."""
+        with self._database.transaction() as connection:
+            return count_rows(connection, _QUESTION)
+
+    def read_experts(self) -> dict[str, str]:
+        """Question id → whom it was put to, of all questions."""
+        return dict(self._database.read_tuples(sa.select(_QUESTION.c.id, _QUESTION.c.expert)))
+
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
         """Question id → whom it was put to, of at most a portion of ids; fewer if some were never asked."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
