@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.portions import CsvPortion, JsonPortion, Portion, RowPortion, split_records
+from harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, RowPortion, split_records
 from harness.datasets.row import Row
 from harness.errors import DataError
 
@@ -101,15 +101,6 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _csv_portions(path: Path) -> Iterator[Portion]:
-    records = _csv_records(path)
-    _, header = next(records)
-    for portion in split_records(records):
-        lines, values = zip(*portion, strict=True)
-        yield CsvPortion(str(path), lines, header, values)
-
-
-def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line and values of every record; the first is the header."""
     csv.field_size_limit(2**31 - 1)
     reader = csv.reader(_lines(path), strict=True)
     try:
@@ -119,14 +110,35 @@ def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
             raise DataError("the column is there twice", file=path, line=1, field=twice)
-        yield 1, header
-        start = reader.line_num + 1
-        for record in reader:
-            if record:
-                yield start, record
-            start = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"malformed CSV: {error}", file=path, line=reader.line_num) from None
+        raise _name_malformed(error, path, reader.line_num) from None
+    is_over = False
+    while not is_over:
+        start, records, bad = reader.line_num + 1, list[list[str]](), None
+        try:
+            for record in islice(reader, PORTION):
+                records.append(record)  # those before one that cannot be read count, too
+        except csv.Error as error:
+            bad = _name_malformed(error, path, reader.line_num)
+        except DataError as error:
+            bad = error
+        filled = [pair for pair in zip(_number_lines(records, start), records, strict=True) if pair[1]]
+        if filled:
+            lines, values = zip(*filled, strict=True)
+            yield CsvPortion(str(path), lines, header, values)
+        if bad is not None:
+            raise bad
+        is_over = len(records) < PORTION
+
+
+def _name_malformed(error: csv.Error, path: Path, line: int) -> DataError:
+    return DataError(f"malformed CSV: {error}", file=path, line=line)
+
+
+def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
+    """Line on which every record begins; one with line breaks in its values has several."""
+    heights = [1 + "".join(record).count("\n") for record in records]
+    return accumulate(heights[:-1], initial=start) if heights else iter(())
 
 
 def _jsonl_portions(path: Path) -> Iterator[Portion]:

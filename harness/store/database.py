@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from itertools import islice
-from typing import Any, Self, TypeVar, TypeVarTuple, cast
+from typing import Any, Self, TypeVar, TypeVarTuple
 
 import orjson
 import sqlalchemy as sa
@@ -173,10 +173,11 @@ class Database:
                 for part in connection.execution_options(yield_per=_COLUMN).execute(query).partitions():
                     yield tuple(zip(*part, strict=True))
 
-    def read_tuples(self, query: sa.Select[Any]) -> Iterator[tuple[Any, ...]]:
+    def read_tuples(self, query: sa.Select[Any]) -> list[tuple[Any, ...]]:
         """All rows of a query, as its driver gives them, which takes less time and memory."""
         with self.transaction() as connection:
-            yield from cast("Iterator[tuple[Any, ...]]", connection.execute(query).cursor)
+            cursor: Any = connection.execute(query).cursor
+            return list(cursor.fetchall())
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """All rows of a query, each made a value whose fields are its columns."""

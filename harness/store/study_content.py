@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter, eq
 from typing import Any
 
@@ -90,7 +91,7 @@ class ContentRepository(Repository):
 
     def _iterate_first_ids(self, number: int) -> Iterator[str]:
         query = sa.select(_ITEM.c.id).order_by(_ITEM.c.position, _ITEM.c.id).limit(number)
-        return (name for (name,) in self._database.read_tuples(query))
+        return chain.from_iterable(names for (names,) in self._database.read_portions(query))
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str]]:
         """Text, and options in JSON, of the items of these ids that are stored."""
@@ -148,7 +149,10 @@ class ContentRepository(Repository):
 
     def read_experts(self) -> dict[str, str]:
         """Question id → whom it was put to, of all questions."""
-        return dict(self._database.read_tuples(sa.select(_QUESTION.c.id, _QUESTION.c.expert)))
+        query, found = sa.select(_QUESTION.c.id, _QUESTION.c.expert), dict[str, str]()
+        for names, experts in self._database.read_portions(query):
+            found.update(zip(names, experts, strict=True))
+        return found
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
         """Question id → whom it was put to, of at most a portion of ids; fewer if some were never asked."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from harness import DataError
-from harness.datasets import ItemMapping, iterate_fields, iterate_foreign, read_portions
+from harness.datasets import ItemMapping, iterate_fields, iterate_foreign, read_portions, read_rows
 from harness.datasets.portions import CsvPortion, JsonPortion
 
 TABLES = [
@@ -93,3 +94,15 @@ def test_items(tmp_path: Path, rows: list[object]) -> None:
     path = tmp_path / "items.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     compare(path, items=True)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_are_counted_through_breaks_and_blank_lines(end: str, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_bytes(end.join(["id,text", 'a,"x', "", 'y"', "", "b,z", "c", ""]).encode())
+    rows = read_rows(file)
+    assert [(row.line, row.fields["id"]) for row in islice(rows, 2)] == [(2, "a"), (6, "b")]
+    with pytest.raises(DataError, match=":7: 1 values"):
+        next(rows)
+    file.write_bytes(file.read_bytes() + b'd,"open')
+    assert [row.line for row in islice(read_rows(file), 2)] == [2, 6]
