@@ -103,17 +103,9 @@ def _lines(path: Path) -> Iterator[str]:
 def _csv_portions(path: Path) -> Iterator[Portion]:
     csv.field_size_limit(2**31 - 1)
     reader = csv.reader(_lines(path), strict=True)
-    try:
-        header = next(reader, None)
-        if not header:
-            raise DataError("the file is empty; the first line names the columns", file=path, line=1)
-        if len(set(header)) < len(header):
-            twice = next(name for name in header if header.count(name) > 1)
-            raise DataError("the column is there twice", file=path, line=1, field=twice)
-    except csv.Error as error:
-        raise _name_malformed(error, path, reader.line_num) from None
-    is_over = False
-    while not is_over:
+    header = _read_header(reader, path)
+    number = PORTION
+    while number == PORTION:
         start, records, bad = reader.line_num + 1, list[list[str]](), None
         try:
             for record in islice(reader, PORTION):
@@ -122,13 +114,28 @@ def _csv_portions(path: Path) -> Iterator[Portion]:
             bad = _name_malformed(error, path, reader.line_num)
         except DataError as error:
             bad = error
-        filled = [pair for pair in zip(_number_lines(records, start), records, strict=True) if pair[1]]
-        if filled:
-            lines, values = zip(*filled, strict=True)
-            yield CsvPortion(str(path), lines, header, values)
+        number = len(records)
+        lines: Sequence[int] = range(start, reader.line_num + 1)
+        if len(lines) != number or not all(records):
+            filled = [pair for pair in zip(_number_lines(records, start), records, strict=True) if pair[1]]
+            lines, records = [line for line, _ in filled], [record for _, record in filled]
+        if records:
+            yield CsvPortion(str(path), lines, header, records)
         if bad is not None:
             raise bad
-        is_over = len(records) < PORTION
+
+
+def _read_header(reader: Any, path: Path) -> list[str]:
+    try:
+        header: list[str] | None = next(reader, None)
+    except csv.Error as error:
+        raise _name_malformed(error, path, reader.line_num) from None
+    if not header:
+        raise DataError("the file is empty; the first line names the columns", file=path, line=1)
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise DataError("the column is there twice", file=path, line=1, field=twice)
+    return header
 
 
 def _name_malformed(error: csv.Error, path: Path, line: int) -> DataError:
