@@ -158,7 +158,8 @@ def _find_root(
     while right - left > 2 * near:
         radius /= 2
         half, width = (left + right) / 2, right - left
-        secant = (at_right * left - at_left * right) / (at_right - at_left)
+        fall = at_left - at_right
+        secant = (at_left * right - at_right * left) / fall if fall > 0 else half
         step = min(truncation * width**2, abs(half - secant))
         towards = secant + math.copysign(step, half - secant)
         reach = max(0.0, radius - width / 2)
@@ -166,8 +167,6 @@ def _find_root(
         value = falling(middle)
         if value > 0:
             left, at_left = middle, value
-        elif value < 0:
+        else:  # of several zeros the first
             right, at_right = middle, value
-        else:
-            return middle
     return (left + right) / 2
