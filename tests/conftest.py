@@ -21,12 +21,14 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes test, tests that share a server of the machine go to the same one."""
+    """Where several processes test, all tests that need a server of the machine go to the same one.
+
+    To one for all servers: who started one stops it at its end, and a test may need two.
+    """
     for item in items:
         needed = {*getattr(item, "fixturenames", ()), *(marker.name for marker in item.iter_markers())}
-        for server in ("local_model", "label_studio"):
-            if server in needed:
-                item.add_marker(pytest.mark.xdist_group(server))
+        if needed & {"local_model", "label_studio"}:
+            item.add_marker(pytest.mark.xdist_group("servers"))
 
 
 @pytest.fixture(scope="session")
