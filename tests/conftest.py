@@ -20,6 +20,7 @@ from tests.postgresql_server import start_postgresql
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where several processes test, all tests that need a server of the machine go to the same one.
 
