@@ -41,7 +41,7 @@ def count_rows(event: str, rows: tuple[str, ...]) -> None:
 
 def count_statements(event: str, rows: tuple[str, ...]) -> None:
     # in one order, or two writers of the same runs could wait for each other
-    tables = " UNION ".join(f"SELECT DISTINCT run_id FROM {row}_rows" for row in rows)  # noqa: S608  fixed names
+    tables = " UNION ".join(f"SELECT run_id FROM {row}_rows" for row in rows)  # noqa: S608  fixed names
     counts = COUNT.format(runs=f"SELECT run_id, 1 FROM ({tables}) t ORDER BY run_id")  # noqa: S608
     named = " ".join(f"{row} TABLE AS {row}_rows" for row in rows)
     op.execute(
