@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -150,9 +150,8 @@ class LabellingRepository(Repository):
             known = set(connection.execute(seen).all())
             new = [r for r in pulled.revisions if (r.annotation_id, r.version) not in known]
             places = enumerate(new, count_rows(connection, _REVISION))
-            rows = [{**asdict(revision), "position": place} for place, revision in places]
-            if rows:
-                connection.execute(sa.insert(_REVISION), rows)
+            rows = [{**row_of(revision), "position": place} for place, revision in places]
+            execute_many(connection, sa.insert(_REVISION), rows)
             _set_task_ids(connection, dict.fromkeys(pulled.lost))
             upsert(connection, _QUEUE, [row_of(queue)])
 

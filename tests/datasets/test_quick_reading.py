@@ -54,7 +54,7 @@ ITEMS = [
 ]
 
 
-def outcome(path: Path, *, items: bool) -> object:
+def outcome(path: Path, *, items: bool = False) -> object:
     try:
         if items:
             text = path.read_text()
@@ -66,34 +66,34 @@ def outcome(path: Path, *, items: bool) -> object:
         return str(error)
 
 
-def compare(path: Path, *, items: bool = False) -> None:
-    quick = outcome(path, items=items)
+def row_by_row(path: Path, *, items: bool = False) -> object:
+    """The outcome where no portion is read by columns."""
     with (
         mock.patch.object(CsvPortion, "columns", return_value=None),
         mock.patch.object(JsonPortion, "columns", return_value=None),
     ):
-        assert outcome(path, items=items) == quick
+        return outcome(path, items=items)
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_tables_of_predictions(tmp_path: Path, table: str) -> None:
+def test_tables_of_predictions_say_the_same_both_ways(tmp_path: Path, table: str) -> None:
     path = tmp_path / "log.csv"
     path.write_text(table)
-    compare(path)
+    assert outcome(path) == row_by_row(path)
 
 
 @pytest.mark.parametrize("rows", LINES)
-def test_lines_of_predictions(tmp_path: Path, rows: list[object]) -> None:
+def test_lines_of_predictions_say_the_same_both_ways(tmp_path: Path, rows: list[object]) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
-    compare(path)
+    assert outcome(path) == row_by_row(path)
 
 
 @pytest.mark.parametrize("rows", ITEMS)
-def test_items(tmp_path: Path, rows: list[object]) -> None:
+def test_items_are_the_same_both_ways(tmp_path: Path, rows: list[object]) -> None:
     path = tmp_path / "items.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
-    compare(path, items=True)
+    assert outcome(path, items=True) == row_by_row(path, items=True)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

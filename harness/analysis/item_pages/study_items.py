@@ -138,7 +138,8 @@ class StudyItems:
         texts = self._store.columns.read_texts(places)
         return ItemPage(
             items=tuple(
-                PagedItem(position=p, id=texts[p][0], text=texts[p][1], options=texts[p][2]) for p in places
+                PagedItem(position=p, id=texts[p][0], text=texts[p][1], options=tuple(texts[p][2]))
+                for p in places
             ),
             matches=len(found),
             of=self._columns.size,

@@ -65,7 +65,7 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # a report asks with its curve's portions, and without, in turn
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,
