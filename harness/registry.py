@@ -1,4 +1,4 @@
-"""Every protocol by name: a table of strings, each loaded when it is asked for.
+"""Protocols, and parts of the page, by name: tables of strings, each loaded when it is asked for.
 
 A new protocol is one file that defines its class, and one line here.
 """
@@ -24,6 +24,10 @@ PROTOCOLS = {
     "panel-random": "protocols.routing.panel_draw:RandomPanel",
 }
 """Name in study.toml and on every question → where the class is."""
+
+PAGES: dict[str, str] = {}
+"""Part of the page that the upper wings make → where it is: ``function(study, store, **parameters)``, whose
+value JSON can hold."""
 
 
 def load_module(name: str) -> ModuleType:
@@ -53,6 +57,12 @@ def load_protocol(name: str) -> Any:
     """The class of a protocol; KeyError if none has this name."""
     module, _, attribute = PROTOCOLS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def load_page(name: str) -> Any:
+    """What makes a part of the page; KeyError if none has this name."""
+    module, _, attribute = PAGES[name].partition(":")
+    return getattr(load_module(module), attribute)
 
 
 def state_protocol(name: str) -> ProtocolStatement:

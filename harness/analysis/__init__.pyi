@@ -1,6 +1,6 @@
 from .collected_labels import study_labels as study_labels
-from .comparing import compare_study as compare_study
-from .costs import study_prices as study_prices
+from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
+from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose
 from .foreign_runs import (
     export_predictions as export_predictions, import_predictions as import_predictions,
@@ -14,6 +14,10 @@ from .inputs import (
 from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,
+)
+from .model_detail import (
+    Closing as Closing, StratumEstimate as StratumEstimate, close_interval as close_interval,
+    count_clusters as count_clusters, estimate_strata as estimate_strata,
 )
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (

@@ -1,2 +1,2 @@
 from .conventions import add_study as add_study, emit as emit, study_of as study_of
-from .verbs import describe_run as describe_run, estimate_to_json as estimate_to_json
+from .verbs import describe_run as describe_run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import number_clusters
 from harness.estimate.core import check_level
-from harness.estimate.data import Tally, tally
+from harness.estimate.data import Tallies, Tally, tally
 from harness.estimate.intervals import likelihood_sequence, score_betting_sequence
 from harness.types import Estimate, Interval
 
@@ -20,6 +21,22 @@ ANYTIME_ASSUMPTIONS = (
     "how fast an expert answers does not depend on the truth",
     "items have as many options, and predictions are as often readable, as among all predictions",
 )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClusterTallies:
+    """What was answered in each cluster.
+
+    Attributes
+    ----------
+    of
+        K → tallies of all clusters.
+    largest
+        Items of the largest cluster.
+    """
+
+    of: Mapping[int, Sequence[Tally]]
+    largest: int
 
 
 def estimate_anytime(
@@ -58,9 +75,31 @@ def estimate_anytime(
         If questions followed from predictions in a way that makes the likelihood wrong.
     """
     check_watchable(predictions, labels)
+    return estimate_anytime_tallies(
+        predictions,
+        tally(predictions, labels),
+        level=level,
+        n_options=n_options,
+        by_cluster=_tally_clusters(predictions, labels),
+    )
+
+
+def estimate_anytime_tallies(
+    predictions: PredictionColumns,
+    tallies: Tallies,
+    *,
+    level: float = 0.95,
+    n_options: Mapping[str, int] | None = None,
+    by_cluster: ClusterTallies | None = None,
+) -> Estimate:
+    """`estimate_anytime` from what was counted of labels that it takes.
+
+    Parameters
+    ----------
+    by_cluster
+        The tallies of each cluster; None where items are independent.
+    """
     check_level(level)
-    clusters = labels.cluster
-    tallies = tally(predictions, labels)
     groups = {t.K: t for t in tallies.strata}
     shares = _readable_shares(predictions, groups, n_options)
     missing = [K for K in shares if not (K in groups and groups[K].n_readable)]
@@ -73,10 +112,8 @@ def estimate_anytime(
     parts = [(share, K, _sequence(groups[K], each)) for K, share in shares.items() if share]
     value = sum(share * part.value for share, _, part in parts)
     intervals: list[tuple[float, Estimate | Interval]] = [(share, part) for share, _, part in parts]
-    if clusters is not None:
-        by_cluster = _tally_clusters(predictions, labels)
-        largest = int(np.bincount(clusters.code[predictions.is_there]).max())
-        intervals = [(share, _clustered(by_cluster[K], largest, each)) for share, K, _ in parts]
+    if by_cluster is not None:
+        intervals = [(share, _clustered(by_cluster.of[K], by_cluster.largest, each)) for share, K, _ in parts]
     low, high = (sum(share * getattr(part, end) for share, part in intervals) for end in ("low", "high"))
     return Estimate.from_interval(
         value=value,
@@ -85,7 +122,7 @@ def estimate_anytime(
         n=tallies.counts,
         assumptions=(
             *ANYTIME_ASSUMPTIONS,
-            *(["clusters are independent draws"] if clusters is not None else []),
+            *(["clusters are independent draws"] if by_cluster is not None else []),
         ),
     )
 
@@ -136,13 +173,15 @@ def _errors(t: Tally) -> int:
     return t.hits.n - t.hits.S + sum(m.n - m.S for m in t.misses)
 
 
-def _tally_clusters(predictions: PredictionColumns, labels: LabelColumns) -> dict[int, list[Tally]]:
-    """K → what was answered in each cluster."""
+def _tally_clusters(predictions: PredictionColumns, labels: LabelColumns) -> ClusterTallies | None:
+    clusters = labels.cluster
+    if clusters is None:
+        return None
     number_clusters(np.flatnonzero(predictions.is_there), labels.index, labels.cluster)
     found: dict[int, list[Tally]] = {}
     for t in tally(predictions, labels, strata=labels.cluster).strata:
         found.setdefault(t.K, []).append(t)
-    return found
+    return ClusterTallies(of=found, largest=int(np.bincount(clusters.code[predictions.is_there]).max()))
 
 
 def _clustered(tallies: Sequence[Tally], largest: int, level: float) -> Interval:

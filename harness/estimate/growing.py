@@ -7,7 +7,7 @@ which they came, so that all points together cost little more than one.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from harness.arrays import IntArray
 from harness.columns import ItemValues, LabelColumns, PredictionColumns, QuestionColumns, mark
 from harness.errors import EstimateError
+from harness.estimate.anytime_accuracy import estimate_anytime_tallies
 from harness.estimate.collected import flag_open
 from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, tally_columns
 from harness.estimate.evaluation import accuracy
@@ -33,6 +34,7 @@ def growing_accuracy(
     interval: str | None = None,
     level: float = 0.95,
     strata: Strata = None,
+    n_options: Mapping[str, int] | None = None,
 ) -> tuple[tuple[int, Estimate], ...]:
     """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
 
@@ -43,12 +45,18 @@ def growing_accuracy(
     if portions is not None:
         for n, flags, tallies in _sum_up(predictions, labels, portions):
             with contextlib.suppress(EstimateError):
-                estimate = estimate_tallies(tallies, interval=interval, level=level)
+                estimate = (
+                    estimate_anytime_tallies(predictions, tallies, level=level, n_options=n_options)
+                    if interval == "anytime"
+                    else estimate_tallies(tallies, interval=interval, level=level)
+                )
                 found.append((n, replace(estimate, flags=flags + estimate.flags)))
         return tuple(found)
     for part in growing_parts(labels, points):
         with contextlib.suppress(EstimateError):
-            estimate = accuracy(predictions, part, interval=interval, level=level, strata=strata)
+            estimate = accuracy(
+                predictions, part, interval=interval, level=level, strata=strata, n_options=n_options
+            )
             found.append((len(part), estimate))
     return tuple(found)
 

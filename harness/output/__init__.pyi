@@ -1,5 +1,5 @@
 from .safe_text import (
     keep_secret as keep_secret, make_printable as make_printable, make_storable as make_storable,
-    redact as redact, shorten as shorten,
+    redact as redact, redact_secrets as redact_secrets, shorten as shorten,
 )
 from .terminal import guarded_terminal as guarded_terminal, say as say, show as show

@@ -1,4 +1,13 @@
-from .estimate_words import questions_text as questions_text
+from .estimate_json import (
+    comparison_to_json as comparison_to_json, estimate_to_json as estimate_to_json,
+    gather_cautions as gather_cautions, model_to_json as model_to_json, study_to_json as study_to_json,
+)
+from .estimate_words import (
+    caution_text as caution_text, check_lines as check_lines, cost_text as cost_text,
+    estimator_name as estimator_name, interval_text as interval_text, items_text as items_text,
+    label_texts as label_texts, method_text as method_text, note_lines as note_lines,
+    questions_text as questions_text, value_text as value_text,
+)
 from .html_page import write_html as write_html
 from .panel_pictures import alphas_svg as alphas_svg, bounds_svg as bounds_svg, parity_svg as parity_svg
 from .search_findings import (

@@ -10,6 +10,8 @@ from .read_only import has_database as has_database
 from .replies import Response as Response
 from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
-from .runs import ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage
+from .runs import (
+    ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
+)
 from .searches import SearchRepository as SearchRepository
 from .study_store import Store as Store

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, count_rows, row_of
+from harness.store.database import Repository, count_rows, row_of, select_values
 from harness.store.replies import ReplyRepository, Response
 from harness.store.tables import (
     LabelQuarantineRow,
@@ -131,6 +131,12 @@ class LabellingRepository(Repository):
     def read_revisions(self) -> list[Revision]:
         """Every state of every annotation ever seen, oldest first."""
         return self._database.read_table(Revision, _REVISION, _REVISION.c.position)
+
+    def find_revisions(self, question_ids: Iterable[str]) -> list[Revision]:
+        """Every state of the annotations of these questions, at most a portion of them, oldest first."""
+        of_these = self._database.among(_REVISION.c.question_id, question_ids)
+        query = select_values(Revision, _REVISION).where(of_these).order_by(_REVISION.c.position)
+        return self._database.read_values(Revision, query)
 
     def read_quarantine(self) -> list[Quarantined]:
         """Everything that counts for nothing at present."""

@@ -61,6 +61,13 @@ class ReplyRepository(Repository):
         query = sa.select(*named, t.expert, t.source, t.comment).order_by(t.position)
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
+    def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
+        """Reply to each of these, at most a portion of them; fewer if some have none."""
+        t = self._table.c
+        named = (t[self._id].label("id"), t[self._value].label("value"))
+        query = sa.select(*named, t.expert, t.source, t.comment).where(self._database.among(t[self._id], ids))
+        return {reply.id: reply for reply in self._database.read_values(Response, query)}
+
     def count_replies(self) -> dict[tuple[str, str], int]:
         """Who said it, and what → how often."""
         t = self._table.c

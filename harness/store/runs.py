@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -179,6 +179,22 @@ class RunRepository(Repository):
                 with self._database.reading():
                     kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
                 yield Prediction(**{**row, **kinds})
+
+    def find_samples(
+        self, run_ids: Collection[str], item_ids: Collection[str]
+    ) -> Iterator[tuple[str, Prediction]]:
+        """Run and prediction of these runs about these items, sample by sample, items at most a portion."""
+        table = _PREDICTION.c
+        query = (
+            sa.select(table.run_id, *_STORED)
+            .where(self._database.among(table.run_id, run_ids), self._database.among(table.item_id, item_ids))
+            .order_by(table.sample)
+        )
+        for run_id, *values in self._database.read_rows(query):
+            named = dict(zip(_WRITTEN, values, strict=True))
+            with self._database.reading():
+                kinds = {"status": PredictionStatus(named["status"]), "source": Source(named["source"])}
+            yield run_id, Prediction(**{**named, **kinds})
 
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False

@@ -7,9 +7,10 @@ import contextlib
 from dataclasses import asdict
 
 from harness import BadInput
-from harness.cli import emit, estimate_to_json
+from harness.cli import emit
 from harness.config import Study
 from harness.output import say
+from harness.report import estimate_to_json
 from harness.store import Store
 from protocols.collect import Campaign, Difference, Look, measure_progress, watch_campaign
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -21,7 +19,7 @@ from rich.text import Text
 from harness.analysis import compare_study
 from harness.cli.conventions import add_study, emit, study_of
 from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
-from harness.report import questions_text
+from harness.report import comparison_to_json, gather_cautions, questions_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,32 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
     made = compare_study(study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level)
-    found = made.found
-    table, payload = _pairs(found.pairs) if found.ranking is None else _ranking(found.ranking)
-    if made.remark:
-        payload["remark"] = made.remark
+    pairs, ranking = made.found.pairs, made.found.ranking
+    table = _pairs_table(pairs) if ranking is None else _ranking_table(ranking)
     rests_on = (
         f"{made.items['predicted']} of {made.items['of']} items answered by all models, "
         + questions_text(made.questions["answered"], made.questions["drawn"])
     )
-    payload |= {"items": made.items, "questions": made.questions, "left_out": made.left_out}
-    lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *_cautions(found.pairs)]
-    emit(args, payload, [table, *map(Text, lines)])
+    lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *gather_cautions(pairs)]
+    emit(args, comparison_to_json(made), [table, *map(Text, lines)])
     return 0
 
 
-def _cautions(pairs: Sequence[Comparison]) -> list[str]:
-    """What a reader must know of the pairs, each with the names of those it is about."""
-    about: dict[str, list[str]] = {}
-    for c in pairs:
-        for note in ([] if c.holds else [f"(!) the interval may not hold: {c.why}"]) + list(c.notes):
-            about.setdefault(note, []).append(f"{c.first} − {c.second}")
-    return [
-        f"{'all pairs' if len(who) == len(pairs) > 1 else ', '.join(who)}: {n}" for n, who in about.items()
-    ]
-
-
-def _pairs(pairs: Sequence[Comparison]) -> tuple[Table, dict[str, Any]]:
+def _pairs_table(pairs: Sequence[Comparison]) -> Table:
     table = Table("better?", "difference", "interval", "p", "method", "items", "answers", title="Comparison")
     for c in pairs:
         table.add_row(
@@ -75,14 +59,12 @@ def _pairs(pairs: Sequence[Comparison]) -> tuple[Table, dict[str, Any]]:
             str(c.items),
             str(c.questions),
         )
-    told = [{**asdict(c), "verdict": c.verdict, "holds": c.holds, "notes": c.notes} for c in pairs]
-    return table, {"comparisons": told}
+    return table
 
 
-def _ranking(ranking: Ranking) -> tuple[Table, dict[str, Any]]:
-    table, rows = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}"), []
+def _ranking_table(ranking: Ranking) -> Table:
+    table = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}")
     for name, value, (best, worst) in zip(ranking.names, ranking.values, ranking.ranks, strict=True):
-        rows.append({"model": name, "accuracy": value, "ranks": [best, worst]})
         table.add_row(
             str(best) if best == worst else f"{best}–{worst}",
             name,
@@ -90,4 +72,4 @@ def _ranking(ranking: Ranking) -> tuple[Table, dict[str, Any]]:
             + ("" if 0 <= value <= 1 else f" ({100 * value:.1f} % as computed)"),
         )
     table.caption = "models that share a rank cannot be told apart"
-    return table, {"ranking": rows, **_pairs(ranking.comparisons)[1], "level": ranking.level}
+    return table

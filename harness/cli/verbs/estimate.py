@@ -8,18 +8,15 @@ examples: oversight estimate
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from harness.analysis import EstimateOptions, ModelReport, report_study, requested_interval, study_truth
+from harness.analysis import EstimateOptions, report_study, requested_interval, study_truth
 from harness.cli.conventions import add_study, emit, parse_numbers, study_of
 from harness.config import EstimateSection, Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, estimate_counts
-from harness.report import counts_table, estimates_table
+from harness.report import counts_table, estimate_to_json, estimates_table, study_to_json
 from harness.store import Store
-from harness.types import Estimate
 
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
 _WITH_COUNTS = {"counts", "level", "interval", "published", "json", "study"}
@@ -65,28 +62,8 @@ def _from_study(args: argparse.Namespace) -> int:
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
         report = report_study(store, study, runs=args.model, truth=truth, options=_options(args, study))
-    payload = {
-        "study": report.name,
-        "protocol": report.protocol,
-        "questions": {"drawn": report.n_questions, "answered": report.n_answers},
-        "models": {model.name: _model_to_json(model) for model in report.models},
-        "left_out": report.left_out,
-    }
-    emit(args, payload, estimates_table(report))
+    emit(args, study_to_json(report), estimates_table(report))
     return 0
-
-
-def _model_to_json(model: ModelReport) -> dict[str, Any]:
-    return {
-        "run": model.run_id,
-        "items": asdict(model.items),
-        "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
-        "undefined": model.undefined,
-        "checks": [{**asdict(check), "state": check.state} for check in model.checks],
-        "truth": model.truth,
-        "usd": model.usd,
-        "usd_per_correct": model.usd_per_correct,
-    }
 
 
 def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
@@ -106,12 +83,6 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
         joint=args.joint,
         gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
     )
-
-
-def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
-    """Turn an estimate into what JSON can hold, with `estimate` for its value and its flags in words."""
-    fields = asdict(estimate)
-    return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": estimate.notes}
 
 
 def _from_counts(args: argparse.Namespace) -> int:

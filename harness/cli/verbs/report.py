@@ -1,6 +1,7 @@
-"""Write the study's report as one HTML page that needs no network.
+"""Write the study's page as one HTML file that needs no network: what ``oversight view`` serves.
 
-example: oversight report --out report.html
+example: oversight report --out report.html --open-key key.csv
+         oversight report --no-texts
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import argparse
 
 from harness.analysis import report_study, study_truth
 from harness.cli.conventions import add_study, emit, study_of
-from harness.report import write_html
 from harness.store import Store
+from harness.view import ExportOptions, write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,14 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="report.html", help="default: %(default)s")
     parser.add_argument("--model", action="append", help="name of a model that was run; may be repeated")
     parser.add_argument("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
+    parser.add_argument("--no-texts", action="store_true", help="leave out texts, replies, comments, prompts")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and name it."""
-    study = study_of(args)
+    study, report = study_of(args), None
     with Store(study.store_url) as store:
-        truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
-        report = report_study(store, study, runs=args.model, truth=truth, curve=True)
-    path = write_html(report, args.out)
-    emit(args, {"report": str(path), "models": [m.name for m in report.models]}, f"wrote {path}")
+        if not study.experts.is_panel:
+            truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
+            report = report_study(store, study, runs=args.model, truth=truth)
+        path = write_page(study, store, report, args.out, ExportOptions(texts=not args.no_texts))
+    models = [] if report is None else [m.name for m in report.models]
+    emit(args, {"report": str(path), "models": models}, f"wrote {path}")
     return 0

@@ -56,6 +56,11 @@ class ColumnRepository(Repository):
                 raise ValueError(f"{number} items have places up to {last}")
         return ItemIndex(number, self._read_ids)
 
+    def find_position(self, item_id: str) -> int | None:
+        """An item's place; None if there is no such item."""
+        found = self._read(sa.select(_ITEM.position).where(_ITEM.id == item_id))
+        return int(found[0][0]) if found else None
+
     def read_protocols(self) -> list[str]:
         """Names of the rules that drew the questions, in alphabetical order."""
         return sorted(name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct()))

@@ -1,0 +1,154 @@
+"""One model in detail: its interval as labels come in, and its accuracy in every stratum and cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.analysis.collected_labels import study_labels
+from harness.analysis.options import requested_interval
+from harness.analysis.study_report import find_newest_runs
+from harness.arrays import BoolArray
+from harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
+from harness.config import Study
+from harness.errors import BadInput, EstimateError, NotIdentified
+from harness.estimate import accuracy, check_watchable, growing_accuracy, keep_predicted
+from harness.store import Store
+from harness.types import Estimate
+
+CURVE_POINTS = 24
+_MOST_STRATA = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """A model's estimate from the first so many labels in the order of the draw.
+
+    Attributes
+    ----------
+    points
+        Number of labels, and the estimate from them.
+    watchable
+        Whether the intervals hold at all looks at once; else each holds at one number fixed beforehand.
+    why
+        Why there is no interval that holds at all looks; empty where there is.
+    """
+
+    points: tuple[tuple[int, Estimate], ...]
+    watchable: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratumEstimate:
+    """A model's accuracy on the items of one stratum.
+
+    Attributes
+    ----------
+    items, predicted, answered
+        Items of the stratum; those the model answered; those of them that an expert answered.
+    estimate
+        None where it is undefined, with the reason in `why`.
+    """
+
+    stratum: str
+    items: int
+    predicted: int
+    answered: int
+    estimate: Estimate | None
+    why: str
+
+
+def close_interval(study: Study, store: Store, model: str) -> Closing:
+    """How a model's interval closes, by the interval for looking on where the draw allows one.
+
+    Raises
+    ------
+    BadInput
+        If the model was not run or has no answers yet.
+    """
+    predictions, labels = _read(study, store, model)
+    level, why = study.estimate.level, ""
+    try:
+        check_watchable(predictions, labels)
+    except NotIdentified as error:
+        why = str(error)
+    interval = requested_interval(study) if why else "anytime"
+    varies = len(store.columns.count_options()) > 1
+    n_options = store.columns.read_options(labels.index) if varies and not why else None
+    points = growing_accuracy(
+        predictions, labels, CURVE_POINTS, interval=interval, level=level, n_options=n_options
+    )
+    if not points and not why:
+        why = "no number of labels allows an interval for looking on yet"
+        points = growing_accuracy(
+            predictions, labels, CURVE_POINTS, interval=requested_interval(study), level=level
+        )
+    return Closing(points=points, watchable=not why, why=why)
+
+
+def estimate_strata(study: Study, store: Store, model: str, column: str) -> tuple[StratumEstimate, ...]:
+    """A model's accuracy in every stratum of a column of the items, each at the study's level by itself.
+
+    Raises
+    ------
+    BadInput
+        If the model was not run or has no answers yet, no item has the column, or it has more than 100
+        values.
+    """
+    predictions, labels = _read(study, store, model)
+    values = store.columns.read_meta(column)
+    if not values.names:
+        known = ", ".join(map(repr, store.columns.read_meta_names())) or "none"
+        raise BadInput(f"there is no column {column!r} of the items; there are: {known}")
+    if len(values.names) > _MOST_STRATA:
+        raise BadInput(
+            f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
+        )
+    return tuple(_estimate_stratum(study, predictions, labels, values, name) for name in values.names)
+
+
+def count_clusters(labels: LabelColumns) -> dict[str, int] | None:
+    """Number of clusters and of items in the largest; None where items are independent."""
+    if labels.cluster is None:
+        return None
+    sizes = np.bincount(labels.cluster.code[labels.cluster.code >= 0])
+    return {"clusters": int(np.count_nonzero(sizes)), "largest": int(sizes.max(initial=0))}
+
+
+def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, LabelColumns]:
+    (run,) = find_newest_runs(store, [model]).runs
+    index = store.columns.read_index()
+    predictions = store.run_columns.read_run(run["id"], index).predictions
+    return predictions, keep_predicted(study_labels(study, store, index), predictions)
+
+
+def _estimate_stratum(
+    study: Study, predictions: PredictionColumns, labels: LabelColumns, values: ItemValues, name: str
+) -> StratumEstimate:
+    inside = np.asarray(values.code == values.names.index(name))
+    within = PredictionColumns(
+        index=predictions.index,
+        option=np.where(inside, predictions.option, ABSENT),
+        confidence=predictions.confidence,
+    )
+    said, estimate, why = _restrict(labels, inside), None, ""
+    try:
+        estimate = accuracy(within, said, interval=requested_interval(study), level=study.estimate.level)
+    except EstimateError as error:
+        why = str(error)
+    return StratumEstimate(
+        stratum=name,
+        items=int(np.count_nonzero(inside)),
+        predicted=int(np.count_nonzero(within.ran)),
+        answered=int(np.count_nonzero(said.answered & within.ran)),
+        estimate=estimate,
+        why=why,
+    )
+
+
+def _restrict(labels: LabelColumns, inside: BoolArray) -> LabelColumns:
+    """The labels and questions of some items, as if no others had been asked about."""
+    drawn = None if labels.drawn is None else labels.drawn.take(np.flatnonzero(inside[labels.drawn.item]))
+    return replace(labels.take(np.flatnonzero(inside[labels.item])), drawn=drawn, asked=labels.asked & inside)

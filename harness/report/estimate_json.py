@@ -1,0 +1,73 @@
+"""Estimates and comparisons as what JSON can hold: the same from every command and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from harness.analysis import ModelReport, StudyComparison, StudyReport
+from harness.estimate import Comparison
+from harness.types import Estimate
+
+
+def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
+    """An estimate with its value as `estimate` and its flags in words."""
+    fields = asdict(estimate)
+    return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": estimate.notes}
+
+
+def study_to_json(report: StudyReport) -> dict[str, Any]:
+    """What ``oversight estimate --json`` prints."""
+    return {
+        "study": report.name,
+        "protocol": report.protocol,
+        "questions": {"drawn": report.n_questions, "answered": report.n_answers},
+        "models": {model.name: model_to_json(model) for model in report.models},
+        "left_out": report.left_out,
+    }
+
+
+def model_to_json(model: ModelReport) -> dict[str, Any]:
+    """One model's estimates, its counts, checks and costs."""
+    return {
+        "run": model.run_id,
+        "items": asdict(model.items),
+        "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
+        "undefined": model.undefined,
+        "checks": [{**asdict(check), "state": check.state} for check in model.checks],
+        "truth": model.truth,
+        "usd": model.usd,
+        "usd_per_correct": model.usd_per_correct,
+    }
+
+
+def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
+    """What ``oversight compare --json`` prints."""
+    found, payload = made.found, dict[str, Any]()
+    if (ranking := found.ranking) is not None:
+        rows = zip(ranking.names, ranking.values, ranking.ranks, strict=True)
+        payload["ranking"] = [
+            {"model": name, "accuracy": value, "ranks": [best, worst]} for name, value, (best, worst) in rows
+        ]
+    payload["comparisons"] = [
+        {**asdict(c), "verdict": c.verdict, "holds": c.holds, "notes": c.notes} for c in found.pairs
+    ]
+    if ranking is not None:
+        payload["level"] = ranking.level
+    if made.remark:
+        payload["remark"] = made.remark
+    return payload | {"items": made.items, "questions": made.questions, "left_out": made.left_out}
+
+
+def gather_cautions(pairs: Sequence[Comparison]) -> list[str]:
+    """What a reader must know of the pairs, each with the names of those it is about."""
+    about: dict[str, list[str]] = {}
+    for c in pairs:
+        for note in ([] if c.holds else [f"(!) the interval may not hold: {c.why}"]) + list(c.notes):
+            about.setdefault(note, []).append(f"{c.first} − {c.second}")
+    return [f"{_name_pairs(who, len(pairs))}: {note}" for note, who in about.items()]
+
+
+def _name_pairs(who: Sequence[str], of: int) -> str:
+    return "all pairs" if len(who) == of > 1 else ", ".join(who)

@@ -1,0 +1,5 @@
+"""The page to work in: a study's numbers and the items behind them, served live or written as one file."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,171 @@
+"""The page as one file that holds its data and asks nobody for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
+from harness.config import Study
+from harness.errors import OversightError
+from harness.machine import write_whole
+from harness.registry import PAGES, load_page
+from harness.store import PORTION, Store, split_into_batches
+from harness.view import payload
+from harness.view.page_parts import make_page
+from harness.view.written_json import write_json
+
+_TEXTS = frozenset({"text", "raw", "comment", "detail", "meta", "system", "template", "reason"})
+"""Fields of any part that hold what people or models wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """What a file holds.
+
+    Attributes
+    ----------
+    texts
+        Whether it holds texts: those of items, options of their own, replies, comments, prompts.
+    most_bytes
+        Of the items in it; those that an expert refuted come first, then those that models disagree about.
+    """
+
+    texts: bool = True
+    most_bytes: int = 16_000_000
+
+
+def write_page(
+    study: Study,
+    store: Store,
+    report: StudyReport | None,
+    path: str | Path,
+    options: ExportOptions | None = None,
+) -> Path:
+    """Write a study's page, whole or not at all, and return its path.
+
+    Parameters
+    ----------
+    report
+        The estimates to show; None where there are none, and the page says why.
+    options
+        What the file holds; None takes the defaults.
+    """
+    options = options or ExportOptions()
+    frame = payload.read_frame(study, store)
+    parts = dict(_read_parts(study, store, frame))
+    if report is not None:
+        parts["overview"] = payload.describe_report(report)
+    items = [] if study.experts.is_panel else _choose_items(store, frame, options)
+    return write_parts(parts, items, path, options, of=frame["rows"]["item"])
+
+
+def write_parts(
+    parts: Mapping[str, Any],
+    items: Sequence[Mapping[str, Any]],
+    path: str | Path,
+    options: ExportOptions | None = None,
+    *,
+    of: int = 0,
+) -> Path:
+    """Write a page of parts that are there, whole or not at all, and return its path.
+
+    Parameters
+    ----------
+    parts
+        Name, or name and query as in ``closing?model=a``, of each part → its payload; ``frame`` is needed.
+    items
+        Items in full, in the order of their positions.
+    of
+        How many items the study has.
+    """
+    options = options or ExportOptions()
+    held = {"parts": parts, "items": items}
+    data = {
+        **(held if options.texts else leave_out_texts(held)),
+        "note": _say_contents(len(items), of, options),
+    }
+    return write_whole(make_page(write_json(data).decode()), path)
+
+
+def leave_out_texts(value: Any) -> Any:
+    """The same with empty texts wherever a field holds what people or models wrote."""
+    if isinstance(value, Mapping):
+        return {key: None if key in _TEXTS else leave_out_texts(each) for key, each in value.items()}
+    return [leave_out_texts(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "frame", frame
+    yield "progress", payload.read_progress(study, store)
+    yield "overview", payload.read_overview(study, store)
+    yield "differences", payload.read_differences(study, store)
+    for model in frame["models"]:
+        yield _key("closing", model=model), payload.read_closing(study, store, model=model)
+        for column in frame["columns"]:
+            found = payload.read_strata(study, store, model=model, column=column)
+            yield _key("strata", column=column, model=model), found
+    for name in PAGES.keys() & {*frame["pages"]}:
+        try:
+            yield name, load_page(name)(study, store)
+        except OversightError as error:
+            yield name, {"why": str(error)}
+
+
+def _key(name: str, **params: str) -> str:
+    from urllib.parse import urlencode
+
+    return f"{name}?{urlencode(sorted(params.items()))}"
+
+
+def _choose_items(store: Store, frame: Mapping[str, Any], options: ExportOptions) -> list[dict[str, Any]]:
+    """Items in full until the file would be too large, in the order of their positions."""
+    chosen, size = [], 0
+    own_options = not frame["classes"]
+    for place, row in _describe_in_order(store, _order_items(store, frame)):
+        if not options.texts and own_options:
+            row["options"] = [f"option {k}" for k in range(1, len(row["options"]) + 1)]
+        size += len(orjson.dumps(row if options.texts else leave_out_texts(row), default=str))
+        if size > options.most_bytes:
+            break
+        chosen.append({"position": place, **row})
+    return sorted(chosen, key=lambda row: row["position"])
+
+
+def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
+    """Places of all items: the refuted first, then those that models disagree about, then all others."""
+    items, models = StudyItems.read(store), tuple(frame["models"])
+    wanted = [ItemFilter(outcome=ModelOutcome.REFUTED)] if models else []
+    wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []
+    given = set[int]()
+    for each in (*wanted, ItemFilter()):
+        for place in items.find(each).tolist():
+            if place not in given:
+                given.add(place)
+                yield place
+
+
+def _describe_in_order(store: Store, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for portion in split_into_batches(places, PORTION):
+        ids = {place: found[0] for place, found in store.columns.read_texts(portion).items()}
+        rows = payload.describe_items(store, list(ids.values()), full=True)
+        for place in portion:
+            yield place, rows[ids[place]]
+
+
+def _say_contents(items: int, of: int, options: ExportOptions) -> str:
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    what = (
+        "with their texts, experts' answers and models' replies"
+        if options.texts
+        else ("with experts' answers and models' choices, and without texts")
+    )
+    part = (
+        "" if items == of else ": first those that an expert refuted, then those that models disagree about"
+    )
+    return f"Written {when}. This file holds {items:,} of {of:,} items{part}, {what}, and asks no server."

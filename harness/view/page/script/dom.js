@@ -1,0 +1,32 @@
+/** Elements of the page. What others wrote becomes text and nothing else. */
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+
+/** An HTML element; children are nodes or texts, attributes whose value is null or false are left out. */
+export function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same in SVG. */
+export function svgEl(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+}
+
+/** Replace all that is in a node. */
+export function replaceContent(node, ...children) {
+  node.replaceChildren(...children.flat().filter(isGiven));
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!isGiven(value)) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.flat(2).filter(isGiven).map((child) => (child instanceof Node ? child : String(child))));
+  return node;
+}
+
+function isGiven(value) {
+  return value !== null && value !== undefined && value !== false;
+}

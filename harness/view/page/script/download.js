@@ -1,0 +1,60 @@
+/** Files that the reader takes away: tables as CSV, pictures as SVG and PNG. */
+
+import { el } from "./dom.js";
+
+const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
+  "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline"];
+const SHARPNESS = 2;
+
+/** Hand a file to the reader. */
+export function download(name, content, type) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = el("a", { href: address, download: name.replace(/[^\p{L}\p{N}._-]+/gu, "-") });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+/** Rows as CSV. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
+export function toCsv(header, rows) {
+  const cell = (value) => {
+    if (typeof value === "number") return String(value);
+    const text = String(value ?? "");
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  return [header, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** A picture that looks the same without this page: what the style sheet says of it is written into it. */
+export function standaloneSvg(svg) {
+  const copy = svg.cloneNode(true);
+  const shown = [svg, ...svg.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((node, place) => {
+    const style = getComputedStyle(shown[place]);
+    for (const name of PAINT) node.setAttribute(name, style.getPropertyValue(name));
+    node.removeAttribute("class");
+  });
+  const { width, height } = svg.viewBox.baseVal;
+  const paper = document.createElementNS(svg.namespaceURI, "rect");
+  paper.setAttribute("width", width);
+  paper.setAttribute("height", height);
+  paper.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
+  copy.prepend(paper);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.setAttribute("xmlns", svg.namespaceURI);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+/** A picture as PNG. */
+export async function toPng(svg) {
+  const { width, height } = svg.viewBox.baseVal;
+  const picture = new Image();
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standaloneSvg(svg))}`;
+  await picture.decode();
+  const canvas = el("canvas", { width: SHARPNESS * width, height: SHARPNESS * height });
+  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}

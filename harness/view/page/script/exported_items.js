@@ -1,0 +1,91 @@
+/** Items of a file that holds its data: the filters that a server would evaluate. */
+
+import { isNumber } from "./format.js";
+
+const PAGE = 50;
+
+/** A page of the items that a filter finds, as the server gives it. */
+export function readExportedItems(kept, params) {
+  const { after, before, limit = PAGE, ...wanted } = params;
+  const found = kept.items.filter((item) => meetsFilter(item, wanted));
+  const most = Number(limit);
+  let start = 0;
+  if (before !== undefined) start = Math.max(0, found.filter((item) => item.position < Number(before)).length - most);
+  else if (after !== undefined) start = found.filter((item) => item.position <= Number(after)).length;
+  const items = found.slice(start, start + most);
+  const end = start + items.length;
+  return {
+    items,
+    matches: found.length,
+    of: kept.items.length,
+    before: start > 0 ? found[start - 1].position + 1 : null,
+    after: end < found.length ? found[end].position - 1 : null,
+    behind: false,
+  };
+}
+
+/** One item, with its neighbours among those that a filter finds. */
+export function readExportedItem(kept, { id, ...wanted }) {
+  const item = kept.items.find((each) => each.id === id);
+  if (!item) throw new Error("this file does not hold that item; see it with: oversight view");
+  const found = kept.items.filter((each) => meetsFilter(each, wanted));
+  return {
+    ...item,
+    previous: found.findLast((each) => each.position < item.position)?.id ?? null,
+    next: found.find((each) => each.position > item.position)?.id ?? null,
+  };
+}
+
+function meetsFilter(item, wanted) {
+  return meetsWords(item, wanted.words) && meetsStratum(item, wanted) && meetsQuestion(item, wanted)
+    && meetsPrediction(item, wanted) && meetsDisagreement(item, wanted.disagreed);
+}
+
+/** Every word stands in id, text or options; the last one may be the beginning of one. */
+function meetsWords(item, words) {
+  if (!words?.trim()) return true;
+  const wanted = splitWords(words);
+  const there = splitWords([item.id, item.text, ...item.options].join(" "));
+  return wanted.every((word, place) => (place === wanted.length - 1 && word.length > 2
+    ? there.some((each) => each.startsWith(word)) : there.includes(word)));
+}
+
+function splitWords(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function meetsStratum(item, { column, stratum }) {
+  return !column || !stratum || item.meta[column] === stratum;
+}
+
+function meetsQuestion(item, { expert, asked, verdict }) {
+  if (!expert && !asked && !verdict) return true;
+  const said = { confirmed: ["yes"], refuted: ["no"], abstained: ["unsure", "skip"], open: [null] };
+  return item.questions.some((question) => (!expert || question.expert === expert)
+    && (!asked || item.options[question.option] === asked)
+    && (!verdict || said[verdict].includes(question.verdict)));
+}
+
+function meetsPrediction(item, { model, outcome }) {
+  if (!model && !outcome) return true;
+  return item.predictions.some((made) => (!model || made.model === model)
+    && (!outcome || becameOf(made, item).includes(outcome)));
+}
+
+/** What became of a prediction; experts may both confirm and refute it. */
+function becameOf(made, item) {
+  if (made.status === "failed") return ["failed"];
+  if (!isNumber(made.option)) return ["unreadable"];
+  return item.questions.flatMap(({ option, verdict }) => {
+    const hit = option === made.option;
+    if (hit && verdict === "yes") return ["confirmed"];
+    return (hit && verdict === "no") || (!hit && verdict === "yes") ? ["refuted"] : [];
+  });
+}
+
+function meetsDisagreement(item, models) {
+  if (!models) return true;
+  const named = models.split("\n");
+  const options = item.predictions.filter((made) => named.includes(made.model) && isNumber(made.option));
+  return new Set(options.map((made) => made.option)).size > 1;
+}

@@ -1,0 +1,28 @@
+/** Parts of a page that take their time: shown as they were, or as "reading …", until they are there. */
+
+import { el, replaceContent } from "./dom.js";
+
+const found = new Map();
+
+/** A box that `draw(payload)` fills once `read()` has resolved; `key` names it among all boxes. */
+export function later(key, read, draw) {
+  const box = el("div", { "data-later": key }, found.has(key) ? draw(found.get(key)) : el("p", { class: "quiet" }, "reading …"));
+  const fill = (make) => {
+    const shown = document.querySelector(`[data-later="${CSS.escape(key)}"]`);
+    for (const each of new Set([box, shown])) if (each) replaceContent(each, make());
+  };
+  read().then(
+    (payload) => {
+      const known = JSON.stringify(found.get(key));
+      found.set(key, payload);
+      if (known !== JSON.stringify(payload)) fill(() => draw(payload));
+    },
+    (error) => fill(() => trouble(error)),
+  );
+  return box;
+}
+
+/** What went wrong, in the place of what was asked for. */
+export function trouble(error) {
+  return el("p", { class: "caution", role: "alert" }, error.message ?? String(error));
+}

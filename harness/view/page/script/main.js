@@ -1,0 +1,129 @@
+/** The application: which page is shown, the way between pages, and when it is drawn again. */
+
+import { showCollectionPage } from "./collection.js";
+import { showComparePage } from "./compare.js";
+import { el, replaceContent } from "./dom.js";
+import { showItemPage } from "./item.js";
+import { showItemsPage } from "./items.js";
+import { trouble } from "./later.js";
+import { followChanges } from "./live.js";
+import { showModelPage } from "./model.js";
+import { showOverviewPage } from "./overview.js";
+import { showPanelPage } from "./panel.js";
+import { currentRoute, linkTo } from "./route.js";
+import { showSearchPage } from "./search.js";
+import { beginSession } from "./session.js";
+import { exportNote, isExported, readPart } from "./source.js";
+
+const PAGES = {
+  overview: { title: "Overview", show: showOverviewPage },
+  model: { title: "Model", show: showModelPage, under: "overview" },
+  items: { title: "Items", show: showItemsPage },
+  item: { title: "Item", show: showItemPage, under: "items" },
+  compare: { title: "Compare", show: showComparePage },
+  panel: { title: "Panel", show: showPanelPage },
+  collection: { title: "Collection", show: showCollectionPage },
+  search: { title: "Search", show: showSearchPage },
+};
+const place = (id) => document.getElementById(id);
+let frame = null;
+let shownRoute = null;
+let drawing = 0;
+
+async function start() {
+  place("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    place("main").focus();
+  });
+  try {
+    if (!isExported) await beginSession();
+    frame = await readPart("frame");
+  } catch (error) {
+    replaceContent(place("main"), trouble(error));
+    return;
+  }
+  window.addEventListener("hashchange", () => drawPage());
+  window.addEventListener("resize", redrawSoon);
+  await drawPage();
+  if (isExported) return;
+  if (frame.read_only) tellState("this database can only be read: changes are not seen");
+  else followChanges(async () => {
+    frame = await readPart("frame").catch(() => frame);
+    await drawPage({ again: true });
+  }, (state) => tellState(state === "live" ? "live" : state === "lost" ? "the server is gone; looking for it" : state));
+}
+
+/** Draw the page that the address names; `again` keeps the reader's place, and what is the same. */
+async function drawPage({ again = false } = {}) {
+  const turn = ++drawing;
+  const { page, params } = currentRoute();
+  const chosen = PAGES[page] ?? PAGES.overview;
+  drawFrame(page, chosen);
+  const main = place("main");
+  main.setAttribute("aria-busy", "true");
+  let shown;
+  try {
+    shown = await chosen.show(params, frame);
+  } catch (error) {
+    shown = trouble(error);
+  }
+  if (turn !== drawing) return; // the reader went on
+  main.removeAttribute("aria-busy");
+  const next = el("div", {}, shown);
+  if (again && main.firstElementChild?.isEqualNode(next)) return;
+  const kept = again ? keepPlace(main) : null;
+  replaceContent(main, next);
+  if (kept) kept();
+  else if (shownRoute !== null && shownRoute !== page) {
+    window.scrollTo(0, 0);
+    main.focus({ preventScroll: true });
+  }
+  shownRoute = page;
+}
+
+/** Note what is open and where the reader is; the returned function restores it in what was drawn anew. */
+function keepPlace(main) {
+  const summaries = (node) => [...node.querySelectorAll("details")];
+  const open = new Set(summaries(main).filter((part) => part.open).map((part) => part.firstElementChild.textContent));
+  const id = document.activeElement?.id;
+  const at = window.scrollY;
+  return () => {
+    for (const part of summaries(main)) if (open.has(part.firstElementChild.textContent)) part.open = true;
+    if (id) place(id)?.focus({ preventScroll: true });
+    window.scrollTo(0, at);
+  };
+}
+
+function drawFrame(page, chosen) {
+  const here = chosen.under ?? (PAGES[page] ? page : "overview");
+  document.title = `${chosen.title} · ${frame.name} · oversight`;
+  const links = frame.pages.filter((name) => PAGES[name]).map((name) =>
+    el("a", { href: linkTo(name), "aria-current": name === here && "page" }, PAGES[name].title));
+  const head = el("div", {},
+    el("p", { class: "study" }, el("b", {}, frame.name), " ", el("span", { class: "quiet", id: "state" })),
+    el("nav", { "aria-label": "pages" }, links));
+  const old = place("top").firstElementChild;
+  const state = place("state")?.textContent ?? "";
+  if (!old || !old.isEqualNode(head)) {
+    replaceContent(place("top"), head);
+    place("state").textContent = state;
+  }
+  replaceContent(place("bottom"), el("p", { class: "quiet" }, `oversight ${frame.version}. `, exportNote()));
+}
+
+function tellState(text) {
+  place("state").textContent = text;
+  place("state").className = text === "live" ? "quiet live" : "caution";
+}
+
+let waiting = 0;
+function redrawSoon() {
+  cancelAnimationFrame(waiting);
+  const width = place("main").clientWidth;
+  waiting = requestAnimationFrame(() => {
+    if (place("main").clientWidth !== redrawSoon.width) drawPage({ again: true });
+    redrawSoon.width = width;
+  });
+}
+
+start();

@@ -1,0 +1,25 @@
+/** The address carries the state: "#/items?expert=ada&outcome=refuted". */
+
+/** Where the reader is: the name of a page and its parameters. */
+export function currentRoute() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  return { page: decodeURIComponent(path) || "overview", params: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** The address of a page; parameters without a value are left out. */
+export function linkTo(page, params = {}) {
+  const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const query = new URLSearchParams(given).toString();
+  return `#/${encodeURIComponent(page)}${query ? `?${query}` : ""}`;
+}
+
+/** Go to a page; with `replace`, in place of the present one, so that "back" skips it. */
+export function goTo(page, params = {}, { replace = false } = {}) {
+  const address = linkTo(page, params);
+  if (address === location.hash) return;
+  if (!replace) location.hash = address;
+  else {
+    history.replaceState(null, "", address);
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+  }
+}

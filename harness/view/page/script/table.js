@@ -1,0 +1,56 @@
+/** Tables: one way to draw them, to scroll them on a narrow screen, and to take them away as CSV. */
+
+import { el } from "./dom.js";
+import { download, toCsv } from "./download.js";
+import { NOTHING, count } from "./format.js";
+
+const MOST_ROWS = 200;
+
+/**
+ * A table with its caption.
+ *
+ * columns: {title, value: row => string|number|null, node?: row => Node, number?: true, hint?}; `value` is what
+ * the CSV holds, `node` what is shown in its place. rowClass?: row => string. Of long tables the first rows are
+ * shown, and all at a click.
+ */
+export function dataTable({ name, caption, columns, rows, rowClass = () => null }) {
+  const body = el("tbody", {}, rows.slice(0, MOST_ROWS).map((row) => tableRow(row, columns, rowClass(row))));
+  const tools = el("div", { class: "tools" },
+    el("button", { type: "button", onclick: () => download(`${name}.csv`, asCsv(columns, rows), "text/csv") }, "CSV"));
+  if (rows.length > MOST_ROWS) {
+    const more = el("button", {
+      type: "button",
+      onclick: () => {
+        body.append(...rows.slice(MOST_ROWS).map((row) => tableRow(row, columns, rowClass(row))));
+        more.remove();
+      },
+    }, `show all ${count(rows.length)} rows (${count(MOST_ROWS)} are shown)`);
+    tools.prepend(more);
+  }
+  const head = columns.map((column) =>
+    el("th", { scope: "col", class: column.number && "number", title: column.hint }, column.title));
+  return el("div", { class: "table" },
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), body)),
+    tools);
+}
+
+function tableRow(row, columns, rowClass) {
+  const cells = columns.map((column, place) => {
+    const value = column.node ? column.node(row) : column.value(row);
+    const shown = typeof value === "number" ? count(value) : value ?? NOTHING;
+    const attributes = { class: column.number && "number" };
+    return place ? el("td", attributes, shown) : el("th", { ...attributes, scope: "row" }, shown);
+  });
+  return el("tr", { class: rowClass }, cells);
+}
+
+function asCsv(columns, rows) {
+  return toCsv(columns.map((column) => column.title), rows.map((row) => columns.map((column) => column.value(row))));
+}
+
+/** Pairs of a word and what belongs to it. */
+export function pairList(pairs) {
+  return el("dl", { class: "pairs" }, pairs.filter(([, value]) => value !== null && value !== undefined)
+    .map(([word, value]) => [el("dt", {}, word), el("dd", {}, value)]));
+}

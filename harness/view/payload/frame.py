@@ -1,0 +1,37 @@
+"""What all pages share: the study's name, which pages it has, and the names that filters offer."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from harness.config import Study
+from harness.store import Store
+
+
+def read_frame(study: Study, store: Store) -> dict[str, Any]:
+    """The study, its pages, its models, experts, classes and columns of strata."""
+    models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
+    panel, rows = study.experts.is_panel, store.count_rows()
+    searches = store.searches.read_searches()
+    pages = {
+        "overview": True,
+        "items": rows["item"] > 0 and not panel,
+        "compare": len(models) > 1 and not panel,
+        "panel": panel,
+        "collection": True,
+        "search": bool(searches),
+    }
+    return {
+        "name": study.study.name,
+        "version": version("oversight"),
+        "protocol": study.experts.protocol,
+        "is_panel": panel,
+        "pages": [name for name, there in pages.items() if there],
+        "models": models,
+        "experts": list(store.count_asked(panel=panel)),
+        "classes": store.columns.read_classes(),
+        "columns": sorted({*study.items.meta, *filter(None, [study.estimate.strata, study.items.cluster])}),
+        "rows": rows,
+        "read_only": store.read_only,
+    }

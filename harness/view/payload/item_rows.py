@@ -1,0 +1,124 @@
+"""Items as rows: what was asked and answered about each, and what every model made of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.analysis import ModelOutcome
+from harness.arrays import FAILED
+from harness.store import Revision, Store, take_vote
+from harness.types import Prediction, PredictionStatus, Question, Verdict
+
+
+def describe_items(store: Store, ids: Sequence[str], *, full: bool) -> dict[str, dict[str, Any]]:
+    """Items by id, at most a portion, with questions and predictions; in full also what was said to each."""
+    found = store.content.find_items(ids)
+    questions = store.content.read_questions_about(list(found.values()))
+    asked = _describe_questions(store, questions, full=full)
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+    said = defaultdict[tuple[str, str], list[Prediction]](list)
+    for run, prediction in store.runs.find_samples(list(newest.values()), ids):
+        said[prediction.item_id, run].append(prediction)
+    return {
+        name: {
+            "id": name,
+            "text": item.text,
+            "options": item.options,
+            "meta": dict(item.meta),
+            "questions": asked[name],
+            "predictions": [
+                _describe_prediction(model, said[name, run], asked[name], full=full)
+                for model, run in newest.items()
+                if (name, run) in said
+            ],
+        }
+        for name, item in found.items()
+    }
+
+
+def _describe_questions(
+    store: Store, questions: Sequence[Question], *, full: bool
+) -> Mapping[str, list[dict[str, Any]]]:
+    ids = [question.id for question in questions]
+    replies = store.content.replies.find_replies(ids)
+    revisions = defaultdict[str | None, list[dict[str, Any]]](list)
+    for revision in store.labelling.find_revisions(ids) if full else ():
+        revisions[revision.question_id].append(_describe_revision(revision))
+    found = defaultdict[str, list[dict[str, Any]]](list)
+    for q in sorted(questions, key=lambda q: (q.option, q.id)):
+        reply = replies.get(q.id)
+        row: dict[str, Any] = {
+            "expert": q.expert,
+            "option": q.option,
+            "verdict": None if reply is None else reply.value,
+        }
+        if full:
+            row |= {
+                "id": q.id,
+                "protocol": q.protocol,
+                "propensity": q.propensity,
+                "propensities": q.propensities,
+                "source": None if reply is None else reply.source,
+                "comment": "" if reply is None else reply.comment,
+                "revisions": revisions[q.id],
+            }
+        found[q.item_id].append(row)
+    return found
+
+
+def _describe_revision(revision: Revision) -> dict[str, Any]:
+    choices = [
+        choice
+        for part in revision.result
+        if isinstance(part, dict) and isinstance(value := part.get("value"), dict)
+        for choice in (value.get("choices") or value.get("text") or ())
+    ]
+    state = "deleted" if revision.deleted else "skipped" if revision.cancelled else "submitted"
+    return {"when": revision.updated_at, "state": state, "said": choices, "seconds": revision.seconds}
+
+
+def _describe_prediction(
+    model: str, samples: Sequence[Prediction], asked: Sequence[Mapping[str, Any]], *, full: bool
+) -> dict[str, Any]:
+    """A model's prediction, by vote of its samples, what experts make of it, and each sample in full."""
+    vote = take_vote(list(samples))
+    row: dict[str, Any] = {
+        "model": model,
+        "option": vote.option,
+        "status": vote.status.value,
+        "outcome": find_outcome(FAILED if vote.status is PredictionStatus.FAILED else vote.option, asked),
+    }
+    if full:
+        row["samples"] = [_describe_sample(p) for p in samples]
+    return row
+
+
+def find_outcome(option: int | None, asked: Sequence[Mapping[str, Any]]) -> str | None:
+    """What became of a predicted option, as `ModelOutcome` says; None where experts decide nothing."""
+    if option == FAILED:
+        return ModelOutcome.FAILED
+    if option is None:
+        return ModelOutcome.UNREADABLE
+    said = {(q["verdict"], q["option"] == option) for q in asked}
+    if (Verdict.NO, True) in said or (Verdict.YES, False) in said:
+        return ModelOutcome.REFUTED
+    return ModelOutcome.CONFIRMED if (Verdict.YES, True) in said else None
+
+
+def _describe_sample(p: Prediction) -> dict[str, Any]:
+    return {
+        "sample": p.sample,
+        "option": p.option,
+        "status": p.status.value,
+        "reason": p.reason,
+        "raw": p.raw,
+        "confidence": p.confidence,
+        "input_tokens": p.input_tokens,
+        "output_tokens": p.output_tokens,
+        "guessed": p.guessed,
+        "seconds": p.seconds,
+        "attempts": p.attempts,
+        "source": p.source.value,
+    }

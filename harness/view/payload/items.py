@@ -1,0 +1,97 @@
+"""Items with all that was asked, answered and predicted about them: pages of a filter, and one in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
+from harness.errors import BadInput
+from harness.store import Store
+from harness.view.payload.item_rows import describe_items
+
+_CHOICES = {"verdict": ItemVerdict, "outcome": ModelOutcome}
+_NAMES = ("words", "expert", "asked", "verdict", "model", "outcome")
+_PAGE = ("after", "before", "limit")
+
+
+def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:
+    """One page of the items that a filter finds.
+
+    Parameters
+    ----------
+    params
+        ``words``, ``expert``, ``asked`` (a class), ``verdict``, ``model``, ``outcome``, ``column`` with
+        ``stratum``, ``disagreed`` (models, one a line); and ``after`` or ``before`` (a position),
+        ``limit``.
+
+    Raises
+    ------
+    BadInput
+        If one is unknown, or names what is not there.
+    """
+    wanted = read_filter(params)
+    numbers = {name: _whole(name, params[name]) for name in _PAGE if params.get(name)}
+    page = items.read_page(wanted, **numbers)
+    rows = describe_items(store, [item.id for item in page.items], full=False)
+    return {
+        "items": [{"position": item.position, **rows[item.id]} for item in page.items if item.id in rows],
+        "matches": page.matches,
+        "of": page.of,
+        "before": page.before,
+        "after": page.after,
+    }
+
+
+def read_item(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:
+    """One item in full, with its neighbours among those that a filter finds.
+
+    Raises
+    ------
+    BadInput
+        If there is no such item, or the filter is wrong.
+    """
+    name = params.get("id", "")
+    found = describe_items(store, [name], full=True).get(name)
+    if found is None:
+        raise BadInput(f"there is no item {name!r}")
+    position = store.columns.find_position(name)
+    wanted = read_filter({n: v for n, v in params.items() if n != "id"})
+    before = items.read_page(wanted, before=position, limit=1).items
+    after = items.read_page(wanted, after=position, limit=1).items
+    return {
+        "position": position,
+        **found,
+        "previous": before[0].id if before else None,
+        "next": after[0].id if after else None,
+    }
+
+
+def read_filter(params: Mapping[str, str]) -> ItemFilter:
+    """The filter that parameters name; empty ones ask for nothing.
+
+    Raises
+    ------
+    BadInput
+        If a parameter is unknown or a choice is none.
+    """
+    unknown = params.keys() - {*_NAMES, *_PAGE, "column", "stratum", "disagreed"}
+    if unknown:
+        raise BadInput(f"there is no filter {', '.join(map(repr, sorted(unknown)))}")
+    given = {name: params[name] for name in _NAMES if params.get(name)}
+    for name, choices in _CHOICES.items():
+        if name in given and given[name] not in [*choices]:
+            raise BadInput(f"{name}: must be one of {', '.join(choices)}, is {given[name]!r}")
+    column, stratum = params.get("column"), params.get("stratum")
+    named: dict[str, Any] = dict(given)
+    return ItemFilter(
+        **named | {n: kind(given[n]) for n, kind in _CHOICES.items() if n in given},
+        stratum=(column, stratum) if column and stratum else None,
+        disagreed=tuple(params.get("disagreed", "").splitlines()),
+    )
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise BadInput(f"{name}: must be a whole number, is {text!r}")
+    return int(text)

@@ -1,0 +1,100 @@
+"""All models of a study: their estimates in numbers and words, what they rest on, and what was run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from harness.analysis import ModelReport, StudyReport, compare_study, report_study
+from harness.config import Study
+from harness.errors import OversightError
+from harness.output import redact
+from harness.report import (
+    caution_text,
+    check_lines,
+    comparison_to_json,
+    cost_text,
+    estimator_name,
+    gather_cautions,
+    interval_text,
+    items_text,
+    label_texts,
+    method_text,
+    model_to_json,
+    note_lines,
+    questions_text,
+    study_to_json,
+    value_text,
+)
+from harness.store import Store
+from harness.types import Estimate
+
+
+def read_overview(study: Study, store: Store) -> dict[str, Any]:
+    """What ``oversight estimate --json`` prints, with words; `why` where nothing can be estimated yet."""
+    try:
+        report = report_study(store, study)
+    except OversightError as error:
+        return {"why": str(error)}
+    return describe_report(report)
+
+
+def describe_report(report: StudyReport) -> dict[str, Any]:
+    """A report that was made, as the page shows it."""
+    return {
+        **study_to_json(report),
+        "seed": report.seed,
+        "items": report.n_items,
+        "asked": questions_text(report.n_answers, report.n_questions),
+        "models": [_describe_model(model) for model in report.models],
+        "experts": [{**asdict(x), "yes_rate": x.yes_rate} for x in report.experts],
+        "options": [{"options": k, "items": n} for k, n in report.options.items()],
+        "assumptions": report.assumptions,
+        "versions": dict(report.versions),
+        "created": report.created,
+    }
+
+
+def read_differences(study: Study, store: Store) -> dict[str, Any]:  # noqa: ARG001  as all parts are called
+    """What ``oversight compare --json`` prints, with cautions in words; `why` where nothing compares."""
+    try:
+        made = compare_study(study)
+    except OversightError as error:
+        return {"why": str(error)}
+    return comparison_to_json(made) | {"cautions": gather_cautions(made.found.pairs)}
+
+
+def _describe_model(model: ModelReport) -> dict[str, Any]:
+    first = next(iter(model.estimates), None)
+    return {
+        "name": model.name,
+        **model_to_json(model),
+        "headline": first,
+        "unusable": model.unusable,
+        "words": {name: _words(name, estimate) for name, estimate in model.estimates.items()},
+        "items_text": items_text(model.items),
+        "labels": label_texts(model),
+        "notes": note_lines(model.estimates, model.undefined),
+        "check_lines": check_lines(model),
+        "cost_text": cost_text(model),
+        "unreadable": dict(model.unreadable),
+        "failed": dict(model.failed),
+        "refuted": model.refuted_total,
+        "input_tokens": model.input_tokens,
+        "output_tokens": model.output_tokens,
+        "created": model.created,
+        "spec": {
+            key: redact(value) if isinstance(value, str) else value for key, value in model.spec.items()
+        },
+    }
+
+
+def _words(name: str, estimate: Estimate) -> dict[str, str]:
+    """An estimate as the terminal shows it, so that page and terminal cannot differ."""
+    return {
+        "estimator": estimator_name(name),
+        "value": value_text(estimate),
+        "interval": interval_text(estimate),
+        "method": method_text(estimate),
+        "caution": caution_text(estimate),
+    }

@@ -1,0 +1,1 @@
+from .application import serve_study as serve_study

@@ -1,0 +1,145 @@
+"""The server: the page, its parts as JSON, and a stream of changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+from aiohttp import web
+
+from harness.config import Study
+from harness.errors import BadInput, ConfigError, OversightError
+from harness.output import keep_secret, say
+from harness.store import Store, has_database
+from harness.view.page_parts import make_page, read_script, read_style
+from harness.view.server.guard import Guard, Handler, add_headers, refuse
+from harness.view.server.live import ChangeFeed
+from harness.view.server.parts import Parts
+from harness.view.server.token_file import read_token
+
+LOCAL = "127.0.0.1"
+
+
+def serve_study(
+    study: Study, *, host: str = LOCAL, port: int = 0, ready: Callable[[str], None] = say
+) -> None:
+    """Serve a study's page until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    host
+        Address to listen at; any but the loopback's lets other machines ask, whoever has the token.
+    port
+        0 takes any free one.
+    ready
+        Called with the page's address, which holds the token, as soon as it answers.
+
+    Raises
+    ------
+    BadInput
+        If nothing is stored yet.
+    ConfigError
+        If the address cannot be listened at.
+    """
+    if not has_database(study.store_url):
+        raise BadInput("nothing is stored yet; see: oversight label route, or oversight run --help")
+    for name in study.models:  # so that none of them is ever sent, wherever it stands
+        keep_secret(os.environ.get(study.model(name).api_key_env))
+    with Store(study.store_url) as store, _listen(host, port) as listening:
+        asyncio.run(_serve(study, store, listening, host, ready))
+
+
+async def _serve(
+    study: Study, store: Store, listening: socket.socket, host: str, ready: Callable[[str], None]
+) -> None:
+    port = int(listening.getsockname()[1])
+    guard = Guard(token=read_token(study.store_url), port=port, exposed=not _is_loopback(host))
+    feed, ended = ChangeFeed(store), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    parts = Parts(study, store, feed)
+    runner = web.AppRunner(make_application(guard, feed, parts), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    following = [asyncio.create_task(work) for work in (feed.follow(), parts.prepare())]
+    try:
+        await web.SockSite(runner, listening).start()
+        shown = f"[{host}]" if ":" in host else host
+        ready(f"http://{shown}:{port}/#/?token={guard.token}")
+        await ended.wait()
+    finally:
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
+        await runner.cleanup()
+
+
+def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Application:
+    """The routes of the server; all but the page itself need the guard's cookie."""
+
+    async def send_part(request: web.Request) -> web.StreamResponse:
+        body = await parts.read(request.match_info["name"], dict(request.query))
+        return web.Response(body=body, content_type="application/json")
+
+    async def send_changes(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            async for version in feed.versions():
+                told = {"version": version, "trouble": feed.trouble}
+                line = ":\n\n" if version is None else f"data: {json.dumps(told)}\n\n"
+                await response.write(line.encode())
+        return response
+
+    application = web.Application(middlewares=[guard.check, _say_errors], client_max_size=1 << 16)
+    application.on_response_prepare.append(add_headers)
+    application.add_routes(
+        [
+            web.get("/", _send(make_page(), "text/html")),
+            web.get("/script.js", _send(read_script(), "text/javascript")),
+            web.get("/style.css", _send(read_style(), "text/css")),
+            web.post("/session", guard.begin_session),
+            web.get("/api/changes", send_changes),
+            web.get("/api/{name}", send_part),
+        ]
+    )
+    return application
+
+
+@web.middleware
+async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """What is wrong, in words; what nobody thought of is told on the terminal, not to the reader."""
+    try:
+        return await handler(request)
+    except OversightError as error:
+        return refuse(400 if isinstance(error, BadInput) else 500, str(error))
+    except web.HTTPException as error:
+        return refuse(error.status, error.reason)
+    except Exception as error:  # noqa: BLE001  one request's failure is no other's
+        say(f"view: {request.path}: {type(error).__name__}: {error}")
+        return refuse(500, "this part of the page could not be made; the terminal of oversight view says why")
+
+
+def _send(text: str, kind: str) -> Handler:
+    async def send(_request: web.Request) -> web.StreamResponse:
+        return web.Response(text=text, content_type=kind)
+
+    return send
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(
+            f"view: cannot listen at {host}, port {port}: {error}; --port 0 takes a free one"
+        ) from None
+
+
+def _is_loopback(host: str) -> bool:
+    return host in (LOCAL, "::1", "localhost")

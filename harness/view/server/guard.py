@@ -1,0 +1,111 @@
+"""Who may ask: this page in this browser, opened by whoever has the token.
+
+A page of another origin cannot read answers, but it could send requests, and by a name of its own that
+resolves to this machine (DNS rebinding) it could read, too. So the names in Host and Origin are held against
+those the server is known by, and data go out only with a cookie that a token bought.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from aiohttp import web
+
+from harness.machine import host_name
+from harness.view.page_parts import SERVED_POLICY
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_HEADERS = {
+    "Content-Security-Policy": SERVED_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """What requests are held against.
+
+    Attributes
+    ----------
+    token
+        Whoever has it may read the study.
+    port
+        Where the server listens.
+    exposed
+        Whether other machines may ask, by the address or the name of this one.
+    """
+
+    token: str
+    port: int
+    exposed: bool
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie; browsers share cookies among the ports of a machine."""
+        return f"oversight-{self.port}"
+
+    @property
+    def session(self) -> str:
+        """What the cookie holds: it tells that its owner had the token, and does not tell the token."""
+        return hmac.new(self.token.encode(), b"session", sha256).hexdigest()
+
+    def is_own(self, host: str) -> bool:
+        """Whether a name with its port, as in Host, is one that the server is known by."""
+        name, _, port = host.rpartition(":")
+        if port != str(self.port):
+            return False
+        return name in _LOCAL or (self.exposed and (_is_address(name) or name == host_name()))
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse with 403 what comes by another name, from another page, or without the cookie."""
+        hosts = request.headers.getall("Host", [])
+        if len(hosts) != 1 or not self.is_own(hosts[0]):
+            return refuse(403, "this server is not known by that name")
+        origin = request.headers.get("Origin")
+        if origin is not None and origin != f"http://{hosts[0]}":
+            return refuse(403, "requests of other pages are not answered")
+        if request.path.startswith("/api/") and not self._has_session(request):
+            return refuse(403, "open the address that oversight view printed; it holds the token")
+        return await handler(request)
+
+    async def begin_session(self, request: web.Request) -> web.StreamResponse:
+        """Exchange the token for the cookie."""
+        kind, _, given = request.headers.get("Authorization", "").partition(" ")
+        if kind != "Bearer" or not hmac.compare_digest(given.encode(), self.token.encode()):
+            return refuse(403, "the token is wrong; open the address that oversight view printed last")
+        response = web.json_response({})
+        response.set_cookie(self.cookie, self.session, httponly=True, samesite="Strict", path="/")
+        return response
+
+    def _has_session(self, request: web.Request) -> bool:
+        return hmac.compare_digest(request.cookies.get(self.cookie, "").encode(), self.session.encode())
+
+
+async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Tell the browser what the page may do, before anything is sent."""
+    response.headers.update(_HEADERS)
+
+
+def refuse(status: int, why: str) -> web.Response:
+    """An answer that says why there is none."""
+    return web.Response(status=status, text=json.dumps({"error": why}), content_type="application/json")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

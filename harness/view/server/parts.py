@@ -1,0 +1,128 @@
+"""The parts of the page, each made once for a state of the database, however many ask for it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.analysis import StudyItems
+from harness.config import Study
+from harness.errors import BadInput
+from harness.registry import PAGES, load_page
+from harness.store import Store
+from harness.view import payload
+from harness.view.server.live import ChangeFeed
+from harness.view.written_json import write_json
+
+_MOST_KEPT = 64
+_AT_ONCE = 0.3
+"""Seconds that columns of items may take to read while a page waits; slower ones are read behind its back."""
+_OWN: dict[str, Callable[..., Any]] = {
+    "frame": payload.read_frame,
+    "overview": payload.read_overview,
+    "differences": payload.read_differences,
+    "closing": payload.read_closing,
+    "strata": payload.read_strata,
+    "progress": payload.read_progress,
+}
+_OF_ITEMS = {"items": payload.read_items, "item": payload.read_item}
+
+
+class Parts:
+    """Parts of the page by name and parameters, as JSON.
+
+    Parameters
+    ----------
+    study, store
+        What is shown.
+    feed
+        Tells when it has changed.
+    """
+
+    def __init__(self, study: Study, store: Store, feed: ChangeFeed) -> None:
+        self._study, self._store, self._feed = study, store, feed
+        self._kept = OrderedDict[tuple[str, ...], tuple[int, bytes]]()
+        self._locks = dict[tuple[str, ...], asyncio.Lock]()
+        self._items = _ItemsAsRead(store, feed)
+
+    async def read(self, name: str, params: Mapping[str, str]) -> bytes:
+        """A part as JSON.
+
+        Raises
+        ------
+        BadInput
+            If there is no such part, or its parameters are wrong.
+        """
+        if name in _OF_ITEMS:
+            items, behind = await self._items.read()
+            found = await asyncio.to_thread(_OF_ITEMS[name], self._store, items, params)
+            return write_json({**found, "behind": behind})
+        key = (name, *(f"{k}={v}" for k, v in sorted(params.items())))
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            version = self._feed.version
+            kept = self._kept.get(key)
+            if kept is None or kept[0] != version:
+                kept = version, await asyncio.to_thread(make_part, self._study, self._store, name, params)
+            self._kept[key] = kept
+            self._kept.move_to_end(key)
+        while len(self._kept) > _MOST_KEPT:
+            gone, _ = self._kept.popitem(last=False)
+            self._locks.pop(gone, None)
+        return kept[1]
+
+    async def prepare(self) -> None:
+        """Read what the items are filtered by, before anybody asks."""
+        if not self._study.experts.is_panel:
+            await self._items.read()
+
+
+class _ItemsAsRead:
+    """The columns that items are filtered by: those of now, or where reading takes long, of a moment ago."""
+
+    def __init__(self, store: Store, feed: ChangeFeed) -> None:
+        self._store, self._feed = store, feed
+        self._lock = asyncio.Lock()
+        self._found: StudyItems | None = None
+        self._version, self._took = -1, 0.0
+        self._behind: asyncio.Task[None] | None = None
+
+    async def read(self) -> tuple[StudyItems, bool]:
+        """The items, and whether they are not those of now."""
+        if self._found is not None and self._version != self._feed.version and self._took > _AT_ONCE:
+            if self._behind is None or self._behind.done():
+                self._behind = asyncio.create_task(self._refresh())
+            return self._found, True
+        await self._refresh()
+        if self._found is None:
+            raise BadInput("the items cannot be read")
+        return self._found, False
+
+    async def _refresh(self) -> None:
+        async with self._lock:
+            version = self._feed.version
+            if self._found is None or self._version != version:
+                started = time.monotonic()
+                self._found = await asyncio.to_thread(StudyItems.read, self._store)
+                self._version, self._took = version, time.monotonic() - started
+
+
+def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) -> bytes:
+    """A part that depends on nothing but the study, as JSON.
+
+    Raises
+    ------
+    BadInput
+        If there is no such part, or its parameters are wrong.
+    """
+    if name not in _OWN and name not in PAGES:
+        raise BadInput(f"there is no part {name!r} of the page")
+    function = _OWN[name] if name in _OWN else load_page(name)
+    try:
+        inspect.signature(function).bind(study, store, **params)
+    except TypeError as error:
+        raise BadInput(f"{name}: {error}") from None
+    return write_json(function(study, store, **params))
