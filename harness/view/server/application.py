@@ -69,7 +69,7 @@ async def _serve(
     try:
         await web.SockSite(runner, listening).start()
         shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{port}/#/?token={guard.token}")
+        ready(f"http://{shown}:{port}/#/?pass={guard.token}")
         await ended.wait()
     finally:
         for task in following:

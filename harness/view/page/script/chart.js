@@ -77,7 +77,7 @@ export function dotPlot({ rows, axis }) {
   const narrow = width < NARROW;
   const left = narrow ? 8 : Math.min(width * 0.36, 24 + TEXT * Math.max(...rows.map((row) => row.label.length), 4));
   const each = narrow ? ROW + 16 : ROW;
-  const right = width - 18;
+  const right = width - 30;
   const bottom = 8 + each * rows.length;
   const { low = 0, high = 1, format = (tick) => percent(tick, 0) } = axis;
   const x = linearScale(low, high, left, right);
@@ -117,7 +117,7 @@ export function lineChart({ series, axes, height = 320 }) {
   const xs = all.map((point) => point.x);
   const { low = 0, high = 1, format = (tick) => percent(tick, 0) } = axes.y;
   const left = 54;
-  const right = width - 14;
+  const right = width - 26;
   const top = 28;
   const bottom = height - 46;
   const firstX = axes.x.low ?? Math.min(...xs);

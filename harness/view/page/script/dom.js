@@ -14,7 +14,7 @@ export function svgEl(tag, attributes = {}, ...children) {
 
 /** Replace all that is in a node. */
 export function replaceContent(node, ...children) {
-  node.replaceChildren(...children.flat().filter(isGiven));
+  node.replaceChildren(...children.flat(Infinity).filter(isGiven));
 }
 
 function fill(node, attributes, children) {
@@ -23,7 +23,7 @@ function fill(node, attributes, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.flat(2).filter(isGiven).map((child) => (child instanceof Node ? child : String(child))));
+  node.append(...children.flat(Infinity).filter(isGiven).map((child) => (child instanceof Node ? child : String(child))));
   return node;
 }
 

@@ -3,7 +3,7 @@
 import { showCollectionPage } from "./collection.js";
 import { showComparePage } from "./compare.js";
 import { el, replaceContent } from "./dom.js";
-import { showItemPage } from "./item.js";
+import { goByKey, showItemPage } from "./item.js";
 import { showItemsPage } from "./items.js";
 import { trouble } from "./later.js";
 import { followChanges } from "./live.js";
@@ -28,7 +28,7 @@ const PAGES = {
 const place = (id) => document.getElementById(id);
 let frame = null;
 let shownRoute = null;
-let drawing = 0;
+let turns = 0;
 
 async function start() {
   place("skip").addEventListener("click", (event) => {
@@ -44,6 +44,7 @@ async function start() {
   }
   window.addEventListener("hashchange", () => drawPage());
   window.addEventListener("resize", redrawSoon);
+  document.addEventListener("keydown", (event) => currentRoute().page === "item" && goByKey(event));
   await drawPage();
   if (isExported) return;
   if (frame.read_only) tellState("this database can only be read: changes are not seen");
@@ -55,7 +56,7 @@ async function start() {
 
 /** Draw the page that the address names; `again` keeps the reader's place, and what is the same. */
 async function drawPage({ again = false } = {}) {
-  const turn = ++drawing;
+  const turn = ++turns;
   const { page, params } = currentRoute();
   const chosen = PAGES[page] ?? PAGES.overview;
   drawFrame(page, chosen);
@@ -67,7 +68,7 @@ async function drawPage({ again = false } = {}) {
   } catch (error) {
     shown = trouble(error);
   }
-  if (turn !== drawing) return; // the reader went on
+  if (turn !== turns) return; // the reader went on
   main.removeAttribute("aria-busy");
   const next = el("div", {}, shown);
   if (again && main.firstElementChild?.isEqualNode(next)) return;

@@ -1,5 +1,135 @@
-import { el } from "./dom.js";
+/** One model: all its estimates, how its interval closes, its strata, and the answers that could not be used. */
 
-export async function showModelPage() {
-  return el("h1", {}, "Model");
+import { dotPlot } from "./chart.js";
+import { el } from "./dom.js";
+import { checksSection, runDetails } from "./evidence.js";
+import { pictureOf } from "./figure.js";
+import { count, percent } from "./format.js";
+import { later } from "./later.js";
+import { closingFigure, headlineOf } from "./models.js";
+import { linkTo } from "./route.js";
+import { readPart } from "./source.js";
+import { dataTable } from "./table.js";
+
+export async function showModelPage({ name }, frame) {
+  const overview = await readPart("overview");
+  const model = overview.models?.find((each) => each.name === name);
+  if (!model) return [el("h1", {}, name ?? "Model"), el("p", { class: "notice" }, overview.why ?? "There is no estimate of such a model.")];
+  const quoted = headlineOf(model);
+  return [
+    el("h1", { class: "isolate" }, model.name),
+    el("p", {}, quoted ? el("b", {}, `${quoted.words.value}, ${percent(quoted.level, 0)} interval ${quoted.words.interval}`)
+      : el("span", { class: "caution" }, model.unusable)),
+    quoted?.words.caution && el("p", { class: "caution" }, quoted.words.caution),
+    el("p", { class: "quiet" }, [model.items_text, overview.asked, ...model.labels].join(" · ")),
+    itemLinks(model, overview),
+    estimatesSection(model),
+    el("section", {}, el("h2", {}, "How the interval closes as labels arrive"),
+      later(`closing-${name}`, () => readPart("closing", { model: name }),
+        (found) => closingFigure([{ ...found, model: name, truth: model.truth }]))),
+    frame.columns.map((column) => strataSection(name, column)),
+    checksSection({ models: [model] }),
+    unusedSection(model),
+    el("section", {}, el("h2", {}, "The run"), runDetails(model)),
+  ];
+}
+
+function itemLinks(model, overview) {
+  const outcomes = [["refuted", `refuted by an expert (${count(model.refuted)})`], ["confirmed", "confirmed by an expert"],
+    ["unreadable", `unreadable (${count(model.items.unreadable)})`], ["failed", `failed (${count(model.items.failed)})`]];
+  return el("p", {}, "Items: ", outcomes.map(([outcome, text], place) => [place ? " · " : "",
+    el("a", { href: linkTo("items", { model: model.name, outcome }) }, text)]),
+  overview.models.length > 1 && [" · ", el("a", { href: linkTo("compare", { first: model.name }) }, "beside another model")]);
+}
+
+function estimatesSection(model) {
+  const rows = Object.entries(model.estimates).map(([name, estimate]) => ({ ...estimate, words: model.words[name] }));
+  if (!rows.length) return null;
+  return el("section", {},
+    el("h2", {}, "Estimates"),
+    pictureOf({
+      name: "estimates",
+      title: "All estimates of the model",
+      description: rows.map((row) => `${row.words.estimator}: ${row.words.value}, ${row.words.interval}`).join("; "),
+      svg: dotPlot({
+        rows: rows.map((row, place) => ({ label: row.words.estimator, value: row.estimate, low: row.low, high: row.high,
+          holds: row.holds, mark: model.truth, series: place ? 5 : 0 })),
+        axis: { title: "accuracy" },
+      }),
+      note: "The first is the one to quote.",
+    }),
+    dataTable({
+      name: "estimates",
+      caption: "Estimates",
+      rows,
+      rowClass: (row) => row === rows[0] && "main",
+      columns: [
+        { title: "estimator", value: (row) => row.words.estimator },
+        { title: "accuracy", number: true, value: (row) => row.estimate, node: (row) => row.words.value },
+        { title: "low", number: true, value: (row) => row.low, node: (row) => percent(row.low) },
+        { title: "high", number: true, value: (row) => row.high, node: (row) => percent(row.high) },
+        { title: "s.e.", number: true, value: (row) => row.se, node: (row) => percent(row.se) },
+        { title: "method", value: (row) => row.words.method },
+        { title: "holds", value: (row) => (row.holds ? "yes" : `may not hold: ${row.why}`) },
+        ...["ordinary", "complementary", "abstained", "unreadable", "failed", "unlabelled", "unasked"].map((kind) =>
+          ({ title: kind, number: true, value: (row) => row.n[kind] })),
+      ],
+    }),
+    el("ul", {}, model.notes.map((line) => el("li", {}, line))),
+    el("details", {}, el("summary", {}, "What each of them assumes"),
+      rows.map((row) => [el("h3", {}, row.words.estimator), el("ul", {}, row.assumptions.map((line) => el("li", {}, line)))])));
+}
+
+function strataSection(model, column) {
+  return el("section", {},
+    el("h2", {}, `By ${column}`),
+    later(`strata-${model}-${column}`, () => readPart("strata", { column, model }), (found) => {
+      if (found.why) return el("p", { class: "quiet" }, found.why);
+      const rows = found.strata.filter((row) => row.estimate);
+      return el("div", {},
+        rows.length > 0 && pictureOf({
+          name: `strata-${column}`.replace(/[^\w-]/g, "-"),
+          title: `Accuracy by ${column}`,
+          description: rows.map((row) => `${row.stratum}: ${row.value_text}, ${row.interval_text}`).join("; "),
+          svg: dotPlot({
+            rows: rows.map((row) => ({ label: row.stratum, value: row.estimate.estimate, low: row.estimate.low,
+              high: row.estimate.high, holds: row.estimate.holds, href: linkTo("items", { column, stratum: row.stratum }) })),
+            axis: { title: "accuracy" },
+          }),
+          note: "Each interval holds by itself, not all of them together.",
+        }),
+        dataTable({
+          name: `strata-${column}`,
+          caption: `Accuracy by ${column}`,
+          rows: found.strata,
+          columns: [
+            { title: column, value: (row) => row.stratum },
+            { title: "accuracy", number: true, value: (row) => row.estimate?.estimate ?? null, node: (row) => row.value_text },
+            { title: "low", number: true, value: (row) => row.estimate?.low ?? null, node: (row) => percent(row.estimate?.low) },
+            { title: "high", number: true, value: (row) => row.estimate?.high ?? null, node: (row) => percent(row.estimate?.high) },
+            { title: "items", number: true, value: (row) => row.items },
+            { title: "answered by the model", number: true, value: (row) => row.predicted },
+            { title: "by an expert, too", number: true, value: (row) => row.answered },
+            { title: "holds", value: (row) => (row.estimate ? (row.estimate.holds ? "yes" : row.estimate.why) : row.why) },
+          ],
+        }));
+    }));
+}
+
+function unusedSection(model) {
+  const kinds = (outcome, counts) => Object.entries(counts).map(([reason, number]) => ({ outcome, reason, number }));
+  const rows = [...kinds("unreadable", model.unreadable), ...kinds("failed", model.failed)];
+  return el("section", {},
+    el("h2", {}, "Answers that could not be used"),
+    rows.length === 0 ? el("p", {}, `None: all ${count(model.items.predicted)} answers were readable.`) : dataTable({
+      name: "unused",
+      caption: "Answers that could not be used, by reason",
+      rows,
+      columns: [
+        { title: "reason", value: (row) => row.reason,
+          node: (row) => el("a", { href: linkTo("items", { model: model.name, outcome: row.outcome }) }, row.reason) },
+        { title: "what", value: (row) => (row.outcome === "failed" ? "failed: left out" : "unreadable: counts as wrong") },
+        { title: "answers", number: true, value: (row) => row.number },
+      ],
+    }));
 }

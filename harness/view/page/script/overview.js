@@ -1,5 +1,61 @@
-import { el } from "./dom.js";
+/** The overview: every model with its interval, what it rests on, and what comes in now. */
 
-export async function showOverviewPage() {
-  return el("h1", {}, "Overview");
+import { el } from "./dom.js";
+import { count, plural } from "./format.js";
+import { later } from "./later.js";
+import { checksSection, expertsSection, whatWasRun } from "./evidence.js";
+import { closingFigure, costFigure, differencesSection, intervalsFigure, modelCards, rankingTable } from "./models.js";
+import { progressSection } from "./progress.js";
+import { linkTo } from "./route.js";
+import { readPart } from "./source.js";
+
+const MOST_CLOSING = 6;
+
+export async function showOverviewPage(params, frame) {
+  const [overview, progress] = await Promise.all([readPart("overview"), readPart("progress")]);
+  const head = [el("h1", {}, frame.name), el("p", { class: "quiet" }, studyLine(frame))];
+  if (overview.why) return [...head, noEstimate(overview.why, frame), progressSection(progress, frame)];
+  return [
+    ...head,
+    overview.left_out.map((line) => el("p", { class: "caution" }, line)),
+    modelCards(overview),
+    later("differences", () => readPart("differences"), (found) => rankingTable(overview, found)),
+    intervalsFigure(overview),
+    progressSection(progress, frame),
+    closingSection(overview),
+    later("pairs", () => readPart("differences"), differencesSection),
+    costFigure(overview),
+    checksSection(overview),
+    expertsSection(overview),
+    el("section", {}, el("h2", {}, "What must hold for these numbers"),
+      el("ul", {}, overview.assumptions.map((line) => el("li", {}, line)))),
+    whatWasRun(overview),
+  ];
+}
+
+function studyLine(frame) {
+  const { item, question, answer } = frame.rows;
+  const people = plural(frame.experts.length, frame.is_panel ? "annotator" : "expert");
+  const asked = frame.is_panel ? "" : ` · ${count(answer)} of ${plural(question, "question")} answered`;
+  return `${plural(item, "item")}${asked} · ${people} · ${plural(frame.models.length, "model")} · protocol ${frame.protocol}`;
+}
+
+function noEstimate(why, frame) {
+  const where = frame.is_panel
+    ? ["A panel's numbers are on the page ", el("a", { href: linkTo("panel") }, "Panel"), "."]
+    : ["No estimate yet: ", why];
+  return el("p", { class: "notice" }, where);
+}
+
+/** How intervals close, of the first models: a page of fifty would draw fifty. */
+function closingSection(overview) {
+  const models = overview.models.filter((model) => model.headline).slice(0, MOST_CLOSING);
+  const key = `closing-${models.map((model) => model.name).join("\n")}`;
+  const read = () => Promise.all(models.map(async (model) => ({
+    model: model.name, truth: model.truth, ...await readPart("closing", { model: model.name }),
+  })));
+  return el("section", {}, el("h2", {}, "How the intervals close as labels arrive"),
+    later(key, read, closingFigure),
+    overview.models.length > models.length && el("p", { class: "quiet" },
+      `The first ${models.length} of ${overview.models.length} models; each has its own picture on its own page.`));
 }

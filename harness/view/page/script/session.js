@@ -5,9 +5,9 @@ import { currentRoute, goTo } from "./route.js";
 /** Exchange the token that stands in the address, if one does. */
 export async function beginSession() {
   const { page, params } = currentRoute();
-  if (!params.token) return;
-  const { token, ...others } = params;
-  const response = await fetch("session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+  if (!params.pass) return;
+  const { pass, ...others } = params;
+  const response = await fetch("session", { method: "POST", headers: { Authorization: `Bearer ${pass}` } });
   if (!response.ok) throw new Error((await response.json()).error);
   goTo(page, others, { replace: true });
 }

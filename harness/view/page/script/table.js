@@ -7,7 +7,7 @@ import { NOTHING, count } from "./format.js";
 const MOST_ROWS = 200;
 
 /**
- * A table with its caption.
+ * A table with its caption; its `name` is no other's on the page.
  *
  * columns: {title, value: row => string|number|null, node?: row => Node, number?: true, hint?}; `value` is what
  * the CSV holds, `node` what is shown in its place. rowClass?: row => string. Of long tables the first rows are
@@ -29,9 +29,11 @@ export function dataTable({ name, caption, columns, rows, rowClass = () => null 
   }
   const head = columns.map((column) =>
     el("th", { scope: "col", class: column.number && "number", title: column.hint }, column.title));
+  const id = `table-${name}`;
   return el("div", { class: "table" },
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), body)),
+    el("div", { class: "caption", id }, caption), // beside the table, or it would be scrolled away with it
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
+      el("table", { "aria-labelledby": id }, el("thead", {}, el("tr", {}, head)), body)),
     tools);
 }
 

@@ -1,0 +1,196 @@
+/** Models side by side: the number to quote, ranks with ties, differences, cost, how intervals close. */
+
+import { dotPlot, lineChart, scatterPlot } from "./chart.js";
+import { el } from "./dom.js";
+import { pictureOf } from "./figure.js";
+import { NOTHING, count, decimal, dollars, isNumber, percent, points } from "./format.js";
+import { linkTo } from "./route.js";
+import { dataTable } from "./table.js";
+
+const MOST_CARDS = 6;
+const MOST_PAIRS = 60;
+const NAMED = 12;
+
+/** The estimate to quote of a model, with its words; null without one. */
+export function headlineOf(model) {
+  return model.headline ? { ...model.estimates[model.headline], words: model.words[model.headline] } : null;
+}
+
+/** The number to quote of each of a few models. */
+export function modelCards(overview) {
+  if (overview.models.length > MOST_CARDS) return null;
+  return el("div", { class: "cards" }, overview.models.map((model) => {
+    const quoted = headlineOf(model);
+    return el("div", { class: "card" },
+      el("a", { href: linkTo("model", { name: model.name }) }, model.name),
+      el("b", {}, quoted ? quoted.words.value : NOTHING),
+      quoted ? el("div", {}, `${percent(quoted.level, 0)} interval ${quoted.words.interval}`)
+        : el("div", { class: "caution" }, `no estimate: ${reasonOf(model)}`),
+      quoted?.words.caution && el("div", { class: "caution" }, quoted.words.caution),
+      el("div", { class: model.items.unpredicted ? "caution" : "quiet" }, model.items_text),
+      isNumber(model.truth) && el("div", { class: "quiet" }, `by the opened key ${percent(model.truth)}`));
+  }));
+}
+
+function reasonOf(model) {
+  return model.unusable || Object.values(model.undefined)[0] || "";
+}
+
+/** Models from the best down; those that cannot be told apart share ranks. */
+export function rankingTable(overview, found) {
+  const ranks = new Map((found.ranking ?? []).map((row) => [row.model, row.ranks]));
+  const value = (model) => headlineOf(model)?.estimate ?? -1;
+  const rows = overview.models.toSorted((a, b) => (ranks.get(a.name)?.[0] ?? 1e9) - (ranks.get(b.name)?.[0] ?? 1e9)
+    || value(b) - value(a));
+  const opened = rows.some((model) => isNumber(model.truth));
+  const rankText = (model) => {
+    const rank = ranks.get(model.name);
+    if (!rank) return found.comparisons?.length ? twoModels(model.name, found.comparisons) : NOTHING;
+    return rank[0] === rank[1] ? String(rank[0]) : `${rank[0]}–${rank[1]}`;
+  };
+  return el("section", {},
+    el("h2", {}, "Models"),
+    dataTable({
+      name: "models",
+      caption: "Accuracy by what experts said, from the best down",
+      rows,
+      columns: [
+        { title: "model", value: (m) => m.name, node: (m) => el("a", { href: linkTo("model", { name: m.name }) }, m.name) },
+        { title: "rank", value: rankText, hint: "models that share a rank cannot be told apart" },
+        { title: "accuracy", number: true, value: (m) => headlineOf(m)?.estimate ?? null,
+          node: (m) => headlineOf(m)?.words.value ?? NOTHING },
+        { title: "interval, low", number: true, value: (m) => headlineOf(m)?.low ?? null,
+          node: (m) => percent(headlineOf(m)?.low) },
+        { title: "high", number: true, value: (m) => headlineOf(m)?.high ?? null,
+          node: (m) => percent(headlineOf(m)?.high) },
+        { title: "method", value: (m) => headlineOf(m)?.words.method ?? reasonOf(m) },
+        { title: "holds", value: (m) => holdsText(headlineOf(m)) },
+        { title: "items answered", number: true, value: (m) => `${count(m.items.predicted)} of ${count(m.items.of)}` },
+        { title: "yes", number: true, value: (m) => headlineOf(m)?.n.ordinary ?? null },
+        { title: "no", number: true, value: (m) => headlineOf(m)?.n.complementary ?? null },
+        ...(opened ? [{ title: "by the key", number: true, value: (m) => m.truth, node: (m) => percent(m.truth) }] : []),
+        { title: "cost", number: true, value: (m) => m.usd, node: (m) => dollars(m.usd) },
+        { title: "checks", value: checkCounts },
+      ],
+    }),
+    found.why && overview.models.length > 1 && el("p", { class: "quiet" }, `Not ranked: ${found.why}`),
+    found.ranking && el("p", { class: "quiet" },
+      `Ranks hold together at ${percent(found.level, 0)}; models that share one cannot be told apart.`, found.remark && ` Note: ${found.remark}.`));
+}
+
+function twoModels(name, [pair]) {
+  if (pair.verdict === "tie") return "tie";
+  return pair.verdict === name ? "1" : "2";
+}
+
+function holdsText(quoted) {
+  if (!quoted) return NOTHING;
+  return quoted.holds ? "yes" : `may not hold: ${quoted.why}`;
+}
+
+function checkCounts(model) {
+  const number = (state) => model.checks.filter((check) => check.state === state).length;
+  return model.checks.length
+    ? `${number("passed")} passed, ${number("failed")} failed, ${number("not made")} not made` : "none";
+}
+
+/** The quoted interval of every model. */
+export function intervalsFigure(overview) {
+  const models = overview.models.filter(headlineOf).toSorted((a, b) => headlineOf(b).estimate - headlineOf(a).estimate);
+  if (!models.length) return null;
+  const opened = models.some((model) => isNumber(model.truth));
+  const rows = models.map((model) => {
+    const quoted = headlineOf(model);
+    return { label: model.name, value: quoted.estimate, low: quoted.low, high: quoted.high, holds: quoted.holds,
+      mark: model.truth, href: linkTo("model", { name: model.name }) };
+  });
+  return pictureOf({
+    name: "intervals",
+    title: "Accuracy of every model with its interval",
+    description: rows.map((row) => `${row.label}: ${percent(row.value)}, ${percent(row.low)} to ${percent(row.high)}`)
+      .join("; "),
+    svg: dotPlot({ rows, axis: { title: "accuracy" } }),
+    note: [`${percent(headlineOf(models[0]).level, 0)} intervals`, opened && "upright line: by the opened key",
+      rows.some((row) => !row.holds) && "dashed, (!): may not hold"].filter(Boolean).join(" · "),
+  });
+}
+
+/** The interval of each of some models at growing numbers of labels. */
+export function closingFigure(closings) {
+  const drawn = closings.filter((closing) => closing.points.length);
+  const reasons = closings.filter((closing) => closing.why)
+    .map((closing) => el("p", { class: "quiet" }, `${closing.model}: ${closing.why}`));
+  if (!drawn.length) return el("div", {}, el("p", { class: "quiet" }, "There is nothing to draw yet."), reasons);
+  const series = drawn.map((closing) => ({
+    name: closing.model,
+    reference: closing.truth,
+    points: closing.points.map((point) => ({ x: point.labels, y: point.estimate, low: point.low, high: point.high })),
+  }));
+  const watchable = drawn.every((closing) => closing.watchable);
+  const last = drawn.map((closing) => closing.points.at(-1));
+  const kind = watchable
+    ? "Each interval holds at all numbers of labels at once, so that one may look at any time and stop when one likes."
+    : "Each interval holds at one number of labels fixed beforehand, not at the one where it looks best.";
+  return el("div", {}, pictureOf({
+    name: `closing-${drawn.map((closing) => closing.model).join("-")}`.replace(/[^\w-]/g, "-"),
+    title: "Accuracy and its interval by number of labels",
+    description: drawn.map((closing, place) =>
+      `${closing.model}: with ${last[place].labels} labels ${percent(last[place].low)} to ${percent(last[place].high)}`)
+      .join("; "),
+    svg: lineChart({ series, axes: { x: { title: "labels, in the order of the draw" }, y: { title: "accuracy" } } }),
+    note: `${kind} The labels are taken in the order of the draw, whatever the order in which they came.`,
+  }), reasons);
+}
+
+/** Accuracy against what a model's run cost, where that is known of any. */
+export function costFigure(overview) {
+  const known = overview.models.filter((model) => model.usd && headlineOf(model));
+  if (!known.length) return null;
+  const chart = known.map((model) => {
+    const quoted = headlineOf(model);
+    return { name: model.name, x: model.usd, y: quoted.estimate, low: quoted.low, high: quoted.high,
+      named: known.length <= NAMED, href: linkTo("model", { name: model.name }) };
+  });
+  const unknown = overview.models.length - known.length;
+  return el("section", {}, el("h2", {}, "Cost and accuracy"), pictureOf({
+    name: "cost",
+    title: "Accuracy against the cost of the run",
+    description: chart.map((point) => `${point.name}: ${dollars(point.x)}, ${percent(point.y)}`).join("; "),
+    svg: scatterPlot({ points: chart,
+      axes: { x: { title: "cost of the run, US dollars", format: dollars }, y: { title: "accuracy" } } }),
+    note: unknown ? `The cost of ${unknown} of ${overview.models.length} models is not known or nothing.` : null,
+  }));
+}
+
+/** Every two models compared on the same items and answers. */
+export function differencesSection(found) {
+  if (found.why || !found.comparisons?.length) return el("div", {});
+  const pairs = found.comparisons;
+  const shown = pairs.toSorted((a, b) => a.p_value - b.p_value);
+  return el("section", {},
+    el("h2", {}, "Differences"),
+    el("p", { class: "quiet" },
+      `${count(found.items.predicted)} of ${count(found.items.of)} items were answered by all models; `
+      + `${count(found.questions.answered)} of ${count(found.questions.drawn)} questions answered.`),
+    el("details", { open: pairs.length <= MOST_PAIRS },
+      el("summary", {}, `${count(pairs.length)} ${pairs.length === 1 ? "pair" : "pairs"} of models`),
+      dataTable({
+        name: "differences",
+        caption: "Differences in accuracy, percentage points",
+        rows: shown,
+        columns: [
+          { title: "pair", value: (c) => `${c.first} − ${c.second}`,
+            node: (c) => el("a", { href: linkTo("compare", { first: c.first, second: c.second }) }, `${c.first} − ${c.second}`) },
+          { title: "better?", value: (c) => (c.verdict === "tie" ? "tie" : `${c.verdict} is better`) },
+          { title: "difference", number: true, value: (c) => c.difference, node: (c) => points(c.difference) },
+          { title: "low", number: true, value: (c) => c.low, node: (c) => points(c.low) },
+          { title: "high", number: true, value: (c) => c.high, node: (c) => points(c.high) },
+          { title: "p", number: true, value: (c) => c.p_value, node: (c) => decimal(c.p_value) },
+          { title: "method", value: (c) => c.method + (c.adjusted === "none" ? "" : `, ${c.adjusted}`) },
+          { title: "items", number: true, value: (c) => c.items },
+          { title: "answers", number: true, value: (c) => c.questions },
+          { title: "holds", value: (c) => holdsText(c) },
+        ],
+      }),
+      el("ul", {}, found.cautions.map((line) => el("li", {}, line)))));
+}
