@@ -1,0 +1,146 @@
+"""Who may ask the server, and what it says to a browser."""
+
+from __future__ import annotations
+
+import json
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from harness.machine import cache_dir
+from tests.view.conftest import Served, serve
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example:{port}"},
+        {"Host": "127.0.0.1.evil.example:{port}"},
+        {"Host": "127.0.0.1"},
+        {"Host": "127.0.0.1:1"},
+        {"Host": "192.168.0.1:{port}"},
+        {"Host": "[::ffff:1.2.3.4]:{port}"},
+        {"Host": ""},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://127.0.0.1:{port}"},
+        {"Origin": "http://127.0.0.1:1"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/api/frame", "/api/changes", "/script.js"])
+def test_foreign_names_and_pages_are_refused(served: Served, headers: dict[str, str], path: str) -> None:
+    filled = {name: value.format(port=served.port) for name, value in headers.items()}
+    response, body = served.ask(path, **filled)
+    assert response.status == 403
+    assert b"Colours" not in body
+
+
+def test_the_own_names_are_answered(served: Served) -> None:
+    for host in ("127.0.0.1", "localhost", "[::1]"):
+        own = f"{host}:{served.port}"
+        assert served.ask("/api/frame", Host=own, Origin=f"http://{own}")[0].status == 200
+
+
+@pytest.mark.parametrize(
+    "cookie", ["", "oversight-{port}=", "oversight-{port}={token}", "oversight-{port}=é"]
+)
+def test_without_the_cookie_nothing_of_the_study_is_told(served: Served, cookie: str) -> None:
+    filled = cookie.format(port=served.port, token=served.token)
+    for path in ("/api/frame", "/api/items", "/api/changes", "/api/nothing"):
+        response, body = Served(served.url, served.process).ask(
+            path, Cookie=filled.encode().decode("latin-1")
+        )
+        assert response.status == 403
+        assert b"Colours" not in body
+
+
+@pytest.mark.parametrize("given", ["", "Bearer ", "Bearer x", "Basic {token}", "Bearer {token}x"])
+def test_a_wrong_token_buys_nothing(served: Served, given: str) -> None:
+    response, _ = served.ask("/session", "POST", Authorization=given.format(token=served.token))
+    assert response.status == 403
+    assert response.getheader("Set-Cookie") is None
+
+
+def test_the_cookie_is_this_page_s_alone(served: Served) -> None:
+    response, _ = served.ask("/session", "POST", Authorization=f"Bearer {served.token}")
+    cookie = response.getheader("Set-Cookie") or ""
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
+    assert served.token not in cookie
+
+
+@pytest.mark.parametrize("path", ["/", "/script.js", "/style.css", "/api/frame", "/api/nothing", "/nowhere"])
+def test_every_answer_says_what_the_page_may_do(served: Served, path: str) -> None:
+    response, _ = served.ask(path)
+    policy = response.getheader("Content-Security-Policy") or ""
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert response.getheader("X-Content-Type-Options") == "nosniff"
+    assert response.getheader("Cache-Control") == "no-store"
+    assert response.getheader("Access-Control-Allow-Origin") is None
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_written(served: Served, method: str) -> None:
+    for path in ("/", "/api/frame", "/api/items"):
+        assert served.ask(path, method)[0].status == 405
+
+
+def test_it_listens_on_the_loopback_alone(served: Served) -> None:
+    address = (_own_address(), served.port)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(address, timeout=5)
+
+
+def _own_address() -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            pytest.skip("this machine has no address but the loopback's")
+        return str(probe.getsockname()[0])
+
+
+def test_beyond_the_loopback_only_when_asked(folder: Path) -> None:
+    with serve(folder, 0, "--expose", "0.0.0.0") as served:  # noqa: S104  that is what is tested
+        assert served.ask("/api/frame", Host=f"192.168.7.7:{served.port}")[0].status == 200
+        assert served.ask("/api/frame", Host=f"evil.example:{served.port}")[0].status == 403
+
+
+def test_the_token_is_kept_and_its_owner_s_alone(folder: Path, served: Served) -> None:
+    with serve(folder) as again:
+        assert again.token == served.token
+    kept = [path for path in (cache_dir() / "view").iterdir() if path.read_text() == served.token]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in kept] == [0o600]
+
+
+def test_a_port_that_is_taken_is_said(
+    folder: Path, served: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from harness.cli.main import main
+
+    words = ["view", "--study", str(folder / "study.toml"), "--no-browser", "--port", str(served.port)]
+    assert main(words) == 2
+    assert "cannot listen" in capfd.readouterr().err
+    assert main([*words[:-1], "70000"]) == 2
+
+
+def test_wrong_parameters_are_said(served: Served) -> None:
+    for path, said in {
+        "/api/nothing": "no part 'nothing'",
+        "/api/closing": "model",
+        "/api/closing?model=good&more=1": "more",
+        "/api/items?outcome=odd": "outcome: must be one of",
+        "/api/items?limit=0": "limit",
+        "/api/items?limit=9999": "limit",
+        "/api/items?after=x": "after: must be a whole number",
+        "/api/items?after=1&before=2": "only one",
+        "/api/items?expert=nobody": "there is no expert 'nobody'",
+        "/api/items?nothing=1": "no filter 'nothing'",
+        "/api/item?id=nothing": "no item 'nothing'",
+    }.items():
+        response, body = served.ask(path)
+        assert response.status == 400, path
+        assert said in json.loads(body)["error"], path
