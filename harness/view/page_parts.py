@@ -50,7 +50,10 @@ def make_page(data: str | None = None) -> str:
     """The page that asks a server for its data; with `data`, JSON, one that holds them and asks nobody."""
     frame = (_FOLDER / "page.html").read_text(encoding="utf-8")
     if data is None:
-        head = '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="style.css">\n<script type="module" src="script.js"></script>'
+        head = (
+            '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="style.css">\n'
+            '<script type="module" src="script.js"></script>'
+        )
         return frame.replace("<!-- head -->", head).replace("<!-- data -->", "")
     script, style = f"\n{read_script()}", f"\n{read_style()}"
     policy = f"{_NOWHERE}; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"

@@ -67,27 +67,25 @@ class StudyItems:
         The study's database; the words of items and the rows of a page are read there.
     columns
         What was asked and predicted.
+    strata
+        Columns of strata that were read before, by name.
     """
 
-    def __init__(self, store: Store, columns: ItemColumns) -> None:
+    def __init__(
+        self, store: Store, columns: ItemColumns, strata: dict[str, ItemValues] | None = None
+    ) -> None:
         self._store, self._columns = store, columns
-        self._strata = dict[str, ItemValues]()
+        self._strata = dict[str, ItemValues]() if strata is None else strata
 
     @classmethod
     def read(cls, store: Store) -> Self:
         """Read what was asked and answered, and the newest run of every model."""
-        index = store.columns.read_index()
-        newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
-        columns = ItemColumns(
-            size=index.size,
-            questions=AskedQuestions.of(store.columns.read_labels(index)),
-            predictions={
-                name: store.run_columns.read_run(run, index).predictions.option.astype(np.int16)
-                for name, run in newest.items()
-            },
-            classes=store.columns.read_classes(),
-        )
-        return cls(store, columns)
+        return cls(store, _read_columns(store))
+
+    def read_again(self) -> Self:
+        """The same as it is now; columns of strata are kept, as items never change."""
+        columns = _read_columns(self._store)
+        return type(self)(self._store, columns, self._strata if columns.size == self._columns.size else None)
 
     def find(self, wanted: ItemFilter) -> IntArray:
         """Positions of all items that a filter finds, in order.
@@ -147,12 +145,37 @@ class StudyItems:
             after=int(found[end]) - 1 if end < len(found) else None,
         )
 
-    def _match_stratum(self, column: str, value: str) -> BoolArray:
+    def read_column(self, column: str) -> ItemValues:
+        """A column of strata, read once.
+
+        Raises
+        ------
+        BadInput
+            If no item has it; names those that there are.
+        """
         values = self._strata.get(column)
         if values is None:
             values = self._store.columns.read_meta(column)
             if not values.names:
                 find_name(column, self._store.columns.read_meta_names(), "column of the items")
             self._strata[column] = values
+        return values
+
+    def _match_stratum(self, column: str, value: str) -> BoolArray:
+        values = self.read_column(column)
         place = find_name(value, values.names, f"stratum of {column!r}")
         return np.asarray(values.code[: self._columns.size] == place)
+
+
+def _read_columns(store: Store) -> ItemColumns:
+    index = store.columns.read_index()
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+    return ItemColumns(
+        size=index.size,
+        questions=AskedQuestions.of(store.columns.read_labels(index)),
+        predictions={
+            name: store.run_columns.read_run(run, index).predictions.option.astype(np.int16)
+            for name, run in newest.items()
+        },
+        classes=store.columns.read_classes(),
+    )

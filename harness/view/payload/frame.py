@@ -13,7 +13,7 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
     """The study, its pages, its models, experts, classes and columns of strata."""
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
     panel, rows = study.experts.is_panel, store.count_rows()
-    searches = store.searches.read_searches()
+    searches, asked = store.searches.read_searches(), store.count_asked(panel=panel)
     pages = {
         "overview": True,
         "items": rows["item"] > 0 and not panel,
@@ -29,9 +29,11 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
         "is_panel": panel,
         "pages": [name for name, there in pages.items() if there],
         "models": models,
-        "experts": list(store.count_asked(panel=panel)),
+        "experts": list(asked),
         "classes": store.columns.read_classes(),
         "columns": sorted({*study.items.meta, *filter(None, [study.estimate.strata, study.items.cluster])}),
         "rows": rows,
+        "assignments": sum(asked.values()) if panel else 0,
+        "ratings": sum(store.panel.replies.count_replies().values()) if panel else 0,
         "read_only": store.read_only,
     }

@@ -13,6 +13,7 @@ from harness.view.payload.item_rows import describe_items
 _CHOICES = {"verdict": ItemVerdict, "outcome": ModelOutcome}
 _NAMES = ("words", "expert", "asked", "verdict", "model", "outcome")
 _PAGE = ("after", "before", "limit")
+_MOST_VALUES = 500
 
 
 def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:
@@ -65,6 +66,18 @@ def read_item(store: Store, items: StudyItems, params: Mapping[str, str]) -> dic
         "previous": before[0].id if before else None,
         "next": after[0].id if after else None,
     }
+
+
+def read_column(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:  # noqa: ARG001  as the others
+    """The different values of a column of the items, the first 500 of them.
+
+    Raises
+    ------
+    BadInput
+        If no item has the column.
+    """
+    names = items.read_column(params.get("name", "")).names
+    return {"values": names[:_MOST_VALUES], "of": len(names)}
 
 
 def read_filter(params: Mapping[str, str]) -> ItemFilter:

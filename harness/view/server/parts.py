@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import time
 from collections import OrderedDict
@@ -11,7 +12,7 @@ from typing import Any
 
 from harness.analysis import StudyItems
 from harness.config import Study
-from harness.errors import BadInput
+from harness.errors import BadInput, OversightError
 from harness.registry import PAGES, load_page
 from harness.store import Store
 from harness.view import payload
@@ -29,7 +30,9 @@ _OWN: dict[str, Callable[..., Any]] = {
     "strata": payload.read_strata,
     "progress": payload.read_progress,
 }
-_OF_ITEMS = {"items": payload.read_items, "item": payload.read_item}
+_OF_ITEMS = {"items": payload.read_items, "item": payload.read_item, "column": payload.read_column}
+_LIGHT = ("frame", "progress")
+"""Parts that are counted, not computed, and wait for no others."""
 
 
 class Parts:
@@ -48,6 +51,7 @@ class Parts:
         self._kept = OrderedDict[tuple[str, ...], tuple[int, bytes]]()
         self._locks = dict[tuple[str, ...], asyncio.Lock]()
         self._items = _ItemsAsRead(store, feed)
+        self._one_at_a_time = asyncio.Semaphore(1)  # what is computed takes memory
 
     async def read(self, name: str, params: Mapping[str, str]) -> bytes:
         """A part as JSON.
@@ -66,7 +70,9 @@ class Parts:
             version = self._feed.version
             kept = self._kept.get(key)
             if kept is None or kept[0] != version:
-                kept = version, await asyncio.to_thread(make_part, self._study, self._store, name, params)
+                async with contextlib.nullcontext() if name in _LIGHT else self._one_at_a_time:
+                    version = self._feed.version
+                    kept = version, await asyncio.to_thread(make_part, self._study, self._store, name, params)
             self._kept[key] = kept
             self._kept.move_to_end(key)
         while len(self._kept) > _MOST_KEPT:
@@ -77,7 +83,10 @@ class Parts:
     async def prepare(self) -> None:
         """Read what the items are filtered by, before anybody asks."""
         if not self._study.experts.is_panel:
-            await self._items.read()
+            items, _ = await self._items.read()
+            for column in self._study.items.meta:
+                with contextlib.suppress(OversightError):  # who asks for it is told
+                    await asyncio.to_thread(items.read_column, column)
 
 
 class _ItemsAsRead:
@@ -101,12 +110,15 @@ class _ItemsAsRead:
             raise BadInput("the items cannot be read")
         return self._found, False
 
+    def _read(self) -> StudyItems:
+        return StudyItems.read(self._store) if self._found is None else self._found.read_again()
+
     async def _refresh(self) -> None:
         async with self._lock:
             version = self._feed.version
             if self._found is None or self._version != version:
                 started = time.monotonic()
-                self._found = await asyncio.to_thread(StudyItems.read, self._store)
+                self._found = await asyncio.to_thread(self._read)
                 self._version, self._took = version, time.monotonic() - started
 
 

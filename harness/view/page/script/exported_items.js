@@ -36,6 +36,12 @@ export function readExportedItem(kept, { id, ...wanted }) {
   };
 }
 
+/** The different values of a column of the items. */
+export function readExportedColumn(kept, { name }) {
+  const values = new Set(kept.items.map((item) => item.meta?.[name]).filter((value) => value !== undefined));
+  return { values: [...values].sort(), of: values.size };
+}
+
 function meetsFilter(item, wanted) {
   return meetsWords(item, wanted.words) && meetsStratum(item, wanted) && meetsQuestion(item, wanted)
     && meetsPrediction(item, wanted) && meetsDisagreement(item, wanted.disagreed);

@@ -22,7 +22,7 @@ export async function showItemsPage(params, frame) {
   const place = Object.fromEntries(["after", "before"].filter((name) => params[name]).map((name) => [name, params[name]]));
   const [page, values] = await Promise.all([
     readPart("items", { ...wanted, ...place }),
-    wanted.column ? readStrataNames(wanted.column, frame) : [],
+    wanted.column ? readPart("column", { name: wanted.column }).then((found) => found.values) : [],
   ]);
   return [
     el("h1", {}, "Items"),
@@ -35,12 +35,6 @@ export async function showItemsPage(params, frame) {
     el("div", { class: "tools" }, el("button", { type: "button", onclick: () => downloadItems(page.items, frame) },
       "CSV of this page")),
   ];
-}
-
-async function readStrataNames(column, frame) {
-  if (!frame.models.length) return [];
-  const found = await readPart("strata", { column, model: frame.models[0] });
-  return found.strata.map((row) => row.stratum);
 }
 
 function filterForm(wanted, frame, strata) {

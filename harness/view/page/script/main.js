@@ -3,6 +3,7 @@
 import { showCollectionPage } from "./collection.js";
 import { showComparePage } from "./compare.js";
 import { el, replaceContent } from "./dom.js";
+import { count, plural } from "./format.js";
 import { goByKey, showItemPage } from "./item.js";
 import { showItemsPage } from "./items.js";
 import { trouble } from "./later.js";
@@ -101,7 +102,8 @@ function drawFrame(page, chosen) {
   const links = frame.pages.filter((name) => PAGES[name]).map((name) =>
     el("a", { href: linkTo(name), "aria-current": name === here && "page" }, PAGES[name].title));
   const head = el("div", {},
-    el("p", { class: "study" }, el("b", {}, frame.name), " ", el("span", { class: "quiet", id: "state" })),
+    el("p", { class: "study" }, el("b", {}, frame.name), " ", el("span", { class: "quiet", id: "counts" }, countsText()),
+      " ", el("span", { class: "quiet", id: "state" })),
     el("nav", { "aria-label": "pages" }, links));
   const old = place("top").firstElementChild;
   const state = place("state")?.textContent ?? "";
@@ -110,6 +112,14 @@ function drawFrame(page, chosen) {
     place("state").textContent = state;
   }
   replaceContent(place("bottom"), el("p", { class: "quiet" }, `oversight ${frame.version}. `, exportNote()));
+}
+
+/** What has arrived so far: the first thing to change. */
+function countsText() {
+  const { item, question, answer, prediction } = frame.rows;
+  const said = frame.is_panel ? `${count(frame.ratings)} of ${count(frame.assignments)} ratings`
+    : `${count(answer)} of ${count(question)} questions answered`;
+  return `${plural(item, "item")} · ${said} · ${plural(prediction, "answer")} of models`;
 }
 
 function tellState(text) {

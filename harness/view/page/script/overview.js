@@ -1,7 +1,7 @@
 /** The overview: every model with its interval, what it rests on, and what comes in now. */
 
 import { el } from "./dom.js";
-import { count, plural } from "./format.js";
+import { plural } from "./format.js";
 import { later } from "./later.js";
 import { checksSection, expertsSection, whatWasRun } from "./evidence.js";
 import { closingFigure, costFigure, differencesSection, intervalsFigure, modelCards, rankingTable } from "./models.js";
@@ -34,10 +34,8 @@ export async function showOverviewPage(params, frame) {
 }
 
 function studyLine(frame) {
-  const { item, question, answer } = frame.rows;
   const people = plural(frame.experts.length, frame.is_panel ? "annotator" : "expert");
-  const asked = frame.is_panel ? "" : ` · ${count(answer)} of ${plural(question, "question")} answered`;
-  return `${plural(item, "item")}${asked} · ${people} · ${plural(frame.models.length, "model")} · protocol ${frame.protocol}`;
+  return `${people} · ${plural(frame.models.length, "model")} · protocol ${frame.protocol}`;
 }
 
 function noEstimate(why, frame) {

@@ -1,6 +1,6 @@
 /** Where the page's data come from: the server, or the file itself. */
 
-import { readExportedItem, readExportedItems } from "./exported_items.js";
+import { readExportedColumn, readExportedItem, readExportedItems } from "./exported_items.js";
 
 const embedded = document.getElementById("data");
 const kept = embedded ? JSON.parse(embedded.textContent) : null;
@@ -24,6 +24,7 @@ async function fetchPart(name, params) {
 function readKept(name, params) {
   if (name === "items") return readExportedItems(kept, params);
   if (name === "item") return readExportedItem(kept, params);
+  if (name === "column") return readExportedColumn(kept, params);
   const query = new URLSearchParams(Object.entries(params).sort(([a], [b]) => (a < b ? -1 : 1))).toString();
   const found = kept.parts[query ? `${name}?${query}` : name];
   if (found === undefined) throw new Error("this file does not hold that; see it with: oversight view");
