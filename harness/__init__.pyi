@@ -1,3 +1,4 @@
+from . import plot as plot
 from .arrays import (
     AnyIntArray as AnyIntArray, BoolArray as BoolArray, FAILED as FAILED, FloatArray as FloatArray,
     IntArray as IntArray, UNREADABLE as UNREADABLE,

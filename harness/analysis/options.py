@@ -24,6 +24,11 @@ ESTIMATOR_NAMES = {
 """As tables and plots name the estimators, in the order they are shown."""
 
 
+def estimator_name(name: str) -> str:
+    """What tables and plots call an estimator."""
+    return "Accuracy" if name == "accuracy" else ESTIMATOR_NAMES.get(name, name)
+
+
 def requested_interval(study: Study) -> str | None:
     """The interval that study.toml asks for; None for the default."""
     return None if study.estimate.interval == "exact" else study.estimate.interval

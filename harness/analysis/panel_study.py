@@ -33,6 +33,8 @@ class PanelStudy:
         All classes in their order; None takes those seen, of a study the options of its items.
     clusters
         Cluster of every item by name; empty if items are independent.
+    reference
+        File of labels by experts who are none of the panel, if the study names one.
     """
 
     ratings: str | Path | None = None
@@ -42,6 +44,7 @@ class PanelStudy:
     label: str = "label"
     classes: Sequence[str] | None = None
     clusters: Mapping[str, str] = field(default_factory=dict)
+    reference: Path | None = None
 
     def read_panel(self) -> Panel:
         """Read the ratings.
@@ -61,11 +64,7 @@ class PanelStudy:
             )
             return make_panel(found, self.classes).clustered(self.clusters)
         with Store(self.database) as store:
-            ratings, items = store.panel.read_ratings(), store.content.read_items()
-        if not ratings:
-            raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
-        classes = self.classes or list(dict.fromkeys(o for i in items for o in i.options))
-        return make_panel(ratings, classes).clustered(self.clusters)
+            return read_study_panel(store, self.classes, self.clusters)
 
     def read_model(self, panel: Panel, model: str) -> IntArray:
         """Class that a model gives every item of the panel, −1 where unreadable.
@@ -87,14 +86,7 @@ class PanelStudy:
         if self.ratings is not None or Path(model).exists():
             return self.read_labels(panel, model, "predictions")
         with Store(self.database) as store:
-            (run,) = find_newest_runs(store, [model]).runs
-            options = {item.id: item.options for item in store.content.read_items()}
-            predicted = {
-                p.item_id: None if p.option is None else options[p.item_id][p.option]
-                for p in store.runs.read_predictions(run["id"])
-                if p.status is not PredictionStatus.FAILED
-            }
-        return panel.codes(f"predictions of {model}", predicted)
+            return read_study_model(store, panel, model)
 
     def read_labels(self, panel: Panel, path: str | Path, name: str, *, partial: bool = False) -> IntArray:
         """Class that a file gives every item of the panel, −1 where it is empty.
@@ -123,6 +115,43 @@ class PanelStudy:
             if item not in rated:
                 raise BadInput(f"{path}: the item {item!r} has no rating in {self.ratings or 'the study'}")
         return panel.codes(f"{name} in {path}", found)
+
+
+def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapping[str, str]) -> Panel:
+    """The ratings that a study has stored; arguments as the attributes of `PanelStudy`.
+
+    Raises
+    ------
+    BadInput
+        If there are none.
+    EstimateError
+        If an item has no cluster, or all share one.
+    """
+    ratings, items = store.panel.read_ratings(), store.content.read_items()
+    if not ratings:
+        raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
+    classes = classes or list(dict.fromkeys(o for i in items for o in i.options))
+    return make_panel(ratings, classes).clustered(clusters)
+
+
+def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
+    """Class that the newest run of a model gives every item of the panel, −1 where unreadable.
+
+    Raises
+    ------
+    BadInput
+        If there is no such run.
+    EstimateError
+        Naming the item that has no prediction.
+    """
+    (run,) = find_newest_runs(store, [model]).runs
+    options = {item.id: item.options for item in store.content.read_items()}
+    predicted = {
+        p.item_id: None if p.option is None else options[p.item_id][p.option]
+        for p in store.runs.read_predictions(run["id"])
+        if p.status is not PredictionStatus.FAILED
+    }
+    return panel.codes(f"predictions of {model}", predicted)
 
 
 def compare_with_reference(

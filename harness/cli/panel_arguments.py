@@ -6,11 +6,8 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import orjson
-
 from harness.analysis import PanelStudy, study_clusters
 from harness.cli.conventions import add_study, emit, study_of
-from harness.errors import ConfigError
 from harness.machine import write_whole
 
 
@@ -51,6 +48,7 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
         label=args.label,
         classes=args.classes,
         clusters={} if study is None else study_clusters(study),
+        reference=None if study is None else study.reference_file,
     )
 
 
@@ -71,11 +69,7 @@ def emit_panel(
     """
     payload["svg"] = None
     if args.svg is not None and draw is not None:
-        try:
-            svg = draw()
-        except ImportError as error:
-            raise ConfigError(f"pictures need: pip install 'oversight[report]' ({error})") from None
-        payload["svg"] = str(write_whole(svg, args.svg))
+        payload["svg"] = str(write_whole(draw(), args.svg))
         human.append(f"wrote {payload['svg']}")
     emit(args, payload, human)
 
@@ -97,11 +91,6 @@ def cluster_lines(
             for why, names in by_reason.items()
         ),
     ]
-
-
-def to_json(value: Any) -> Any:
-    """Dataclasses to dictionaries, arrays to lists, nan to None: what JSON can hold."""
-    return orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 def format_number(value: float | None, digits: int = 3) -> str:

@@ -59,7 +59,8 @@ class ExpertsSection(Section):
     `protocol` is a name of `harness.registry.PROTOCOLS`. `models` names the models whose predictions
     a rule looks at; empty means all that were run. `epsilon` is the uniform share of targeted routing
     for several. With a panel, `annotators_per_item` of those who judge any class choose among all
-    options of each item.
+    options of each item, and `reference` may name a file of labels by experts who are none of them, which
+    human-level indices hold people and models against.
     """
 
     roster: str = "experts.toml"
@@ -68,6 +69,7 @@ class ExpertsSection(Section):
     annotators_per_item: int = Field(default=3, ge=2)
     models: list[str] = Field(default=[])
     epsilon: float = Field(default=0.1, ge=0, le=1)
+    reference: str | None = None
 
     @property
     def is_panel(self) -> bool:
@@ -190,6 +192,11 @@ class Study(Section):
         """SQLAlchemy URL of the database; a plain path means SQLite."""
         store = self.study.store
         return store if "://" in store else f"sqlite:///{self.path(store)}"
+
+    @property
+    def reference_file(self) -> Path | None:
+        """Path of the experts' labels that a panel is held against; None if there are none."""
+        return self.path(self.experts.reference) if self.experts.reference else None
 
     @property
     def price_file(self) -> tuple[Path, bool]:

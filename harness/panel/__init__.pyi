@@ -20,7 +20,8 @@ from .ratings import (
 )
 from .superhuman import (
     AssumptionCheck as AssumptionCheck, DirectResult as DirectResult, Evidence as Evidence,
-    SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, Superhuman as Superhuman, assess_superhuman as assess_superhuman,
+    GrowthPoint as GrowthPoint, SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, Superhuman as Superhuman,
+    assess_superhuman as assess_superhuman,
     assess_superhuman_from_counts as assess_superhuman_from_counts, betting_confidence as betting_confidence,
     certify as certify, compute_bounds_by_size as compute_bounds_by_size, differing as differing,
     direct_plan as direct_plan, direct_result as direct_result, draw_annotators as draw_annotators,

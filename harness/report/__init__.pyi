@@ -9,7 +9,6 @@ from .estimate_words import (
     questions_text as questions_text, value_text as value_text,
 )
 from .html_page import write_html as write_html
-from .panel_pictures import alphas_svg as alphas_svg, bounds_svg as bounds_svg, parity_svg as parity_svg
 from .search_findings import (
     SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,
 )

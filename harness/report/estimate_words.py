@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.analysis import ESTIMATOR_NAMES, ItemCounts, ModelReport
+from harness.analysis import ItemCounts, ModelReport, estimator_name
 from harness.report.pages import percent
 from harness.types import Counts, Estimate
 
 OUTSIDE = "* outside 0–100 % as computed, cut off for display"
-
-
-def estimator_name(name: str) -> str:
-    """What tables call an estimator."""
-    return "Accuracy" if name == "accuracy" else ESTIMATOR_NAMES.get(name, name)
 
 
 def value_text(estimate: Estimate) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.analysis import StudyReport
 from harness.machine import write_whole
+from harness.plot import closing, closing_height, draw_svg, estimates, estimates_height
 from harness.report import estimate_words
 from harness.report.pages import page_template
 
@@ -19,12 +20,10 @@ def write_html(study: StudyReport, path: str | Path) -> Path:
         If the ``report`` extra is missing.
     """
     template = page_template("report.html")
-    from harness.report.interval_plots import curve_svg, intervals_svg
-
     text = template.render(
         study=study,
         words=estimate_words,
-        intervals_svg=intervals_svg(study),
-        curve_svg=curve_svg(study),
+        intervals_svg=draw_svg(lambda axes: estimates(study, axes), estimates_height(study)),
+        curve_svg=draw_svg(lambda axes: closing(study, axes), closing_height(study)),
     )
     return write_whole(text, path)

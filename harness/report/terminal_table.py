@@ -8,13 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import ModelReport, StudyReport
+from harness.analysis import ModelReport, StudyReport, estimator_name
 from harness.report.estimate_words import (
     OUTSIDE,
     caution_text,
     check_lines,
     cost_text,
-    estimator_name,
     interval_text,
     items_text,
     label_texts,

@@ -11,17 +11,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from harness.analysis import class_values
+from harness.analysis import agreement_to_json, class_values, to_json
 from harness.cli.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
     format_number,
     panel_study,
-    to_json,
 )
 from harness.errors import BadInput
 from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
+from harness.plot import agreement, agreement_height, draw_svg
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,16 +44,12 @@ def run(args: argparse.Namespace) -> int:
     report = measure_agreement(
         panel, args.level, values=values, bootstrap=args.bootstrap, seed=args.seed, confidence=args.confidence
     )
-    payload = to_json(report)
-    if report.alpha is not None:
-        payload["alpha"]["notes"] = report.alpha.notes
+    payload = agreement_to_json(report)
     if args.pairs:
         payload["pairs"] = to_json(pairwise(panel))
 
     def draw() -> str:
-        from harness.report import alphas_svg
-
-        return alphas_svg(report.categories, RELIABLE)
+        return draw_svg(lambda axes: agreement(report, axes), agreement_height(report))
 
     emit_panel(args, payload, _text(report), draw)
     return 0

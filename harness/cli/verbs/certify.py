@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from harness.analysis import CEILING_NAMES, certificate_to_json
 from harness.cli.conventions import parse_json, parse_numbers
 from harness.cli.panel_arguments import (
     add_panel,
@@ -18,28 +19,23 @@ from harness.cli.panel_arguments import (
     emit_panel,
     format_number,
     panel_study,
-    to_json,
 )
 from harness.errors import BadInput
 from harness.panel import (
     AGGREGATES,
     SUPERHUMAN_TESTS,
     AssumptionCheck,
+    GrowthPoint,
     Superhuman,
     assess_superhuman,
     assess_superhuman_from_counts,
     compute_bounds_by_size,
 )
+from harness.plot import CERTIFICATE_HEIGHT, certificate, draw_svg
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
 _SAID = {None: "cannot be seen", True: "holds", False: "FAILS"}
-_CEILINGS = {
-    "U_e": "U(e), pairs of annotators, as published",
-    "U_t": "U(t), all pairs, as published",
-    "U_star": "U*, annotators from a pool",
-    "U_panel": "U(p), these annotators, nothing assumed",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,40 +57,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Certify and print; not certified is an answer, not an error."""
     found, points = _from_counts(args) if args.counts else _from_panel(args)
-    payload = to_json(found) | {
-        "verdict": found.verdict,
-        "holds": found.holds,
-        "why": found.why,
-        "conditional_on": [c.assumed for c in found.conditions],
-        "growth": points,
-        "notes": found.notes,
-    }
-    if found.check is not None:
-        payload["check"] |= {
-            "first_holds": found.check.first_holds,
-            "second_holds": found.check.second_holds,
-            "overstated": found.check.overstated(found.level),
-        }
+    payload = certificate_to_json(found, points)
 
     def draw() -> str:
-        from harness.report import bounds_svg
-
-        check = found.check
-        oracle = None if check is None else (check.human_accuracy, check.model_accuracy)
-        return bounds_svg(points, oracle, conditional=not found.holds)
+        return draw_svg(lambda axes: certificate(found, points, axes), CERTIFICATE_HEIGHT)
 
     emit_panel(args, payload, _text(found), draw if points else None)
     return 0
 
 
-def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
+def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint, ...]]:
     if args.ratings or args.model or args.svg or args.test != "split":
         raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
     counts = parse_numbers("--counts", args.counts, _NEEDED, _OPTIONAL)
-    return assess_superhuman_from_counts(**counts, level=args.confidence), []
+    return assess_superhuman_from_counts(**counts, level=args.confidence), ()
 
 
-def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, Any]]]:
+def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint, ...]]:
     if not args.model:
         raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
     study = panel_study(args)
@@ -112,8 +91,7 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, list[dict[str, An
         seed=args.seed,
         level=args.confidence,
     )
-    points = compute_bounds_by_size(panel, predicted, seed=args.seed) if args.svg else ()
-    return found, [to_json(point) for point in points]
+    return found, compute_bounds_by_size(panel, predicted, seed=args.seed) if args.svg else ()
 
 
 def _weights(args: argparse.Namespace) -> dict[str, float] | None:
@@ -139,7 +117,7 @@ def _text(found: Superhuman) -> list[Any]:
     for name, c in found.against.items():
         holds = name in found.valid
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
-        table.add_row(_CEILINGS[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
+        table.add_row(CEILING_NAMES[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
         scores.add_row(label, format_number(value, 4))

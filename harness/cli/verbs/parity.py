@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
-from harness.analysis import compare_with_reference
+from harness.analysis import compare_with_reference, parity_to_json
 from harness.cli.panel_arguments import (
     add_panel,
     cluster_lines,
@@ -21,10 +21,10 @@ from harness.cli.panel_arguments import (
     format_number,
     panel_study,
     split_names,
-    to_json,
 )
 from harness.errors import BadInput
 from harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
+from harness.plot import draw_svg, parity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
     add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
     add("--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000")
-    add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
+    add("--reference", metavar="FILE", help="experts' labels, else those study.toml names: adds HLPI, HLPRI")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,21 +59,14 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     level = None
-    if args.reference:
-        reference = study.read_labels(panel, args.reference, "reference", partial=True)
+    if named := args.reference or study.reference:
+        reference = study.read_labels(panel, named, "reference", partial=True)
         level = compare_with_reference(panel, predicted, reference, found.humans)
 
     def draw() -> str:
-        from harness.report import parity_svg
+        return draw_svg(lambda axes: parity(found, axes))
 
-        return parity_svg(found)
-
-    payload = to_json(found) | {"human_level": to_json(level)}
-    for told, b in zip((payload["overall"], *payload["bins"]), (found.overall, *found.bins), strict=True):
-        told["notes"] = b.notes
-    if level is not None:
-        payload["human_level"]["notes"] = level.notes
-    emit_panel(args, payload, _text(found, level), draw)
+    emit_panel(args, parity_to_json(found, level), _text(found, level), draw)
     return 0
 
 

@@ -1,6 +1,8 @@
 from .assumptions import AssumptionCheck as AssumptionCheck
 from .betting_test import betting_confidence as betting_confidence
-from .bounds_by_panel_size import compute_bounds_by_size as compute_bounds_by_size
+from .bounds_by_panel_size import (
+    GrowthPoint as GrowthPoint, compute_bounds_by_size as compute_bounds_by_size,
+)
 from .certificate import Evidence as Evidence, certify as certify
 from .decision import (
     SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, assess_superhuman as assess_superhuman,

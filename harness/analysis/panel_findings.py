@@ -1,0 +1,60 @@
+"""What was found of a panel as plain values: what commands print as JSON, and pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Superhuman
+
+CEILING_NAMES = {
+    "U_e": "U(e), pairs of annotators, as published",
+    "U_t": "U(t), all pairs, as published",
+    "U_star": "U*, annotators from a pool",
+    "U_panel": "U(p), these annotators, nothing assumed",
+}
+"""As tables name the upper bounds of the average annotator's accuracy."""
+
+
+def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
+    """Every coefficient, with the notes on α."""
+    found: dict[str, Any] = to_json(report)
+    if report.alpha is not None:
+        found["alpha"]["notes"] = list(report.alpha.notes)
+    return found
+
+
+def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dict[str, Any]:
+    """Bounds, scores and the verdict, with what it is conditional on; bounds by annotators per item."""
+    told: dict[str, Any] = to_json(found) | {
+        "verdict": found.verdict,
+        "holds": found.holds,
+        "why": found.why,
+        "conditional_on": [c.assumed for c in found.conditions],
+        "growth": [to_json(point) for point in growth],
+        "notes": list(found.notes),
+    }
+    if found.check is not None:
+        told["check"] |= {
+            "first_holds": found.check.first_holds,
+            "second_holds": found.check.second_holds,
+            "overstated": found.check.overstated(found.level),
+        }
+    return told
+
+
+def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
+    """Human and model in every bin, with its notes; human-level indices, if there is a reference."""
+    told: dict[str, Any] = to_json(found) | {"human_level": to_json(level)}
+    for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
+        shown["notes"] = list(b.notes)
+    if level is not None:
+        told["human_level"]["notes"] = list(level.notes)
+    return told
+
+
+def to_json(value: Any) -> Any:
+    """Dataclasses to dictionaries, arrays to lists, nan to None: what JSON can hold."""
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))

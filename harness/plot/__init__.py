@@ -1,0 +1,9 @@
+"""Pictures for Python: estimates, how they close, agreement, certificate and parity, on axes of matplotlib.
+
+Every function takes the axes to draw on, or makes some, and returns them. Matplotlib is imported when the
+first picture is drawn.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

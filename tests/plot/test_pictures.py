@@ -1,0 +1,197 @@
+"""Pictures for Python: what they show is in their texts and lines, and they draw where they are told to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+
+import harness as h
+from harness.analysis import EstimateOptions, StudyReport, report_study
+from harness.config import ModelSection, Study
+from harness.llm import make_spec
+from harness.panel import (
+    AgreementReport,
+    GrowthPoint,
+    Parity,
+    Superhuman,
+    assess_superhuman,
+    compute_bounds_by_size,
+    make_panel_from_grid,
+    measure_agreement,
+    measure_parity,
+)
+from harness.plot import draw_svg
+from harness.store import Store
+from harness.types import Item, Prediction
+from protocols.collect import SimulatedExperts
+from protocols.routing import Partitioned, one_expert_per_class
+
+CLASSES = ("red", "green", "blue")
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> StudyReport:
+    study = Study.model_validate({"study": {"name": "t"}, "items": {"file": "x.csv"}})
+    items = [Item(f"i{j}", f"text {j}", CLASSES, (0, 1, 2)) for j in range(60)]
+    truth = {item.id: j % 3 for j, item in enumerate(items)}
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+        store.content.add_items(items)
+        store.content.add_questions(Partitioned(one_expert_per_class(CLASSES), seed=1).route(items))
+        store.content.add_answers(SimulatedExperts(truth).answer(store.content.read_questions()))
+        for name, wrong in (("good", 10), ("bad", 3)):
+            spec = make_spec(name, ModelSection(model=name), "$text", None)
+            store.runs.add_run(spec)
+            said = [(truth[i.id] + (j % wrong == 0)) % 3 for j, i in enumerate(items)]
+            store.runs.store_predictions(
+                [(spec.id, Prediction(i.id, option)) for i, option in zip(items, said, strict=True)]
+            )
+        return report_study(
+            store, study, truth=truth, curve=True, options=EstimateOptions(interval="wald", level=0.9)
+        )
+
+
+@pytest.fixture(scope="module")
+def panel() -> tuple[AgreementReport, Superhuman, tuple[GrowthPoint, ...], Parity]:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=80)
+    grid = np.where(rng.random((80, 4)) < 0.8, truth[:, None], rng.integers(3, size=(80, 4)))
+    made, predicted = make_panel_from_grid(grid, [*CLASSES, "unused"]), truth.astype(np.int64)
+    return (
+        measure_agreement(made, bootstrap=50),
+        assess_superhuman(made, predicted, pool=True),
+        compute_bounds_by_size(made, predicted, shuffles=2),
+        measure_parity(made, predicted),
+    )
+
+
+def texts_of(axes: Axes) -> str:
+    legend = axes.get_legend()
+    named = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+    ticks = [label.get_text() for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    title = axes.get_title() or axes.get_title(loc="left")
+    return "\n".join((title, axes.get_xlabel(), axes.get_ylabel(), *ticks, *named))
+
+
+def ends_of(axes: Axes) -> set[tuple[float, ...]]:
+    """Coordinates of every line along both axes."""
+    found = set()
+    for line in axes.get_lines():
+        for data in (line.get_xdata(), line.get_ydata()):
+            found.add(tuple(np.asarray(data, dtype=float).tolist()))
+    return found
+
+
+def test_estimates_have_every_interval_a_title_and_units(report: StudyReport) -> None:
+    axes = h.plot.estimates(report)
+    texts = texts_of(axes)
+    assert "Accuracy from 60 answers, with 90% intervals" in texts
+    assert "by the opened key" in texts
+    assert {"good: ML", "bad: ML"} <= set(texts.replace(" (!)", "").splitlines())
+    for model in report.models:
+        for estimate in model.estimates.values():
+            assert (estimate.low, estimate.high) in ends_of(axes)
+    assert axes.xaxis.get_major_formatter()(1.0) == "100%"
+
+
+def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
+    axes = h.plot.closing(report)
+    assert "answers, in the order of the draw" in texts_of(axes)
+    assert {"good", "bad"} <= set(texts_of(axes).splitlines())
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert lines["good"].get_linestyle() != lines["bad"].get_linestyle()
+    assert tuple(e.clipped for _, e in report.models[0].curve) in ends_of(axes)
+    assert len(axes.collections) == 2
+
+
+def test_without_a_curve_the_picture_says_so(report: StudyReport) -> None:
+    from dataclasses import replace
+
+    bare = replace(report, models=tuple(replace(m, curve=()) for m in report.models))
+    assert "curve=True" in texts_of(h.plot.closing(bare))
+
+
+def test_agreement_shows_the_interval_and_names_the_undefined(panel: Any) -> None:
+    report = panel[0]
+    axes = h.plot.agreement(report)
+    texts = texts_of(axes)
+    assert "Agreement of 4 annotators on 80 items" in texts
+    assert "all classes, 95% interval" in texts
+    assert "undefined: unused" in texts
+    assert (report.alpha.low, report.alpha.high) in ends_of(axes)
+
+
+def test_a_certificate_has_a_title_its_bounds_and_what_it_is_conditional_on(panel: Any) -> None:
+    _, found, growth, _ = panel
+    axes = h.plot.certificate(found, growth)
+    texts = texts_of(axes)
+    assert found.certified
+    assert "Is the model better than the average annotator? certified, at 95%" in texts
+    assert "only if it does not share the annotators' errors" in texts
+    assert "annotators per item" in texts
+    assert "all 80 items,\nwith 95% bound" in texts
+    for name in ("model, at least", "annotators ≤ U*", "annotators ≤ U(p)"):
+        assert name in texts
+    ends = ends_of(axes)
+    assert (found.L, found.L_low) in ends
+    assert {(c.bound, c.high) for c in found.against.values()} <= ends
+    assert tuple(p.L for p in growth) in ends
+    assert "certified" in texts_of(h.plot.certificate(found))
+
+
+def test_parity_has_both_with_intervals_in_every_bin(panel: Any) -> None:
+    found = panel[3]
+    axes = h.plot.parity(found)
+    texts = texts_of(axes)
+    assert "Human and model against the vote, with 95% intervals" in texts
+    for b in (*found.bins, found.overall):
+        assert f"{b.items} items" in texts
+        assert {(b.human.low, b.human.high), (b.model.low, b.model.high), (b.p_d, b.p_d)} <= ends_of(axes)
+
+
+def test_they_draw_on_the_axes_that_they_are_given(report: StudyReport, panel: Any) -> None:
+    agreement, found, growth, parity = panel
+    pictures: tuple[Callable[[Axes], Axes], ...] = (
+        lambda axes: h.plot.estimates(report, axes),
+        lambda axes: h.plot.closing(report, axes),
+        lambda axes: h.plot.agreement(agreement, axes),
+        lambda axes: h.plot.certificate(found, growth, axes),
+        lambda axes: h.plot.parity(parity, axes),
+    )
+    for draw in pictures:
+        _, mine = pyplot.subplots()
+        assert draw(mine) is mine
+        assert mine.get_lines()
+        svg = draw_svg(draw)
+        assert svg.startswith("<svg")
+        assert "currentColor" in svg
+        assert svg == draw_svg(draw)
+
+
+def test_matplotlib_is_imported_where_it_is_used_and_missed_in_words() -> None:
+    program = (
+        "import sys, harness as h\n"
+        "draw = h.plot.estimates\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "sys.modules['matplotlib'] = None\n"
+        "for attempt in (lambda: h.plot.drawing.new_axes(None), lambda: h.plot.draw_svg(print)):\n"
+        "    try:\n"
+        "        attempt()\n"
+        "    except h.ConfigError as error:\n"
+        "        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.count("pictures need: pip install 'oversight[report]'") == 2
