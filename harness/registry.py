@@ -25,7 +25,9 @@ PROTOCOLS = {
 }
 """Name in study.toml and on every question → where the class is."""
 
-PAGES: dict[str, str] = {}
+PAGES: dict[str, str] = {
+    "collection": "protocols.collect.collection_page:read_collection",
+}
 """Part of the page that the upper wings make → where it is: ``function(study, store, **parameters)``, whose
 value JSON can hold."""
 

@@ -29,10 +29,6 @@ from .options import (
     ESTIMATOR_NAMES as ESTIMATOR_NAMES, EstimateOptions as EstimateOptions, estimator_name as estimator_name,
     requested_interval as requested_interval,
 )
-from .panel_findings import (
-    CEILING_NAMES as CEILING_NAMES, agreement_to_json as agreement_to_json,
-    certificate_to_json as certificate_to_json, parity_to_json as parity_to_json, to_json as to_json,
-)
 from .panel_study import (
     PanelStudy as PanelStudy, class_values as class_values, compare_with_reference as compare_with_reference,
     read_study_model as read_study_model, read_study_panel as read_study_panel,

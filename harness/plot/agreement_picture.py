@@ -51,7 +51,8 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
     axes.set_title(f"Agreement of {report.annotators} annotators on {report.items:,} items")
     named = f"\nundefined: {', '.join(left_out)}" if left_out else ""
     axes.set_xlabel(
-        f"Krippendorff's α, {report.level}; of a class against the rest\ndashed: {RELIABLE:g}, reliable{named}"
+        f"Krippendorff's α, {report.level}; of a class against the rest\n"
+        f"dashed: {RELIABLE:g}, reliable{named}"
     )
     draw_grid(axes, "x")
     return axes

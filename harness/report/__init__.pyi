@@ -4,11 +4,15 @@ from .estimate_json import (
 )
 from .estimate_words import (
     caution_text as caution_text, check_lines as check_lines, cost_text as cost_text,
-    estimator_name as estimator_name, interval_text as interval_text, items_text as items_text,
+    interval_text as interval_text, items_text as items_text,
     label_texts as label_texts, method_text as method_text, note_lines as note_lines,
     questions_text as questions_text, value_text as value_text,
 )
 from .html_page import write_html as write_html
+from .panel_json import (
+    CEILING_NAMES as CEILING_NAMES, agreement_to_json as agreement_to_json,
+    certificate_to_json as certificate_to_json, parity_to_json as parity_to_json, to_json as to_json,
+)
 from .search_findings import (
     SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,
 )

@@ -75,6 +75,31 @@ class ReplyRepository(Repository):
         rows = self._database.read_rows(sa.select(*said, sa.func.count()).group_by(*said))
         return {(expert, value): n for expert, value, n in rows}
 
+    def count_sources(self) -> dict[tuple[str, str], int]:
+        """Who said it, and how it came → how often."""
+        t = self._table.c
+        came = (t.expert, t.source)
+        rows = self._database.read_rows(sa.select(*came, sa.func.count()).group_by(*came))
+        return {(expert, source): n for expert, source, n in rows}
+
+    def count_arrivals(self, most: int) -> list[dict[str, int]]:
+        """Who said how much, in so many equal portions of the order of arrival at most, first to last."""
+        t = self._table.c
+        last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]
+        if last is None:
+            return []
+        # places are kept when a reply is taken back, so a portion may hold fewer than another
+        size = -(-(last + 1) // most)
+        # written out: PostgreSQL takes an expression with two parameters for two expressions
+        portion = t.position // sa.literal_column(str(size), sa.Integer)
+        rows = self._database.read_rows(
+            sa.select(portion, t.expert, sa.func.count()).group_by(portion, t.expert)
+        )
+        found: list[dict[str, int]] = [{} for _ in range(-(-(last + 1) // size))]
+        for place, expert, n in rows:
+            found[place][expert] = n
+        return found
+
     def add_replies(self, replies: Iterable[Response]) -> int:
         """Store replies, all or none, a portion at a time; return how many were new.
 

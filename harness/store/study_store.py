@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import sqlalchemy as sa
 
 from harness.store.columns import ColumnRepository, RunColumnsRepository
@@ -60,6 +62,11 @@ class Store(Database):
                 found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}
                 start, end = end, 4 * end
         return found
+
+    def find_asked_items(self, ids: Collection[str], *, panel: bool) -> dict[str, str]:
+        """Question, or assignment of a panel → its item; of those of these ids that are stored."""
+        t = (AssignmentRow if panel else QuestionRow).__table__.c
+        return dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
 
     def count_rows(self) -> dict[str, int]:
         """Number of rows of each table of items, questions, answers, runs and predictions."""

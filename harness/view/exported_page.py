@@ -105,6 +105,8 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
     yield "progress", payload.read_progress(study, store)
     yield "overview", payload.read_overview(study, store)
     yield "differences", payload.read_differences(study, store)
+    if study.experts.is_panel:
+        yield "panel", payload.read_panel(study, store)
     for model in frame["models"]:
         yield _key("closing", model=model), payload.read_closing(study, store, model=model)
         for column in frame["columns"]:

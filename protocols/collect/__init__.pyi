@@ -1,3 +1,4 @@
+from .collection_page import read_collection as read_collection
 from .label_studio import (
     Campaign as Campaign, Connection as Connection, Difference as Difference, LabelStudio as LabelStudio,
     LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, OVERLAP as OVERLAP,

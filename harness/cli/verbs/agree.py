@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from harness.analysis import agreement_to_json, class_values, to_json
+from harness.analysis import class_values
 from harness.cli.panel_arguments import (
     add_panel,
     cluster_lines,
@@ -22,6 +22,7 @@ from harness.cli.panel_arguments import (
 from harness.errors import BadInput
 from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
 from harness.plot import agreement, agreement_height, draw_svg
+from harness.report import agreement_to_json, to_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from harness.analysis import CEILING_NAMES, certificate_to_json
 from harness.cli.conventions import parse_json, parse_numbers
 from harness.cli.panel_arguments import (
     add_panel,
@@ -32,6 +31,7 @@ from harness.panel import (
     compute_bounds_by_size,
 )
 from harness.plot import CERTIFICATE_HEIGHT, certificate, draw_svg
+from harness.report import CEILING_NAMES, certificate_to_json
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}

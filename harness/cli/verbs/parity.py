@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
-from harness.analysis import compare_with_reference, parity_to_json
+from harness.analysis import compare_with_reference
 from harness.cli.panel_arguments import (
     add_panel,
     cluster_lines,
@@ -25,6 +25,7 @@ from harness.cli.panel_arguments import (
 from harness.errors import BadInput
 from harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
 from harness.plot import draw_svg, parity
+from harness.report import parity_to_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

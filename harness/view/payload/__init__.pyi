@@ -7,4 +7,5 @@ from .items import (
 from .overview import (
     describe_report as describe_report, read_differences as read_differences, read_overview as read_overview,
 )
+from .panel import read_panel as read_panel
 from .progress import read_progress as read_progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from harness.analysis import ModelReport, StudyReport, compare_study, report_study
+from harness.analysis import ModelReport, StudyReport, compare_study, estimator_name, report_study
 from harness.config import Study
 from harness.errors import OversightError
 from harness.output import redact
@@ -14,7 +14,6 @@ from harness.report import (
     check_lines,
     comparison_to_json,
     cost_text,
-    estimator_name,
     gather_cautions,
     interval_text,
     items_text,

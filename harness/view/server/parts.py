@@ -29,6 +29,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "closing": payload.read_closing,
     "strata": payload.read_strata,
     "progress": payload.read_progress,
+    "panel": payload.read_panel,
 }
 _OF_ITEMS = {"items": payload.read_items, "item": payload.read_item, "column": payload.read_column}
 _LIGHT = ("frame", "progress")

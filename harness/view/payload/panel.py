@@ -1,0 +1,121 @@
+"""The page of a panel: agreement, and of every model that was run its certificate and parity.
+
+The numbers are those of ``oversight agree``, ``certify`` and ``parity`` with their default options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from harness.analysis import (
+    PanelStudy,
+    compare_with_reference,
+    find_newest_runs,
+    read_study_model,
+    read_study_panel,
+    study_clusters,
+)
+from harness.arrays import IntArray
+from harness.config import Study
+from harness.errors import OversightError
+from harness.panel import (
+    RELIABLE,
+    Panel,
+    assess_superhuman,
+    compute_bounds_by_size,
+    measure_agreement,
+    measure_parity,
+)
+from harness.report import CEILING_NAMES, agreement_to_json, certificate_to_json, parity_to_json
+from harness.store import Store
+
+T = TypeVar("T")
+
+_NO_REFERENCE = (
+    "they need labels of experts who are none of the panel: name the file under [experts] reference in "
+    "study.toml, or give it to oversight parity --reference FILE"
+)
+
+
+def read_panel(study: Study, store: Store) -> dict[str, Any]:
+    """Read what is known of a panel; what cannot be computed is None, with the reason.
+
+    Returns
+    -------
+    dict
+        ``panel``: whether the study is one, and ``items, annotators, ratings`` if there are any.
+        ``agreement``: as ``oversight agree --json`` without ``svg``.
+        ``models``: of each ``name, certificate, parity``, as ``certify`` and ``parity`` print them for it,
+        the certificate with its growth; ``left_out``: why further models are not there.
+        ``undefined``, here and of each model: what is None or empty → why.
+        ``reliable, ceilings``: what the pictures need to name.
+    """
+    found: dict[str, Any] = {
+        "panel": study.experts.is_panel,
+        "items": 0,
+        "annotators": 0,
+        "ratings": 0,
+        "agreement": None,
+        "models": [],
+        "left_out": [],
+        "undefined": {},
+        "reliable": RELIABLE,
+        "ceilings": CEILING_NAMES,
+    }
+    if not study.experts.is_panel:
+        found["undefined"]["panel"] = (
+            "this study asks experts yes or no; a panel, where several annotators choose among all options, "
+            'has protocol = "panel" under [experts]'
+        )
+        return found
+    panel = _attempt(found, "panel", lambda: read_study_panel(store, None, study_clusters(study)))
+    if panel is None:
+        return found
+    found |= {"items": len(panel.items), "annotators": len(panel.annotators), "ratings": len(panel.item)}
+    found["agreement"] = _attempt(found, "agreement", lambda: agreement_to_json(measure_agreement(panel)))
+    chosen = _attempt(found, "models", lambda: find_newest_runs(store, None))
+    if chosen is not None:
+        found["models"] = [_read_model(study, store, panel, run["name"]) for run in chosen.runs]
+        found["left_out"] = list(chosen.left_out)
+    return found
+
+
+def _read_model(study: Study, store: Store, panel: Panel, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": name, "certificate": None, "parity": None, "undefined": {}}
+    predicted = _attempt(found, "predictions", lambda: read_study_model(store, panel, name))
+    if predicted is not None:
+        found["certificate"] = _attempt(found, "certificate", lambda: _certify(found, panel, predicted))
+        found["parity"] = _attempt(found, "parity", lambda: _compare(found, study, panel, predicted))
+    return found
+
+
+def _certify(found: dict[str, Any], panel: Panel, predicted: IntArray) -> dict[str, Any]:
+    decided = assess_superhuman(panel, predicted)
+    growth = _attempt(found, "growth", lambda: compute_bounds_by_size(panel, predicted)) or ()
+    return certificate_to_json(decided, growth)
+
+
+def _compare(found: dict[str, Any], study: Study, panel: Panel, predicted: IntArray) -> dict[str, Any]:
+    parity, level, named = measure_parity(panel, predicted), None, study.reference_file
+    if named is None:
+        found["undefined"]["human_level"] = _NO_REFERENCE
+    else:
+        files = PanelStudy(database=study.store_url)
+        level = _attempt(
+            found,
+            "human_level",
+            lambda: compare_with_reference(
+                panel, predicted, files.read_labels(panel, named, "reference", partial=True), parity.humans
+            ),
+        )
+    return parity_to_json(parity, level)
+
+
+def _attempt(found: dict[str, Any], name: str, work: Callable[[], T]) -> T | None:
+    """What `work` gives, or None and the reason under ``undefined``."""
+    try:
+        return work()
+    except OversightError as error:
+        found["undefined"][name] = str(error)
+        return None

@@ -1,0 +1,72 @@
+"""The page of a collection: who was asked what, what came back when, what does not count, what is next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from harness import BadInput
+from harness.config import Study
+from harness.store import Store
+from protocols.collect.arrivals import read_arrivals
+from protocols.collect.label_studio import measure_progress
+from protocols.collect.next_steps import find_next_steps
+
+MOST_SHOWN = 1000
+"""Annotations in quarantine that the page lists; all are counted."""
+
+
+def read_collection(study: Study, store: Store) -> dict[str, Any]:
+    """Read how far a collection is, with or without a Label Studio campaign.
+
+    Returns
+    -------
+    dict
+        ``panel``: whether people rate among all options, and do not say yes or no.
+        ``people``: of each ``name``, the fields of `QueueProgress`, ``per_hour`` and ``last`` as `Arrivals`
+        has them, None where there is none.
+        ``asked, answered, open, foreign``: sums of them.
+        ``arrivals``: the other fields of `Arrivals`.
+        ``quarantine``: ``of`` how many annotations, ``reasons`` with the number of each, and ``rows``, the
+        first of them with expert, annotation, task, question, item, why, and detail as stored.
+        ``next``: what to do next, as sentence and command.
+        ``campaign``: whether questions lie on a Label Studio server.
+    """
+    panel = study.experts.is_panel
+    try:
+        progress = measure_progress(study, store)
+    except BadInput:  # nothing was drawn yet
+        progress = {}
+    arrivals, rows = asdict(read_arrivals(store, panel=panel)), store.labelling.read_quarantine()
+    per_hour, last = arrivals.pop("per_hour"), arrivals.pop("last")
+    people = [
+        {"name": name, **asdict(p), "per_hour": per_hour.get(name), "last": last.get(name)}
+        for name, p in progress.items()
+    ]
+    shown = rows[:MOST_SHOWN]
+    items = store.find_asked_items([r.question_id for r in shown if r.question_id], panel=panel)
+    return {
+        "panel": panel,
+        "people": people,
+        **{key: sum(p[key] for p in people) for key in ("asked", "answered", "open", "foreign")},
+        "arrivals": arrivals,
+        "quarantine": {
+            "of": len(rows),
+            "reasons": dict(Counter(r.reason for r in rows).most_common()),
+            "rows": [
+                {
+                    "expert": row.expert,
+                    "annotation": row.annotation_id,
+                    "task": row.task_id,
+                    "question": row.question_id,
+                    "item": items.get(row.question_id or ""),
+                    "why": row.reason,
+                    "detail": row.detail,
+                }
+                for row in shown
+            ],
+        },
+        "next": [asdict(step) for step in find_next_steps(study, store, progress, len(rows))],
+        "campaign": bool(store.labelling.read_queues()),
+    }
