@@ -61,14 +61,14 @@ def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, wha
     queues = store.labelling.read_queues()
     if not any(not queue.closed for queue in queues.values()):
         return [
-            NextStep(sentence=f"{text} Write them to files to fill in,", command="oversight label export"),
+            NextStep(sentence=f"{text} Write them to files to fill in:", command="oversight label export"),
             NextStep(
-                sentence="then read the filled-in files; or ask on Label Studio (oversight label push).",
+                sentence="Then read the filled-in files; or ask on Label Studio instead (oversight label push):",
                 command="oversight label import questions/*.csv",
             ),
         ]
     unsent = sum(t.task_id is None for t in store.labelling.read_tasks())
-    steps = [NextStep(sentence=f"{text} Bring home what they answer,", command="oversight label watch")]
+    steps = [NextStep(sentence=f"{text} Bring home what they answer:", command="oversight label watch")]
     unqueued = sum(not p.queued for _, p in waiting)
     if unsent or unqueued:
         steps.append(

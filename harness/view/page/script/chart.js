@@ -47,7 +47,8 @@ export function fittedText(attributes, text, room, size = TEXT) {
   return svgEl("text", attributes, shown, shown === whole ? null : svgEl("title", {}, whole));
 }
 
-function bottomAxis({ x, ticks, format, title, top, bottom, left, right }) {
+/** An axis along the bottom, with its marks, its grid and its title. */
+export function bottomAxis({ x, ticks, format, title, top, bottom, left, right }) {
   return [
     ...ticks.map((tick) => svgEl("line", { x1: x(tick), x2: x(tick), y1: top, y2: bottom, class: "grid" })),
     ...ticks.map((tick) => svgEl("text", { x: x(tick), y: bottom + 16, "text-anchor": "middle" }, format(tick))),
@@ -75,7 +76,7 @@ function leftAxis({ y, ticks, format, title, left, right, top, bottom }) {
 export function dotPlot({ rows, axis }) {
   const width = pictureWidth();
   const narrow = width < NARROW;
-  const left = narrow ? 8 : Math.min(width * 0.36, 24 + TEXT * Math.max(...rows.map((row) => row.label.length), 4));
+  const left = narrow ? 22 : Math.min(width * 0.36, 24 + TEXT * Math.max(...rows.map((row) => row.label.length), 4));
   const each = narrow ? ROW + 16 : ROW;
   const right = width - 30;
   const bottom = 8 + each * rows.length;
@@ -91,7 +92,7 @@ export function dotPlot({ rows, axis }) {
     const y = 8 + each * place + (narrow ? each - 12 : each / 2);
     const label = row.label + (row.holds === false ? " (!)" : "");
     const text = narrow
-      ? fittedText({ x: left, y: y - 14 }, label, right - left)
+      ? fittedText({ x: 8, y: y - 14 }, label, right - 8)
       : fittedText({ x: left - 10, y, "text-anchor": "end", "dominant-baseline": "middle" }, label, left - 14);
     svg.append(row.href ? svgEl("a", { href: row.href }, text) : text);
     svg.append(svgEl("g", { class: `series-${(row.series ?? 0) % SERIES}` },

@@ -1,5 +1,123 @@
-import { el } from "./dom.js";
+/** The page of a collection: what to do next, who is how far, when answers came, what does not count. */
 
-export async function showCollectionPage() {
-  return el("h1", {}, "Collection");
+import { drawArrivals } from "./arrivals.js";
+import { partBars } from "./bars.js";
+import { el } from "./dom.js";
+import { count, decimal, percent, plural, timeSpan } from "./format.js";
+import { pictureOf } from "./figure.js";
+import { linkTo } from "./route.js";
+import { readPart } from "./source.js";
+import { dataTable } from "./table.js";
+
+const VERDICT_PARTS = { yes: "yes", no: "no", unsure: "unsure", skip: "skipped", open: "open" };
+const RATING_PARTS = { rated: "rated", skip: "skipped", open: "open" };
+
+export async function showCollectionPage(params, frame) {
+  const found = await readPart("collection");
+  const what = found.panel ? "rating" : "question";
+  return el("div", {},
+    el("h1", {}, "Collection"),
+    el("p", {}, found.asked
+      ? `${count(found.answered)} of ${plural(found.asked, what)} ${found.panel ? "given" : "answered"} `
+        + `(${percent(found.answered / found.asked)}), ${count(found.open)} open, by `
+        + `${plural(found.people.length, found.panel ? "annotator" : "expert")}. Skipped and unsure count as answered.`
+      : "Nobody was asked yet."),
+    drawNextSteps(found.next),
+    found.people.length ? drawPeople(found, frame) : null,
+    found.people.length ? drawArrivals(found) : null,
+    found.people.length ? drawQuarantine(found, frame) : null);
+}
+
+function drawNextSteps(steps) {
+  return [
+    el("h2", {}, "What to do next"),
+    el("ol", { class: "steps" }, steps.map((step) => el("li", {}, step.sentence, " ", el("code", {}, step.command)))),
+  ];
+}
+
+function drawPeople({ people, panel, campaign }, frame) {
+  const parts = panel ? RATING_PARTS : VERDICT_PARTS;
+  const names = Object.values(parts);
+  const who = panel ? "annotator" : "expert";
+  const whole = (title, key, hint) => ({ title, number: true, value: (row) => row[key], hint });
+  const columns = [
+    { title: who, value: (row) => row.name, node: (row) => personLink(row.name, frame) },
+    whole("asked", "asked"),
+    whole("answered", "answered", "unsure and skipped ones, too"),
+    ...Object.entries(parts).map(([key, title]) => whole(title, key)),
+    whole("not counted", "foreign", "annotations in quarantine"),
+    ...(campaign ? [whole("revised", "revised", "answers that were changed or taken back at least once")] : []),
+    { title: "s/answer", number: true, value: (row) => row.median_seconds, hint: "median, as Label Studio measured",
+      node: (row) => decimal(row.median_seconds, 0) },
+    { title: "time left", number: true, value: (row) => row.seconds_left, hint: "open ones at the median, in seconds",
+      node: (row) => timeSpan(row.seconds_left) },
+    { title: "answers/h", number: true, value: (row) => row.per_hour, hint: "from the first answer to the last",
+      node: (row) => decimal(row.per_hour, 1) },
+    { title: "last answer (UTC)", number: true, value: (row) => row.last, node: (row) => utcMinute(row.last) },
+  ];
+  return [
+    el("h2", {}, panel ? "Annotators" : "Experts"),
+    pictureOf({
+      name: "collection-people",
+      title: `What was asked of every ${who}, and what came back`,
+      description: people.map((row) => `${row.name}: ${row.answered} of ${row.asked} answered`).join("; "),
+      svg: partBars({
+        rows: people.map((row) => ({ label: `${row.name}: ${count(row.answered)} of ${count(row.asked)}`,
+          parts: Object.keys(parts).map((key) => row[key]) })),
+        names,
+        hollow: ["open"],
+        title: panel ? "ratings" : "questions",
+      }),
+    }),
+    dataTable({ name: "collection-people", caption: `Progress of every ${who}`, columns, rows: people }),
+    people.every((row) => row.median_seconds === null)
+      ? el("p", { class: "quiet" }, "Times are known of answers that come through Label Studio only.") : null,
+  ];
+}
+
+/** A person's name, leading to their items where the study has a page of them. */
+function personLink(name, frame) {
+  const shown = el("span", { class: "isolate" }, name);
+  return frame.pages.includes("items") ? el("a", { href: linkTo("items", { expert: name }) }, shown) : shown;
+}
+
+function drawQuarantine({ quarantine }, frame) {
+  const heading = el("h2", {}, "What does not count");
+  if (!quarantine.of) return [heading, el("p", {}, "No annotation was set aside.")];
+  const linked = frame.pages.includes("items");
+  const shown = quarantine.rows.length < quarantine.of ? `, the first ${count(quarantine.rows.length)}` : "";
+  return [
+    heading,
+    el("p", {}, `${plural(quarantine.of, "annotation")} on the server ${quarantine.of === 1 ? "counts" : "count"} for `
+      + "nothing; nothing was deleted there."),
+    dataTable({
+      name: "quarantine-reasons",
+      caption: "Reasons",
+      columns: [
+        { title: "reason", value: ([reason]) => reason },
+        { title: "annotations", number: true, value: ([, number]) => number },
+      ],
+      rows: Object.entries(quarantine.reasons),
+    }),
+    dataTable({
+      name: "quarantine",
+      caption: `Annotations that do not count${shown}`,
+      columns: [
+        { title: "asked", value: (row) => row.expert },
+        { title: "item", value: (row) => row.item,
+          node: (row) => (row.item !== null && linked
+            ? el("a", { href: linkTo("item", { id: row.item }) }, row.item) : row.item ?? "not one of the study") },
+        { title: "reason", value: (row) => row.why },
+        { title: "detail", value: (row) => row.detail, node: (row) => el("span", { class: "isolate" }, row.detail ?? "") },
+        { title: "task", number: true, value: (row) => row.task, node: (row) => String(row.task) },
+        { title: "annotation", number: true, value: (row) => row.annotation, node: (row) => String(row.annotation) },
+      ],
+      rows: quarantine.rows,
+    }),
+  ];
+}
+
+/** "2026-03-01T09:30:00+00:00" → "2026-03-01 09:30" */
+export function utcMinute(told) {
+  return told ? told.slice(0, 16).replace("T", " ") : null;
 }

@@ -1,5 +1,45 @@
+/** The page of a panel: how well annotators agree, and how every model stands beside them. */
+
+import { drawAgreement } from "./agreement.js";
+import { drawCertificate } from "./certificate.js";
 import { el } from "./dom.js";
+import { plural } from "./format.js";
+import { later } from "./later.js";
+import { drawHumanLevel, drawParity } from "./parity.js";
+import { readPart } from "./source.js";
 
 export async function showPanelPage() {
-  return el("h1", {}, "Panel");
+  return el("div", {}, el("h1", {}, "Panel"), later("panel", () => readPart("panel"), drawPanel));
+}
+
+function drawPanel(found) {
+  if (found.undefined.panel) return el("p", { class: "notice" }, found.undefined.panel);
+  return el("div", {},
+    el("p", {}, `${plural(found.annotators, "annotator")} gave ${plural(found.ratings, "rating")} to `
+      + `${plural(found.items, "item")}. Numbers are those of oversight agree, certify and parity with their defaults.`),
+    el("h2", {}, "Agreement"),
+    found.agreement ? drawAgreement(found.agreement, found.reliable) : notComputed("agreement", found.undefined.agreement),
+    found.models.map((model, place) =>
+      drawModelBeside({ ...model, file: `${place + 1}-${model.name.replace(/[^\p{L}\p{N}_.-]+/gu, "-")}` }, found)),
+    found.undefined.models && [el("h2", {}, "Models"), notComputed("certificate and parity", found.undefined.models)],
+    found.left_out.length > 0 && el("p", { class: "caution" }, `Not shown: ${found.left_out.join("; ")}.`));
+}
+
+function drawModelBeside(model, panel) {
+  const heading = el("h2", {}, "Model ", el("span", { class: "isolate" }, model.name));
+  const why = model.undefined;
+  if (why.predictions) return el("section", {}, heading, notComputed("certificate and parity", why.predictions));
+  return el("section", {},
+    heading,
+    el("h3", {}, "Is it better than the average annotator?"),
+    model.certificate ? drawCertificate(model, panel.ceilings) : notComputed("certificate", why.certificate),
+    el("h3", {}, "Beside a human, by how certain the vote is"),
+    model.parity ? drawParity(model) : notComputed("parity", why.parity),
+    el("h3", {}, "Among the annotators, against experts' labels"),
+    model.parity?.human_level ? drawHumanLevel(model) : notComputed("human-level indices", why.human_level ?? why.parity));
+}
+
+/** What is not there, and why. */
+function notComputed(what, why) {
+  return el("p", { class: "notice" }, el("b", {}, `Not computed: ${what}. `), why ?? "");
 }
