@@ -23,7 +23,7 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``panel``: whether people rate among all options, and do not say yes or no.
+        ``is_panel``: whether people rate among all options, and do not say yes or no.
         ``people``: of each ``name``, the fields of `QueueProgress`, ``per_hour`` and ``last`` as `Arrivals`
         has them, None where there is none.
         ``asked, answered, open, foreign``: sums of them.
@@ -47,7 +47,7 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
     shown = rows[:MOST_SHOWN]
     items = store.find_asked_items([r.question_id for r in shown if r.question_id], panel=panel)
     return {
-        "panel": panel,
+        "is_panel": panel,
         "people": people,
         **{key: sum(p[key] for p in people) for key in ("asked", "answered", "open", "foreign")},
         "arrivals": arrivals,

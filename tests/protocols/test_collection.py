@@ -177,7 +177,7 @@ def test_a_panels_ratings_are_counted_as_such(url: str) -> None:
         store.panel.add_choices([Choice(given[0], "a", "offline"), Choice(given[1], "", "offline")])
         found = read(store, "panel")
         (ana,) = found["people"]
-        assert found["panel"]
+        assert found["is_panel"]
         assert (ana["asked"], ana["rated"], ana["skip"], ana["open"]) == (3, 1, 1, 1)
         assert "1 of 3 ratings are open" in found["next"][0]["sentence"]
         store.panel.add_choices([Choice(given[2], "b", "offline")])

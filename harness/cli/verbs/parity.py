@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
     add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
     add("--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000")
-    add("--reference", metavar="FILE", help="experts' labels, else those study.toml names: adds HLPI, HLPRI")
+    add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
 
 
 def run(args: argparse.Namespace) -> int:

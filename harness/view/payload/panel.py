@@ -44,7 +44,7 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``panel``: whether the study is one, and ``items, annotators, ratings`` if there are any.
+        ``is_panel``: whether the study is one, and ``items, annotators, ratings`` if there are any.
         ``agreement``: as ``oversight agree --json`` without ``svg``.
         ``models``: of each ``name, certificate, parity``, as ``certify`` and ``parity`` print them for it,
         the certificate with its growth; ``left_out``: why further models are not there.
@@ -52,7 +52,7 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
         ``reliable, ceilings``: what the pictures need to name.
     """
     found: dict[str, Any] = {
-        "panel": study.experts.is_panel,
+        "is_panel": study.experts.is_panel,
         "items": 0,
         "annotators": 0,
         "ratings": 0,
@@ -64,12 +64,12 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
         "ceilings": CEILING_NAMES,
     }
     if not study.experts.is_panel:
-        found["undefined"]["panel"] = (
+        found["undefined"]["ratings"] = (
             "this study asks experts yes or no; a panel, where several annotators choose among all options, "
             'has protocol = "panel" under [experts]'
         )
         return found
-    panel = _attempt(found, "panel", lambda: read_study_panel(store, None, study_clusters(study)))
+    panel = _attempt(found, "ratings", lambda: read_study_panel(store, None, study_clusters(study)))
     if panel is None:
         return found
     found |= {"items": len(panel.items), "annotators": len(panel.annotators), "ratings": len(panel.item)}

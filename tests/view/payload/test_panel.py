@@ -96,7 +96,7 @@ def test_numbers_are_those_of_the_commands(oversight: Callable[..., Any], *, clu
 
 
 def test_what_cannot_be_computed_comes_with_its_reason(oversight: Callable[..., Any]) -> None:
-    assert "the study has no ratings" in read_page()["undefined"]["panel"]
+    assert "the study has no ratings" in read_page()["undefined"]["ratings"]
     rate(oversight)
     page = read_page()
     assert page["agreement"]["alpha"]["low"] < page["agreement"]["alpha"]["high"]
@@ -120,8 +120,8 @@ def test_a_study_of_yes_and_no_has_no_panel(tmp_path: Path) -> None:
     study = Study.model_validate({"study": {"name": "t"}, "items": {"file": "x.csv"}})
     with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
         page = read_panel(study, store)
-    assert page["panel"] is False
-    assert "asks experts yes or no" in page["undefined"]["panel"]
+    assert page["is_panel"] is False
+    assert "asks experts yes or no" in page["undefined"]["ratings"]
 
 
 def test_the_file_of_the_reference_is_taken_from_the_study(

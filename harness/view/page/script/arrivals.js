@@ -8,7 +8,7 @@ import { dataTable } from "./table.js";
 
 const ALL_PEOPLE = "all together";
 
-export function drawArrivals({ arrivals, panel, people }) {
+export function drawArrivals({ arrivals, is_panel: panel, people }) {
   const names = peopleInOrder(people, arrivals);
   const { timed, untimed } = arrivals;
   const what = panel ? "rating" : "answer";

@@ -14,13 +14,13 @@ const RATING_PARTS = { rated: "rated", skip: "skipped", open: "open" };
 
 export async function showCollectionPage(params, frame) {
   const found = await readPart("collection");
-  const what = found.panel ? "rating" : "question";
+  const what = found.is_panel ? "rating" : "question";
   return el("div", {},
     el("h1", {}, "Collection"),
     el("p", {}, found.asked
-      ? `${count(found.answered)} of ${plural(found.asked, what)} ${found.panel ? "given" : "answered"} `
+      ? `${count(found.answered)} of ${plural(found.asked, what)} ${found.is_panel ? "given" : "answered"} `
         + `(${percent(found.answered / found.asked)}), ${count(found.open)} open, by `
-        + `${plural(found.people.length, found.panel ? "annotator" : "expert")}. Skipped and unsure count as answered.`
+        + `${plural(found.people.length, found.is_panel ? "annotator" : "expert")}. Skipped and unsure count as answered.`
       : "Nobody was asked yet."),
     drawNextSteps(found.next),
     found.people.length ? drawPeople(found, frame) : null,
@@ -35,7 +35,7 @@ function drawNextSteps(steps) {
   ];
 }
 
-function drawPeople({ people, panel, campaign }, frame) {
+function drawPeople({ people, is_panel: panel, campaign }, frame) {
   const parts = panel ? RATING_PARTS : VERDICT_PARTS;
   const names = Object.values(parts);
   const who = panel ? "annotator" : "expert";

@@ -13,7 +13,7 @@ export async function showPanelPage() {
 }
 
 function drawPanel(found) {
-  if (found.undefined.panel) return el("p", { class: "notice" }, found.undefined.panel);
+  if (found.undefined.ratings) return el("p", { class: "notice" }, found.undefined.ratings);
   return el("div", {},
     el("p", {}, `${plural(found.annotators, "annotator")} gave ${plural(found.ratings, "rating")} to `
       + `${plural(found.items, "item")}. Numbers are those of oversight agree, certify and parity with their defaults.`),
