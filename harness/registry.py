@@ -27,6 +27,9 @@ PROTOCOLS = {
 
 PAGES: dict[str, str] = {
     "collection": "protocols.collect.collection_page:read_collection",
+    "search": "agents.search.view:read_searches",
+    "candidate": "agents.search.view:read_candidate",
+    "candidate-item": "agents.search.view:read_candidate_item",
 }
 """Part of the page that the upper wings make → where it is: ``function(study, store, **parameters)``, whose
 value JSON can hold."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeAlias
 
 from agents.runtime.call_cache import CallCache
-from agents.runtime.call_prompt import find_missing
+from agents.runtime.draws import OUTPUT_CAP, Draws, add_price, name_model
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
 from harness.llm import (
@@ -21,7 +19,6 @@ from harness.llm import (
     CallCounts,
     LimitedModel,
     Limiter,
-    Message,
     Model,
     ModelReply,
     Price,
@@ -30,25 +27,13 @@ from harness.llm import (
 )
 from harness.store import Spent, Store, StoredCall
 
-OUTPUT_CAP = 2048
-"""Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
 _COUNTED = ("attempts", "input_tokens", "output_tokens")
 
 Note: TypeAlias = Callable[[Spent], Awaitable[None]]
 """Stores what calls use, or at most use; when it returns, that is there whatever happens to the process."""
 
 
-@dataclass(slots=True)
-class CallUsage:
-    """What a broker has done since it was made: calls paid for, found in the cache, and mended replies."""
-
-    calls: int = 0
-    cached: int = 0
-    failed: int = 0
-    repaired: int = 0
-
-
-class Broker:
+class Broker(Draws):
     """Asks one model, and pays for no call twice.
 
     Parameters
@@ -90,15 +75,15 @@ class Broker:
         is_billed: bool = True,
         note: Note | None = None,
     ) -> None:
+        super().__init__(name)
         self._note = note
-        self._name, self._budget, self._price = name, budget, price
+        self._budget, self._price = budget, price
         self._cache = CallCache(store)
         self._model = LimitedModel(model, limiter or Limiter(concurrency), tries, is_billed=is_billed)
         # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._under_way: dict[str, asyncio.Task[ModelReply]] = {}
         self._answered = False
-        self.spent = CallUsage()
 
     @classmethod
     def of(
@@ -114,7 +99,7 @@ class Broker:
         """Make the broker of a model of study.toml, within the limits that stand there."""
         return cls(
             model,
-            f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}",
+            name_model(settings),
             budget=budget,
             price=price,
             store=store,
@@ -124,52 +109,12 @@ class Broker:
             note=note,
         )
 
-    async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
-        """Answer a request from the cache, or ask the model.
-
-        Parameters
-        ----------
-        request
-            What to send; with a schema, a reply that lacks one of its required fields gets one
-            repair turn, and is returned as it is if that does not help.
-        path
-            Names the draw: item/replicate/call path/occurrence. The same request on another path
-            is another draw; the same on the same path is the same reply, whoever asks.
-        as_it_comes
-            Whether an empty or cut reply is a reply; else it is asked for again with twice the
-            room, and then an error.
-
-        Raises
-        ------
-        BudgetSpent
-            If the call could cost more than what is left.
-        TransientModelError
-            If it failed after all retries, or stayed empty or cut short: an error, no wrong answer.
-        FatalModelError
-            If the endpoint refuses in a way that no repetition mends.
-        """
-        if request.max_tokens is None:
-            request = replace(request, max_tokens=OUTPUT_CAP)
-        reply = await self._draw(request, path, as_it_comes=as_it_comes)
-        lacking = find_missing(reply.text, request.schema.get("required", ())) if request.schema else []
-        if not lacking:
-            return reply
-        self.spent.repaired += 1
-        wish = (
-            "That was not what was asked for: the JSON object is missing or lacks "
-            f"{json.dumps(lacking)}. Reply with the complete JSON object and nothing else.\n"
-        )
-        turns = (*request.messages, Message("assistant", reply.text), Message("user", wish))
-        return _after(reply, await self._draw(replace(request, messages=turns), f"{path}/repair"))
-
     async def close(self) -> None:
         """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    async def _draw(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
+    async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         """One draw from the cache, from the same call under way, or from the model."""
-        text = request.text()
-        key = hashlib.sha256("\x1f".join((self._name, text, path)).encode()).hexdigest()
         task = self._under_way.get(key)
         if task is None:
             task = asyncio.create_task(self._look_up(key, text, request, as_it_comes=as_it_comes))
@@ -207,7 +152,7 @@ class Broker:
             what = "cut off at" if second.text.strip() else "empty with"
             reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
             raise TransientModelError(f"the reply was {reason}")
-        return _after(reply, second)
+        return add_price(reply, second)
 
     async def _send(self, request: Request) -> ModelReply:
         used, most = CallCounts(), CallCounts()
@@ -257,12 +202,6 @@ class Broker:
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
             )
         )
-
-
-def _after(first: ModelReply, second: ModelReply) -> ModelReply:
-    """The second reply, at the price of both."""
-    tokens = first.input_tokens + second.input_tokens, first.output_tokens + second.output_tokens
-    return ModelReply(second.text, second.finish_reason, *tokens)
 
 
 def _whole(reply: ModelReply) -> bool:

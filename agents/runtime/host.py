@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.runtime.broker import Broker
 from agents.runtime.call import BadCall, read_call
 from agents.runtime.call_prompt import answers, line_request, make_call_request, read_fields, read_line
+from agents.runtime.draws import Draws
 from agents.sandbox import Host, Payload, Sandbox
 from harness import TransientModelError
 from harness.llm import ModelReply, Request, option_letters_of
@@ -54,7 +54,7 @@ class Workbench:
     Attributes
     ----------
     broker
-        The only way to the model.
+        The only way to the model, or to what it said.
     sandbox
         Where a program runs, and code that a model wrote.
     roles
@@ -63,7 +63,7 @@ class Workbench:
         How calls are worded in this study.
     """
 
-    broker: Broker | ObligingBroker
+    broker: Draws | ObligingBroker
     sandbox: Sandbox
     roles: Sequence[Role] = ()
     shape: PromptFormat = DEFAULT_FORMAT

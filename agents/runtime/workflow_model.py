@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from agents.programs import PromptFormat, Role
-from agents.runtime.broker import Broker, CallUsage, Note
+from agents.runtime.broker import Broker, Note
 from agents.runtime.call_cache import LINGER
+from agents.runtime.draws import CallUsage
 from agents.runtime.host import Workbench
 from agents.runtime.program_answers import answer_items, dry_run_program
 from agents.sandbox import open_sandbox

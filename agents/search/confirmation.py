@@ -72,12 +72,15 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     return winner
 
 
-def decide(context: SearchContext, finalists: list[str], tested: str | None = None) -> Winner:
+def decide(
+    context: SearchContext, finalists: list[str], tested: str | None = None, board: Board | None = None
+) -> Winner:
     """Weigh selection and confirmation; pure in the stored answers and the labels.
 
-    With `tested`, the winner is the one that was tested, whoever is ahead by the labels of now.
+    With `tested`, the winner is the one that was tested, whoever is ahead by the labels of now. `board` is
+    the context's, where it was made before.
     """
-    board = context.board()
+    board = board or context.board()
     chosen = [board.fitness[c] for c in finalists]
     mean = np.array([f.mean for f in chosen])
     variance = np.array([f.sd for f in chosen]) ** 2

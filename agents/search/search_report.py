@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +33,6 @@ def report_search(
     except EstimateError:
         board = None  # nothing is answered yet
     events = archive.events
-    labels = study_labels(study, store, store.columns.read_index())
     slots = [e for key, e in events.items() if key.startswith("slot/")]
     return SearchReport(
         study=study.study.name,
@@ -48,13 +47,13 @@ def report_search(
         splits={name: len(items) for name, items in archive.splits.items()},
         proposals=len(slots),
         planned=section.candidates,
-        candidates=_candidates(context, board),
+        candidates=report_candidates(context, board, diffs=True),
         refused=[str(e["refused"]) for e in slots if "refused" in e],
         duplicates=sum("duplicate" in e for e in slots),
-        winner=_winner(context, labels, truth) if "winner" in events else None,
+        winner=report_winner(study, store, context, board, truth) if "winner" in events else None,
         a_a=a_a(context, board),
         power=measure_power(context.labels["select"]).lines(),
-        spent=_spent(archive, slots),
+        spent=count_spent(archive),
         settings=section.model_dump(),
     )
 
@@ -75,7 +74,10 @@ def a_a(context: SearchContext, board: Board | None) -> str:
     )
 
 
-def _candidates(context: SearchContext, board: Board | None) -> list[SearchedCandidate]:
+def report_candidates(
+    context: SearchContext, board: Board | None, *, diffs: bool = False
+) -> list[SearchedCandidate]:
+    """All candidates in order of arrival, with the differences of their sources if those are asked for."""
     archive, fitness = context.archive, board.fitness if board else {}
     done = {c for c in archive.candidates if context.complete(c)}
     front = pareto({c: standing for c, standing in fitness.items() if c in done})
@@ -91,7 +93,7 @@ def _candidates(context: SearchContext, board: Board | None) -> list[SearchedCan
             standing=fitness.get(c),
             on_front=c in front,
             raced_out=c in fitness and c not in done,
-            diff=tuple(_diff(archive, candidate)),
+            diff=tuple(_diff(archive, candidate)) if diffs else (),
         )
         for c, candidate in archive.candidates.items()
     ]
@@ -119,10 +121,17 @@ def _diff(archive: Archive, candidate: Candidate) -> list[str]:
     ]
 
 
-def _winner(context: SearchContext, labels: LabelColumns, truth: Mapping[str, int] | None) -> SearchedWinner:
-    archive = context.archive
+def report_winner(
+    study: Study,
+    store: Store,
+    context: SearchContext,
+    board: Board | None,
+    truth: Mapping[str, int] | None = None,
+) -> SearchedWinner:
+    """The winner that was named, by the labels of now; with `truth` by that, too."""
+    archive, labels = context.archive, study_labels(study, store, store.columns.read_index())
     noted = archive.events["winner"]
-    found = decide(context, list(noted["finalists"]), str(noted["candidate"]))
+    found = decide(context, list(noted["finalists"]), str(noted["candidate"]), board)
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
     known = mark(labels.index.find(item.id for item in items), labels.index.size)
@@ -168,11 +177,12 @@ def _difference(context: SearchContext, winner: str) -> str:
     )
 
 
-def _spent(archive: Archive, slots: Sequence[Mapping[str, object]]) -> dict[str, int]:
+def count_spent(archive: Archive) -> dict[str, int]:
     """Tokens of the stored answers by split (a shared call counts for each), and of the proposer."""
     split = {item.id: name for name, items in archive.splits.items() for item in items}
     spent = dict.fromkeys(archive.splits, 0)
     for found in archive.answers.values():
         for p in found.values():
             spent[split[p.item_id]] += p.input_tokens + p.output_tokens
+    slots = (e for key, e in archive.events.items() if key.startswith("slot/"))
     return {**spent, "optimiser": sum(int(str(s.get("tokens", 0))) for s in slots)}

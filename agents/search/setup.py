@@ -90,19 +90,24 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     labels = store.columns.read_labels(store.columns.read_index())
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
     section = SearchSection.model_validate({**spec["section"], **caps})
+    shape, roles = read_format(spec)
     return SearchContext(
         id=name,
         created=known[name]["created"],
         section=section,
         seed=spec["seed"],
         programs=started or load_programs(section),
-        roles=tuple(Role(**role) for role in spec["roles"]),
-        shape=PromptFormat(
-            **{**spec["shape"], "examples": tuple(Example(**shown) for shown in spec["shown"])}
-        ),
+        roles=roles,
+        shape=shape,
         archive=archive,
         labels={split: ExpertLabels.of(part, labels, clusters) for split, part in archive.splits.items()},
     )
+
+
+def read_format(spec: Mapping[str, Any]) -> tuple[PromptFormat, tuple[Role, ...]]:
+    """How the calls of a search are worded, examples included, and its roles."""
+    examples = tuple(Example(**shown) for shown in spec["shown"])
+    return PromptFormat(**{**spec["shape"], "examples": examples}), tuple(Role(**r) for r in spec["roles"])
 
 
 def resume_search(study: Study, store: Store, search: str | None) -> SearchContext:

@@ -43,18 +43,17 @@ class Batch:
 
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _CALL = CallRow.__table__
-_FOUND = select_values(StoredCall, _CALL).where(
-    _CALL.c.key.in_(sa.bindparam("keys", expanding=True)), _CALL.c.error == ""
-)
+_MADE = select_values(StoredCall, _CALL).where(_CALL.c.key.in_(sa.bindparam("keys", expanding=True)))
+_FOUND = _MADE.where(_CALL.c.error == "")
 
 
 class CallRepository(Repository):
     """The calls made so far: a cache that outlives the process."""
 
-    def read_calls(self, keys: Sequence[str]) -> dict[str, StoredCall]:
-        """Return the calls with these keys that succeeded."""
-        portions = split_into_batches(keys)
-        found = (call for p in portions for call in self._database.read_values(StoredCall, _FOUND, keys=p))
+    def read_calls(self, keys: Sequence[str], *, failed: bool = False) -> dict[str, StoredCall]:
+        """Return the calls with these keys that succeeded, and if asked for those that failed."""
+        portions, query = split_into_batches(keys), _MADE if failed else _FOUND
+        found = (call for p in portions for call in self._database.read_values(StoredCall, query, keys=p))
         return {call.key: call for call in found}
 
     def write_calls(self, calls: Iterable[StoredCall]) -> None:

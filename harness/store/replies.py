@@ -113,7 +113,7 @@ class ReplyRepository(Repository):
             is_empty = connection.execute(sa.select(self._table.c.position).limit(1)).first() is None
             for portion in split_into_batches(replies, BULK):
                 names = [reply.id for reply in portion]
-                known = {} if is_empty and given.isdisjoint(names) else self._read_values(names)
+                known = {} if is_empty and given.isdisjoint(names) else self.find_values(names)
                 given.update(names if is_empty else ())
                 fresh: dict[str, Response] = {}
                 for reply in portion:
@@ -130,7 +130,8 @@ class ReplyRepository(Repository):
                 new += len(fresh)
         return new
 
-    def _read_values(self, names: Sequence[str]) -> dict[str, str]:
+    def find_values(self, names: Sequence[str]) -> dict[str, str]:
+        """Id of what was asked → what was said, of these ids; fewer if some are open."""
         t = self._table.c
         query = sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
         return dict(self._database.read_tuples(query))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,32 @@ from harness.types import Candidate, Prediction, PredictionStatus, Program
 _SEARCH, _ITEM, _EVENT = (t.__table__ for t in (SearchRow, SearchItemRow, SearchEventRow))
 _CANDIDATE, _PARENT = CandidateRow.__table__, CandidateParentRow.__table__
 _ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
+
+
+_ANSWERED = [field.name for field in fields(Prediction) if field.name in _ANSWER.c]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchProgress:
+    """How far a search is.
+
+    Attributes
+    ----------
+    spec
+        All that decides how it goes.
+    candidates, proposals
+        In its archive; slots that were filled, refused ones among them.
+    winner, winner_name
+        Id and name of the candidate that was named; None before.
+    """
+
+    id: str
+    created: str
+    spec: Mapping[str, Any]
+    candidates: int
+    proposals: int
+    winner: str | None
+    winner_name: str | None
 
 
 class SearchRepository(Repository):
@@ -100,22 +127,60 @@ class SearchRepository(Repository):
         with self._database.transaction() as connection:
             _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
-    def read_candidates(self, search: str) -> list[Candidate]:
-        """A search's candidates, in order of arrival."""
-        parents = defaultdict[str, list[str]](list)
-        for row in self._rows(_PARENT, search, _PARENT.c.position):
-            parents[row.child].append(row.parent)
+    def read_progress(self) -> list[SearchProgress]:
+        """How far every search is, newest first."""
+        counts = {
+            table: dict(
+                self._database.read_tuples(
+                    sa.select(table.c.search_id, sa.func.count()).where(*which).group_by(table.c.search_id)
+                )
+            )
+            for table, which in ((_CANDIDATE, ()), (_EVENT, (_EVENT.c.key.like("slot/%"),)))
+        }
+        query = sa.select(_EVENT.c.search_id, _EVENT.c.data).where(_EVENT.c.key == "winner")
+        winners = {search: data.get("candidate") for search, data in self._database.read_rows(query)}
+        named = sa.select(_CANDIDATE.c.search_id, _CANDIDATE.c.id, _CANDIDATE.c.name)
+        rows = self._database.read_tuples(named.where(_CANDIDATE.c.id.in_(list(winners.values()))))
+        names = {(search, candidate): name for search, candidate, name in rows}
         return [
-            value_of(Candidate, row, program=value_of(Program, row), parents=tuple(parents[row.id]))
-            for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position)
+            SearchProgress(
+                id=row["id"],
+                created=row["created"],
+                spec=row["spec"],
+                candidates=counts[_CANDIDATE].get(row["id"], 0),
+                proposals=counts[_EVENT].get(row["id"], 0),
+                winner=winners.get(row["id"]),
+                winner_name=names.get((row["id"], winners.get(row["id"]))),
+            )
+            for row in reversed(self.read_searches())
         ]
 
-    def read_answers(self, search: str) -> dict[tuple[str, int], list[Prediction]]:
-        """A search's answers by candidate and replicate."""
+    def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
+        """A search's candidates, or these of them, in order of arrival."""
+        parents = defaultdict[str, list[str]](list)
+        few = None if ids is None else _PARENT.c.child.in_(ids)
+        for row in self._rows(_PARENT, search, _PARENT.c.position, where=few):
+            parents[row.child].append(row.parent)
+        few = None if ids is None else _CANDIDATE.c.id.in_(ids)
+        return [
+            value_of(Candidate, row, program=value_of(Program, row), parents=tuple(parents[row.id]))
+            for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position, where=few)
+        ]
+
+    def read_answers(
+        self, search: str, candidate: str | None = None
+    ) -> dict[tuple[str, int], list[Prediction]]:
+        """A search's answers, or those of one candidate, by candidate and replicate."""
         found = defaultdict[tuple[str, int], list[Prediction]](list)
-        for row in self._rows(_ANSWER, search):
-            answer = value_of(Prediction, row, status=PredictionStatus(row.status), sample=row.replicate)
-            found[row.candidate_id, row.replicate].append(answer)
+        query = sa.select(_ANSWER.c.candidate_id, _ANSWER.c.replicate, *(_ANSWER.c[n] for n in _ANSWERED))
+        query = query.where(_ANSWER.c.search_id == search)
+        if candidate is not None:
+            query = query.where(_ANSWER.c.candidate_id == candidate)
+        with self._database.reading():
+            for name, run, *values in self._database.read_tuples(query):
+                answer = dict(zip(_ANSWERED, values, strict=True))
+                answer["status"] = PredictionStatus(answer["status"])
+                found[name, run].append(Prediction(**answer, sample=run))
         return found
 
     def read_events(self, search: str) -> dict[str, dict[str, Any]]:
@@ -129,8 +194,15 @@ class SearchRepository(Repository):
         (row,) = self._database.read_rows(sa.select(*sums).where(_CALL.c.created >= began[:19]))
         return int(row[0]), int(row[1])
 
-    def _rows(self, table: sa.Table, search: str, *order: sa.Column[Any]) -> Sequence[sa.Row[Any]]:
-        return self._database.read_rows(sa.select(table).where(table.c.search_id == search).order_by(*order))
+    def _rows(
+        self,
+        table: sa.Table,
+        search: str,
+        *order: sa.Column[Any],
+        where: sa.ColumnElement[bool] | None = None,
+    ) -> Sequence[sa.Row[Any]]:
+        query = sa.select(table).where(table.c.search_id == search).order_by(*order)
+        return self._database.read_rows(query if where is None else query.where(where))
 
 
 def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:

@@ -111,9 +111,10 @@ def load_archive(store: Store, search: str) -> Archive:
         If there is no such search, or one of its items is gone.
     """
     searches = store.searches
-    items = {item.id: item for item in store.content.read_items()}
+    drawn = searches.read_splits(search)
+    items = store.content.find_items([i for ids in drawn.values() for i in ids])
     splits = {}
-    for split, ids in searches.read_splits(search).items():
+    for split, ids in drawn.items():
         missing = [i for i in ids if i not in items]
         if missing:
             raise StoreError(f"search {search}: the item {missing[0]!r} is not in the study any more")

@@ -1,0 +1,97 @@
+"""Requests drawn by key, replies mended once: what is common to asking a model and to telling it again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+from agents.runtime.call_prompt import find_missing
+from harness.config import ModelSection
+from harness.llm import Message, ModelReply, Request
+
+OUTPUT_CAP = 2048
+"""Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
+
+
+@dataclass(slots=True)
+class CallUsage:
+    """What a broker has done since it was made: calls paid for, found in the cache, and mended replies."""
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    repaired: int = 0
+
+
+class Draws(ABC):
+    """Answers a workflow's requests, each known by model, request and draw.
+
+    Parameters
+    ----------
+    name
+        Name of model and endpoint; part of every key.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.spent = CallUsage()
+
+    async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
+        """Answer a request from the cache, or ask the model.
+
+        Parameters
+        ----------
+        request
+            What to send; with a schema, a reply that lacks one of its required fields gets one
+            repair turn, and is returned as it is if that does not help.
+        path
+            Names the draw: item/replicate/call path/occurrence. The same request on another path
+            is another draw; the same on the same path is the same reply, whoever asks.
+        as_it_comes
+            Whether an empty or cut reply is a reply; else it is asked for again with twice the
+            room, and then an error.
+
+        Raises
+        ------
+        BudgetSpent
+            If the call could cost more than what is left.
+        TransientModelError
+            If it failed after all retries, or stayed empty or cut short: an error, no wrong answer.
+        FatalModelError
+            If the endpoint refuses in a way that no repetition mends.
+        """
+        if request.max_tokens is None:
+            request = replace(request, max_tokens=OUTPUT_CAP)
+        reply = await self._draw(request, path, as_it_comes=as_it_comes)
+        lacking = find_missing(reply.text, request.schema.get("required", ())) if request.schema else []
+        if not lacking:
+            return reply
+        self.spent.repaired += 1
+        wish = (
+            "That was not what was asked for: the JSON object is missing or lacks "
+            f"{json.dumps(lacking)}. Reply with the complete JSON object and nothing else.\n"
+        )
+        turns = (*request.messages, Message("assistant", reply.text), Message("user", wish))
+        return add_price(reply, await self._draw(replace(request, messages=turns), f"{path}/repair"))
+
+    async def _draw(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
+        text = request.text()
+        key = hashlib.sha256("\x1f".join((self._name, text, path)).encode()).hexdigest()
+        return await self._answer(key, text, request, as_it_comes=as_it_comes)
+
+    @abstractmethod
+    async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
+        """One draw, known by its key; `text` is the request as it is stored."""
+
+
+def name_model(settings: ModelSection) -> str:
+    """Name of a model of study.toml and of all that decides what it answers."""
+    return f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}"
+
+
+def add_price(first: ModelReply, second: ModelReply) -> ModelReply:
+    """The second reply, at the price of both."""
+    tokens = first.input_tokens + second.input_tokens, first.output_tokens + second.output_tokens
+    return ModelReply(second.text, second.finish_reason, *tokens)

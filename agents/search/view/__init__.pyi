@@ -1,0 +1,3 @@
+from .candidate import read_candidate as read_candidate
+from .candidate_item import read_candidate_item as read_candidate_item
+from .searches import read_searches as read_searches

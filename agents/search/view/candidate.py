@@ -1,0 +1,212 @@
+"""One candidate: its source against its parent's, and what it answered."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agents.search.view.parts import shorten_text
+from harness import BadInput
+from harness.config import Study
+from harness.store import SearchProgress, Store, split_into_batches
+from harness.types import Candidate, Item, Prediction, PredictionStatus
+
+SHOWN_BEFORE = ("feedback", "select")
+"""Splits whose items are shown before a winner is named; those of the others must not steer a search."""
+_SPLITS = (*SHOWN_BEFORE, "confirm", "test")
+_PAGE, _PORTION = 50, 200
+_LINES, _TEXT = 5_000, 160
+OUTCOMES = ("confirmed", "refuted", "open", "unreadable", "failed")
+
+
+def read_candidate(
+    study: Study,  # noqa: ARG001  every page is read so
+    store: Store,
+    *,
+    id: str,  # noqa: A002  as it stands in the address
+    search: str = "",
+    after: str = "",
+    only: str = "",
+    **_: str,
+) -> dict[str, Any]:
+    """One candidate of a search, the newest without a name.
+
+    How it stands is said with all candidates of the search, beside which alone that means something.
+
+    Parameters
+    ----------
+    after
+        Place of the last item shown so far; the page goes on behind it.
+    only
+        One of `OUTCOMES`, to leave all other items out.
+
+    Raises
+    ------
+    BadInput
+        If there is no such search or candidate, or a parameter is none.
+    """
+    if only and only not in OUTCOMES:
+        raise BadInput(f"only: is one of {', '.join(OUTCOMES)}, not {only!r}")
+    found = find_search(store, search)
+    candidate = find_candidate(store, found.id, id)
+    family = store.searches.read_candidates(found.id, candidate.parents)
+    names = {c.id: c.program.name for c in family}
+    sources = {c.id: c.program.source for c in family}
+    before = sources.get(candidate.parents[0]) if candidate.parents else None
+    splits = store.searches.read_splits(found.id)
+    answers = store.searches.read_answers(found.id, id)
+    return {
+        "search": found.id,
+        "id": id,
+        "name": candidate.program.name,
+        "op": candidate.op,
+        "slot": candidate.slot,
+        "parents": [{"id": parent, "name": names.get(parent, parent)} for parent in candidate.parents],
+        "note": candidate.note,
+        "thought": candidate.program.thought,
+        "won": id == found.winner,
+        "source": candidate.program.source,
+        "parent_source": before,
+        "lines": compare_sources(before, candidate.program.source),
+        "answers": _count(splits, answers),
+        "hidden": [] if found.winner else [name for name in splits if name not in SHOWN_BEFORE],
+        "items": _page(store, found, splits, answers.get((id, 0), []), after, only),
+    }
+
+
+def find_search(store: Store, name: str) -> SearchProgress:
+    """The search of this id, or the newest; BadInput if there is none."""
+    known = store.searches.read_progress()
+    for search in known:
+        if search.id == (name or search.id):
+            return search
+    raise BadInput(f"there is no search {name!r}" if known else "this study has no search yet")
+
+
+def find_candidate(store: Store, search: str, name: str) -> Candidate:
+    """The candidate of this id; BadInput if there is none."""
+    found = store.searches.read_candidates(search, [name])
+    if not found:
+        raise BadInput(f"search {search} has no candidate {name!r}")
+    return found[0]
+
+
+def compare_sources(old: str | None, new: str) -> list[dict[str, str]]:
+    """All lines of a source, each ``same``, ``added`` or ``removed`` against another; all same without."""
+    lines = new.splitlines()[:_LINES]
+    if old is None:
+        return [{"kind": "same", "text": line} for line in lines]
+    before, found = old.splitlines()[:_LINES], list[dict[str, str]]()
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, lines).get_opcodes():
+        if tag == "equal":
+            found += [{"kind": "same", "text": line} for line in lines[j1:j2]]
+        else:
+            found += [{"kind": "removed", "text": line} for line in before[i1:i2]]
+            found += [{"kind": "added", "text": line} for line in lines[j1:j2]]
+    return found
+
+
+def _count(
+    splits: Mapping[str, Sequence[str]], answers: Mapping[tuple[str, int], Sequence[Prediction]]
+) -> list[dict[str, Any]]:
+    """Answers by split, and by replicate where there are several, counted by status."""
+    split_of = {item: name for name, ids in splits.items() for item in ids}
+    counts: dict[tuple[str, int], Counter[str]] = {}
+    for (_, run), found in sorted(answers.items()):
+        for prediction in found:
+            where = split_of.get(prediction.item_id, "no split")
+            counts.setdefault((where, run), Counter())[_status(prediction)] += 1
+    return [
+        {"split": split, "replicate": run, "items": len(splits.get(split, ())), "answers": dict(number)}
+        for (split, run), number in counts.items()
+    ]
+
+
+def _status(prediction: Prediction) -> str:
+    if prediction.status is PredictionStatus.FAILED:
+        return "failed"
+    return "unreadable" if prediction.option is None else "answered"
+
+
+def is_shown(search: SearchProgress, split: str) -> bool:
+    """Whether a split's items may be seen by now."""
+    return split in SHOWN_BEFORE or search.winner is not None
+
+
+def _page(
+    store: Store,
+    search: SearchProgress,
+    splits: Mapping[str, Sequence[str]],
+    answers: Sequence[Prediction],
+    after: str,
+    only: str,
+) -> dict[str, Any]:
+    """At most fifty items that were answered, in the order of the splits, behind a place."""
+    if after and not after.isdecimal():
+        raise BadInput(f"after: is a place among the items, not {after!r}")
+    said = {p.item_id: p for p in answers}
+    # A place stays what it is while answers come in: it counts all items of the splits in their order.
+    ordered = [(name, item) for name in _SPLITS for item in splits.get(name, ())]
+    places = [(j, *x) for j, x in enumerate(ordered) if x[1] in said and is_shown(search, x[0])]
+    behind = [x for x in places if x[0] > int(after)] if after else places
+    rows = list[dict[str, Any]]()
+    for row in _rows(store, behind, said):
+        if only in ("", row["outcome"]):
+            if len(rows) == _PAGE:
+                return {"rows": rows, "next": str(rows[-1]["place"]), "in_all": len(places)}
+            rows.append(row)
+    return {"rows": rows, "next": None, "in_all": len(places)}
+
+
+def _rows(
+    store: Store, places: Sequence[tuple[int, str, str]], said: Mapping[str, Prediction]
+) -> Iterator[dict[str, Any]]:
+    for portion in split_into_batches(places, _PORTION):
+        items = store.content.find_items([item for _, _, item in portion])
+        verdicts = read_verdicts(store, list(items.values()))
+        for place, split, name in portion:
+            if (item := items.get(name)) is not None:
+                yield {
+                    "place": place,
+                    "split": split,
+                    **tell_answer(item, said[name], verdicts.get(name, [])),
+                }
+
+
+def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str]]) -> dict[str, Any]:
+    """An answer of a candidate beside what experts said about the item."""
+    option = None if prediction.option is None else item.options[prediction.option]
+    return {
+        "id": item.id,
+        "text": shorten_text(item.text, _TEXT),
+        "option": option,
+        "status": _status(prediction),
+        "reason": prediction.reason,
+        "outcome": _outcome(option, prediction, verdicts),
+        "experts": verdicts,
+    }
+
+
+def _outcome(option: str | None, prediction: Prediction, verdicts: Sequence[Mapping[str, str]]) -> str:
+    if (status := _status(prediction)) != "answered":
+        return status
+    for said in verdicts:  # exactly one option is true: a yes to another one refutes this one
+        if said["verdict"] == "yes":
+            return "confirmed" if said["option"] == option else "refuted"
+    no = any(said == {"option": option, "verdict": "no"} for said in verdicts)
+    return "refuted" if no else "open"
+
+
+def read_verdicts(store: Store, items: Sequence[Item]) -> dict[str, list[dict[str, str]]]:
+    """What experts said about items: options with verdicts, by item."""
+    questions = store.content.read_questions_about(items)
+    said = store.content.replies.find_values([q.id for q in questions])
+    options = {item.id: item.options for item in items}
+    found: dict[str, list[dict[str, str]]] = {}
+    for q in questions:
+        if q.id in said:
+            told = {"option": options[q.item_id][q.option], "verdict": said[q.id]}
+            found.setdefault(q.item_id, []).append(told)
+    return found

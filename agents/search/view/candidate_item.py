@@ -1,0 +1,128 @@
+"""What a candidate asked and got on one item: its run told again from stored calls."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from agents.runtime import Replay, name_model, replay_program
+from agents.sandbox import open_sandbox
+from agents.search.setup import read_format
+from agents.search.view.candidate import (
+    find_candidate,
+    find_search,
+    is_shown,
+    read_verdicts,
+    tell_answer,
+)
+from agents.search.view.parts import Parts, shorten_text
+from harness import BadInput
+from harness.config import ModelSection, SearchSection, Study
+from harness.store import SearchProgress, Store
+from harness.types import Candidate, Item, Prediction
+
+_SECONDS = 30.0
+"""A run that is told again takes no longer than this in all."""
+_TEXT = 20_000
+"""Most characters of one message or reply."""
+
+
+def read_candidate_item(
+    study: Study,  # noqa: ARG001  every page is read so
+    store: Store,
+    *,
+    id: str,  # noqa: A002  as it stands in the address
+    item: str,
+    search: str = "",
+    replicate: str = "0",
+    **_: str,
+) -> dict[str, Any]:
+    """What a candidate asked and got on an item, and what it made of it.
+
+    Calls are not stored by candidate: its program runs once more in the sandbox, with the stored calls as its
+    only endpoint. A call that is not stored ends that with a remark.
+
+    Raises
+    ------
+    BadInput
+        If there is no such search, candidate, item or answer, or the item is not to be shown yet.
+    """
+    if not replicate.isdecimal():
+        raise BadInput(f"replicate: is a whole number, not {replicate!r}")
+    found = find_search(store, search)
+    candidate = find_candidate(store, found.id, id)
+    split = next((s for s, ids in store.searches.read_splits(found.id).items() if item in ids), None)
+    asked = store.content.find_items([item]).get(item)
+    if split is None or asked is None:
+        raise BadInput(f"search {found.id} has no item {item!r}")
+    if not is_shown(found, split):
+        raise BadInput(f"items of the split {split!r} are shown once a winner is named")
+    answers = store.searches.read_answers(found.id, id).get((id, int(replicate)), [])
+    stored = next((p for p in answers if p.item_id == item), None)
+    if stored is None:
+        raise BadInput(f"candidate {id} has no answer to {item!r}")
+    parts = Parts()
+    told = parts.attempt(
+        "the calls", partial(_replay, store, found, candidate, asked, int(replicate)), Replay()
+    )
+    return {
+        "search": found.id,
+        "id": id,
+        "name": candidate.program.name,
+        "split": split,
+        "replicate": int(replicate),
+        "item": {"id": asked.id, "text": shorten_text(asked.text, _TEXT), "options": list(asked.options)},
+        "answer": tell_answer(asked, stored, read_verdicts(store, [asked]).get(item, [])),
+        "raw": shorten_text(stored.raw, _TEXT),
+        "input_tokens": stored.input_tokens,
+        "output_tokens": stored.output_tokens,
+        **_tell(told, stored),
+        "missing": parts.missing,
+    }
+
+
+def _replay(store: Store, search: SearchProgress, candidate: Candidate, item: Item, replicate: int) -> Replay:
+    section = SearchSection.model_validate(search.spec["section"])
+    shape, roles = read_format(search.spec)
+    model = name_model(ModelSection.model_validate(search.spec["model"]))
+
+    async def run() -> Replay:
+        async with asyncio.timeout(_SECONDS), open_sandbox(section.tier) as sandbox:
+            return await replay_program(
+                candidate.program,
+                item,
+                model,
+                store,
+                sandbox=sandbox,
+                roles=roles,
+                shape=shape,
+                replicate=replicate,
+            )
+
+    try:
+        return asyncio.run(run())
+    except TimeoutError:
+        return Replay(ended=f"the program ran for more than {_SECONDS:g} seconds")
+
+
+def _tell(told: Replay, stored: Prediction) -> dict[str, Any]:
+    again = told.prediction
+    return {
+        "calls": [
+            {
+                "messages": [{"role": m.role, "text": shorten_text(m.content, _TEXT)} for m in call.messages],
+                "reply": shorten_text(call.reply, _TEXT),
+                "temperature": call.temperature,
+                "finish": call.finish,
+                "input_tokens": call.input_tokens,
+                "output_tokens": call.output_tokens,
+                "error": call.error,
+                "is_code": call.is_code,
+            }
+            for call in told.calls
+        ],
+        "ended": told.ended,
+        "reason_again": "" if again is None else again.reason,
+        "is_same": None if again is None else (again.option, again.status) == (stored.option, stored.status),
+    }

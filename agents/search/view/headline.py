@@ -1,0 +1,85 @@
+"""One number for a search, the most honest there is, and what all its other numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agents.search.view.parts import share
+from harness.report import SearchedCandidate, SearchedWinner
+from harness.types import Estimate
+
+_TEST = (
+    "Experts' answers about the test items, which no decision of the search has seen: the one number that "
+    "was not chosen for being large."
+)
+_REPORTED = (
+    "Selection and confirmation items together, shrunken towards the other candidates: what is believed once "
+    "the luck of being the best of many is taken off."
+)
+_LEADING = (
+    "No winner is confirmed yet. This is the candidate ahead of all that answered every selection item, "
+    "shrunken towards the others; it may still change."
+)
+_NAIVE = (
+    "On the selection items, where the winner was picked for being the largest of many numbers: too high by "
+    "as much as it was lucky. What a search usually reports."
+)
+_CONFIRMED = (
+    "On the confirmation items alone. Fresh for all finalists, but the best of them was taken, so it is "
+    "still a little too high, and it rests on few items."
+)
+_START = "The workflow that you would use without a search, on the same test items as the winner."
+_DIFFERENCE = (
+    "Winner less start, item by item on the same test items; its interval is narrower than the two numbers' "
+    "intervals let one think, since what both find hard cancels."
+)
+
+
+def headline(winner: SearchedWinner | None, candidates: Sequence[SearchedCandidate]) -> dict[str, Any] | None:
+    """The one number; None as long as nothing can be scored."""
+    if winner is None:
+        ahead = [(c, c.standing) for c in candidates if c.standing is not None and not c.raced_out]
+        if not ahead:
+            return None
+        best, standing = max(ahead, key=lambda pair: pair[1].mean)
+        found = _number("leading", "leading so far", standing.mean, (standing.low, standing.high), _LEADING)
+        return {**found, "candidate": best.id, "candidate_name": best.name}
+    found = (
+        _test(winner.test, "test", "winner, on the test items", _TEST) if winner.test else _reported(winner)
+    )
+    return {**found, "candidate": winner.id, "candidate_name": winner.name}
+
+
+def other_numbers(winner: SearchedWinner | None) -> list[dict[str, Any]]:
+    """All further numbers about the winner, each with what it is and why it differs."""
+    if winner is None:
+        return []
+    numbers = [_reported(winner)] if winner.test else []
+    if winner.start_test:
+        numbers.append(_test(winner.start_test, "start", "start, on the test items", _START))
+    if winner.difference:
+        difference = _number("difference", "difference, on the test items", None, (None, None), _DIFFERENCE)
+        numbers.append({**difference, "text": winner.difference})
+    if winner.confirmed is not None:
+        numbers.append(_number("confirmed", "fresh items alone", winner.confirmed, (None, None), _CONFIRMED))
+    numbers.append(_number("naive", "uncorrected", winner.naive, (None, None), _NAIVE))
+    return numbers
+
+
+def _reported(winner: SearchedWinner) -> dict[str, Any]:
+    ends = (winner.low, winner.high)
+    return _number("reported", "corrected for being the best of many", winner.reported, ends, _REPORTED)
+
+
+def _test(found: Estimate, key: str, name: str, words: str) -> dict[str, Any]:
+    answers = found.n.ordinary + found.n.complementary
+    number = _number(key, name, found.value, (found.low, found.high), words)
+    return {**number, "level": found.level, "answers": answers}
+
+
+def _number(
+    key: str, name: str, value: float | None, ends: tuple[float | None, float | None], words: str
+) -> dict[str, Any]:
+    low, high = (share(end) for end in ends)
+    return {"key": key, "name": name, "value": share(value), "low": low, "high": high, "words": words}

@@ -1,0 +1,53 @@
+"""Parts of a page that may fail, each on its own; numbers as JSON can hold them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from harness import OversightError
+from harness.output import redact
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Parts:
+    """What could not be made of a page, and why.
+
+    Attributes
+    ----------
+    missing
+        Part and reason, in words.
+    """
+
+    missing: list[dict[str, str]] = field(default_factory=list)
+
+    def attempt(self, part: str, make: Callable[[], T], otherwise: T) -> T:
+        """Make a part; if that fails, note why, and go on with what stands in for it."""
+        try:
+            return make()
+        except OversightError as error:
+            reason = str(error)
+        except Exception as error:  # noqa: BLE001  an archive that somebody changed by hand; the rest is shown
+            reason = f"the archive does not fit together ({type(error).__name__}: {redact(str(error))[:200]})"
+        self.missing.append({"part": part, "reason": reason})
+        return otherwise
+
+
+def finite(value: float | None) -> float | None:
+    """A number as JSON can hold it; None for none, and for what is not finite."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def share(value: float | None) -> float | None:
+    """An accuracy moved into [0, 1], for display only."""
+    found = finite(value)
+    return None if found is None else min(1.0, max(0.0, found))
+
+
+def shorten_text(text: str, most: int) -> str:
+    """A text of at most so many characters, with a word about what is left out."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"

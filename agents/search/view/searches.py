@@ -1,0 +1,142 @@
+"""All searches of a study, and one of them as it stands; without sources, whose page is each candidate's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from agents.search.context import SearchContext
+from agents.search.fitness import Board, measure_power
+from agents.search.search_report import a_a, count_spent, report_candidates, report_winner
+from agents.search.setup import open_search
+from agents.search.view.headline import headline, other_numbers
+from agents.search.view.parts import Parts, finite, share, shorten_text
+from harness import BadInput, EstimateError
+from harness.config import Study
+from harness.report import SearchedCandidate
+from harness.store import SearchProgress, Store
+from harness.types import Standing
+
+_MOST_REFUSED = 200
+"""Refused proposals that are listed; all are counted."""
+_NOTE, _NAME = 300, 120
+"""Most characters of a note and a name in a list; the candidate's own page has all of it."""
+
+
+def read_searches(study: Study, store: Store, *, id: str = "", **_: str) -> dict[str, Any]:  # noqa: A002  as it stands in the address
+    """All searches of a study, newest first, and the one of this id as it stands; the newest without one.
+
+    Raises
+    ------
+    BadInput
+        If there is no search of this id.
+    """
+    known = store.searches.read_progress()
+    chosen = next((search for search in known if search.id == (id or search.id)), None)
+    if known and chosen is None:
+        raise BadInput(f"there is no search {id!r}; there are: {', '.join(search.id for search in known)}")
+    return {
+        "searches": [_listed(search) for search in known],
+        "search": None if chosen is None else _shown(study, store, chosen),
+    }
+
+
+def _listed(search: SearchProgress) -> dict[str, Any]:
+    section: Mapping[str, Any] = search.spec.get("section", {})
+    return {
+        "id": search.id,
+        "created": search.created,
+        "policy": str(section.get("policy", "")),
+        "proposals": search.proposals,
+        "planned": section.get("candidates"),
+        "candidates": search.candidates,
+        "winner": search.winner,
+        "winner_name": search.winner_name,
+    }
+
+
+def _shown(study: Study, store: Store, search: SearchProgress) -> dict[str, Any]:
+    parts = Parts()
+    context = parts.attempt("the search", partial(open_search, study, store, search.id), None)
+    if context is None:
+        return {**_listed(search), "missing": parts.missing}
+    board = parts.attempt("accuracies", context.board, None) if context.archive.answers else None
+    make_rows = partial(report_candidates, context, board)
+    rows = parts.attempt("candidates", make_rows, list[SearchedCandidate]())
+    winner = None
+    if "winner" in context.archive.events:
+        make_winner = partial(report_winner, study, store, context, board)
+        winner = parts.attempt("the winner", make_winner, None)
+    slots = [e for key, e in context.archive.events.items() if key.startswith("slot/")]
+    refused = [str(slot["refused"]) for slot in slots if "refused" in slot]
+    return {
+        **_listed(search),
+        **_settings(study, context),
+        "headline": headline(winner, rows),
+        "others": other_numbers(winner),
+        "splits": {name: len(items) for name, items in context.archive.splits.items()},
+        "spent": parts.attempt("tokens", partial(count_spent, context.archive), dict[str, int]()),
+        "power": parts.attempt("what labels can show", partial(_power, context), list[str]()),
+        "a_a": parts.attempt("the start against itself", partial(_compared_with_itself, context, board), ""),
+        "duplicates": sum("duplicate" in slot for slot in slots),
+        "refused": [shorten_text(reason, _NOTE) for reason in refused[:_MOST_REFUSED]],
+        "refused_in_all": len(refused),
+        "rows": [_row(candidate) for candidate in rows],
+        "missing": parts.missing,
+    }
+
+
+def _settings(study: Study, context: SearchContext) -> dict[str, Any]:
+    section = context.section
+    return {
+        "model": section.model or next(iter(study.models), ""),
+        "optimiser": section.optimiser if section.policy != "recombine" else "",
+        "seed": context.seed,
+        "fitness": context.estimator,
+        "start": context.start,
+        "start_name": shorten_text(context.programs[0].name, _NAME),
+        "settings": section.model_dump(mode="json"),
+    }
+
+
+def _power(context: SearchContext) -> list[str]:
+    return list(measure_power(context.labels["select"]).lines())
+
+
+def _compared_with_itself(context: SearchContext, board: Board | None) -> str:
+    try:
+        return a_a(context, board)
+    except EstimateError as error:
+        return f"not checked: {error}"
+
+
+def _row(candidate: SearchedCandidate) -> dict[str, Any]:
+    return {
+        "id": candidate.id,
+        "name": shorten_text(candidate.name, _NAME),
+        "parents": list(candidate.parents),
+        "op": candidate.op,
+        "slot": candidate.slot,
+        "note": shorten_text(candidate.note, _NOTE),
+        "answers": candidate.answers,
+        "on_front": candidate.on_front,
+        "raced_out": candidate.raced_out,
+        "standing": None if candidate.standing is None else _standing(candidate.standing),
+    }
+
+
+def _standing(s: Standing) -> dict[str, Any]:
+    return {
+        "mean": share(s.mean),
+        "low": share(s.low),
+        "high": share(s.high),
+        "measured": share(s.value),
+        "items": s.n_items,
+        "p_best": finite(s.p_best),
+        "p_better": finite(s.p_better),
+        "verdict": s.verdict,
+        "tokens": finite(s.tokens),
+        "unreadable": finite(s.invalid_rate),
+        "failed": finite(s.error_rate),
+    }
