@@ -10,13 +10,8 @@ from .read_only import has_database as has_database
 from .replies import Response as Response
 from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
-<<<<<<< HEAD
 from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
 )
-from .searches import SearchRepository as SearchRepository
-=======
-from .runs import ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
->>>>>>> 340c4c1 (What the page of a search shows, as values: all searches, a candidate beside its parent, its calls on an item told again from what is stored)
 from .study_store import Store as Store

@@ -29,7 +29,6 @@ def read_candidate(
     search: str = "",
     after: str = "",
     only: str = "",
-    **_: str,
 ) -> dict[str, Any]:
     """One candidate of a search, the newest without a name.
 
@@ -67,8 +66,7 @@ def read_candidate(
         "note": candidate.note,
         "thought": candidate.program.thought,
         "won": id == found.winner,
-        "source": candidate.program.source,
-        "parent_source": before,
+        "parent": candidate.parents[0] if before is not None else None,
         "lines": compare_sources(before, candidate.program.source),
         "answers": _count(splits, answers),
         "hidden": [] if found.winner else [name for name in splits if name not in SHOWN_BEFORE],

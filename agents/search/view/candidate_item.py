@@ -36,7 +36,6 @@ def read_candidate_item(
     item: str,
     search: str = "",
     replicate: str = "0",
-    **_: str,
 ) -> dict[str, Any]:
     """What a candidate asked and got on an item, and what it made of it.
 

@@ -60,7 +60,7 @@ def other_numbers(winner: SearchedWinner | None) -> list[dict[str, Any]]:
         numbers.append(_test(winner.start_test, "start", "start, on the test items", _START))
     if winner.difference:
         difference = _number("difference", "difference, on the test items", None, (None, None), _DIFFERENCE)
-        numbers.append({**difference, "text": winner.difference})
+        numbers.append({**difference, "said": winner.difference})
     if winner.confirmed is not None:
         numbers.append(_number("confirmed", "fresh items alone", winner.confirmed, (None, None), _CONFIRMED))
     numbers.append(_number("naive", "uncorrected", winner.naive, (None, None), _NAIVE))

@@ -33,7 +33,7 @@ class Parts:
             reason = str(error)
         except Exception as error:  # noqa: BLE001  an archive that somebody changed by hand; the rest is shown
             reason = f"the archive does not fit together ({type(error).__name__}: {redact(str(error))[:200]})"
-        self.missing.append({"part": part, "reason": reason})
+        self.missing.append({"part": part, "why": reason})
         return otherwise
 
 

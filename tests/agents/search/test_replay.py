@@ -116,7 +116,7 @@ def test_a_program_that_the_gate_refuses_gives_a_reason(searched: Path) -> None:
         connection.execute(change, {"id": winner, "source": source})
     engine.dispose()
     assert [missing["part"] for missing in found["missing"]] == ["the calls"]
-    assert "os" in found["missing"][0]["reason"]
+    assert "os" in found["missing"][0]["why"]
     assert found["answer"]["option"] == row["option"]
 
 

@@ -32,6 +32,10 @@ def read(study: Study, function: Any, **params: str) -> dict[str, Any]:
     return found
 
 
+def number_of(rows: list[dict[str, Any]], name: str) -> int:
+    return next(j for j, row in enumerate(rows) if row["id"] == name)
+
+
 def test_a_thousand_candidates_are_read_at_once_and_stay_small(thousand: Study) -> None:
     started = time.perf_counter()
     found = read(thousand, read_searches)
@@ -91,10 +95,8 @@ def test_a_candidate_shows_its_source_against_its_parents(thousand: Study) -> No
     kinds = [line["kind"] for line in found["lines"]]
     assert (kinds.count("removed"), kinds.count("added")) == (1, 1)
     assert {"kind": "added", "text": 'INSTRUCTION = "Answer 500."'} in found["lines"]
-    assert "\n".join(x["text"] for x in found["lines"] if x["kind"] != "removed") == found["source"].strip()
-    assert "\n".join(x["text"] for x in found["lines"] if x["kind"] != "added") == (
-        found["parent_source"].strip()
-    )
+    for kind, j in (("removed", 500), ("added", number_of(rows, found["parent"]))):
+        assert "\n".join(x["text"] for x in found["lines"] if x["kind"] != kind) == source_of(j).strip()
     root = read(thousand, read_candidate, id=rows[0]["id"])
     assert {line["kind"] for line in root["lines"]} == {"same"}
     assert root["won"]
@@ -172,7 +174,7 @@ def test_a_part_that_cannot_be_computed_gives_a_reason(tmp_path: Path, statement
     engine.dispose()
     found = read(study, read_searches)
     assert [missing["part"] for missing in found["search"]["missing"]] == ([part] if part else [])
-    assert all(missing["reason"] for missing in found["search"]["missing"])
+    assert all(missing["why"] for missing in found["search"]["missing"])
     if not part:
         assert found["search"]["headline"] is None
         assert all(row["standing"] is None for row in found["search"]["rows"])

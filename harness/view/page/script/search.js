@@ -1,5 +1,239 @@
-import { el } from "./dom.js";
+/** A search: its one headline number and what the others are, its candidates as a tree, a front and a table. */
 
-export async function showSearchPage() {
-  return el("h1", {}, "Search");
+import { showCandidate } from "./candidate.js";
+import { showCandidateItem } from "./candidate_item.js";
+import { scatterPlot } from "./chart.js";
+import { el } from "./dom.js";
+import { pictureOf } from "./figure.js";
+import { NOTHING, count, decimal, percent, plural } from "./format.js";
+import { candidateBadges, lineageFigure, verdictText } from "./lineage.js";
+import { goTo, linkTo } from "./route.js";
+import { isExported, readPart } from "./source.js";
+import { dataTable, pairList } from "./table.js";
+
+const BARS_AT_MOST = 120;
+const CANDIDATE_ORDERS = {
+  accuracy: { title: "accuracy", by: (row) => [-(row.standing?.mean ?? -1), row.standing?.tokens ?? 0] },
+  tokens: { title: "tokens", by: (row) => [row.standing?.tokens ?? Infinity, 0] },
+  gain: { title: "better than its parent", by: (row) => [-(row.standing?.p_better ?? -1), 0] },
+  arrival: { title: "order of arrival", by: (row) => [row.slot, 0] },
+};
+
+export async function showSearchPage(params) {
+  if (params.candidate && params.item) return showCandidateItem(params);
+  if (params.candidate) return showCandidate(params, readSearch);
+  const { searches, search } = await readSearch(params.id);
+  if (!search) return [el("h1", {}, "Search"), el("p", {}, "This study has no search yet.")];
+  return [
+    el("h1", {}, `Search ${search.id}`),
+    searchLine(search),
+    searches.length > 1 && searchesTable(searches, search.id),
+    missingParts(search.missing),
+    search.rows && searchSections(search, params),
+  ];
+}
+
+/** The search of an id, and the list of all; a file holds one. */
+async function readSearch(id) {
+  const found = await readPart("search", id && !isExported ? { id } : {});
+  if (isExported && id && found.search?.id !== id)
+    throw new Error(`this file holds the search ${found.search?.id}; see ${id} with: oversight view`);
+  return found;
+}
+
+function searchLine(search) {
+  const parts = [
+    `begun ${search.created.slice(0, 16).replace("T", " ")}`,
+    `policy ${search.policy}`,
+    `${count(search.proposals)} of ${plural(search.planned, "proposal")}`,
+    plural(search.candidates, "candidate"),
+    search.refused_in_all > 0 && `${count(search.refused_in_all)} refused`,
+    search.duplicates > 0 && `${count(search.duplicates)} there already`,
+  ];
+  return el("p", { class: "quiet" }, parts.filter(Boolean).join(" · "));
+}
+
+/** What could not be made of a page, and why. */
+export function missingParts(missing) {
+  return missing.map((each) => el("p", { class: "notice caution" }, `Not shown: ${each.part}. ${each.why ?? ""}`));
+}
+
+function searchesTable(searches, here) {
+  const linked = (row) => (isExported || row.id === here ? el("span", {}, row.id)
+    : el("a", { href: linkTo("search", { id: row.id }) }, row.id));
+  return dataTable({
+    name: "searches",
+    caption: "All searches of this study, newest first",
+    rows: searches,
+    rowClass: (row) => (row.id === here ? "main" : null),
+    columns: [
+      { title: "search", value: (row) => row.id, node: linked },
+      { title: "begun", value: (row) => row.created.slice(0, 16).replace("T", " ") },
+      { title: "policy", value: (row) => row.policy },
+      { title: "proposals", value: (row) => `${row.proposals} of ${row.planned}`, number: true },
+      { title: "candidates", value: (row) => row.candidates, number: true },
+      { title: "winner", value: (row) => row.winner_name ?? row.winner ?? "none yet" },
+    ],
+  });
+}
+
+function searchSections(search, params) {
+  const ranked = rankCandidates(search.rows, params.sort);
+  return [
+    headlineCard(search),
+    otherNumbers(search.others),
+    el("h2", {}, "What these labels can show"),
+    el("ul", {}, search.power.map((line) => el("li", {}, line)), search.a_a && el("li", {}, `A/A: ${search.a_a}`)),
+    el("h2", {}, "Lineage"),
+    el("p", { class: "quiet" }, "Generations stand from left to right; every candidate leads to its source and its answers."),
+    lineageFigure({ name: "lineage", title: "Lineage of the candidates", rows: search.rows, search: search.id,
+      winner: search.winner }),
+    el("h2", {}, "Accuracy against cost"),
+    frontFigure(search),
+    el("h2", {}, "Candidates"),
+    orderChoice(params),
+    candidatesTable(search, ranked),
+    search.refused_in_all > 0 && refusedList(search),
+    el("h2", {}, "What was run"),
+    runPairs(search),
+  ];
+}
+
+function headlineCard(search) {
+  const found = search.headline;
+  if (!found)
+    return el("p", { class: "notice" }, "No number yet: no answer to a labelled item can be scored.");
+  const level = found.level ? `${(100 * found.level).toFixed(0)} % interval` : "about 95 %";
+  return [
+    found.key === "leading" && el("p", { class: "notice" }, "No winner yet. Go on with: ",
+      el("code", {}, `oversight search resume ${search.id}`)),
+    el("div", { class: "cards" }, el("div", { class: "card wide" },
+      el("span", {}, found.name, ": ",
+        el("a", { href: linkTo("search", { id: search.id, candidate: found.candidate }) }, found.candidate_name)),
+      el("b", {}, percent(found.value)),
+      el("span", {}, `${level}: ${percent(found.low)} – ${percent(found.high)}`,
+        found.answers ? `, from ${plural(found.answers, "answer")}` : ""),
+      el("p", { class: "quiet" }, found.words))),
+  ];
+}
+
+function otherNumbers(others) {
+  if (!others.length) return null;
+  return [
+    el("h2", {}, "Other numbers, and why they differ"),
+    dataTable({
+      name: "other-numbers",
+      caption: "All else that is known of the winner",
+      rows: others,
+      columns: [
+        { title: "number", value: (row) => row.name },
+        { title: "value", value: (row) => row.value ?? row.said, node: (row) => row.said ?? percent(row.value), number: true },
+        { title: "interval", value: (row) => (row.low === null ? null : `${percent(row.low)} – ${percent(row.high)}`),
+          number: true },
+        { title: "what it is", value: (row) => row.words },
+      ],
+    }),
+  ];
+}
+
+function rankCandidates(rows, order) {
+  const { by } = CANDIDATE_ORDERS[order] ?? CANDIDATE_ORDERS.accuracy;
+  return rows.map((row) => [by(row), row]).sort(([a], [b]) => a[0] - b[0] || a[1] - b[1]).map(([, row]) => row);
+}
+
+function orderChoice(params) {
+  const choose = (event) => goTo("search", { ...params, sort: event.target.value }, { replace: true });
+  return el("div", { class: "filters" }, el("label", {}, "ranked by",
+    el("select", { id: "candidate-order", onchange: choose }, Object.entries(CANDIDATE_ORDERS).map(([key, order]) =>
+      el("option", { value: key, selected: (params.sort ?? "accuracy") === key }, order.title)))));
+}
+
+function candidatesTable(search, ranked) {
+  const part = (name) => (row) => row.standing?.[name] ?? null;
+  const share = (name) => ({ value: part(name), node: (row) => percent(row.standing?.[name]), number: true });
+  const named = (row) => el("span", {},
+    el("a", { href: linkTo("search", { id: search.id, candidate: row.id }) }, row.name), " ",
+    candidateBadges(row, search.winner));
+  return dataTable({
+    name: "candidates",
+    caption: `Candidates of search ${search.id}`,
+    rows: ranked,
+    rowClass: (row) => (row.id === search.winner ? "main" : null),
+    columns: [
+      { title: "candidate", value: (row) => row.name, node: named },
+      { title: "accuracy", ...share("mean"), hint: "posterior mean, shrunken towards the others" },
+      { title: "about 95 %", value: (row) => (row.standing ? `${percent(row.standing.low)} – ${percent(row.standing.high)}`
+        : null), number: true },
+      { title: "measured", ...share("measured"), hint: "on its own items, uncorrected" },
+      { title: "items", value: part("items"), number: true },
+      { title: "P(best)", value: part("p_best"), node: (row) => decimal(row.standing?.p_best, 2), number: true },
+      { title: "against its parent", value: (row) => (row.standing?.verdict ? verdictText(row) : null) },
+      { title: "tokens per item", value: part("tokens"), node: (row) => count(Math.round(row.standing?.tokens)), number: true },
+      { title: "unreadable", ...share("unreadable") },
+      { title: "failed", ...share("failed") },
+      { title: "made by", value: (row) => row.op },
+      { title: "id", value: (row) => row.id },
+    ],
+  });
+}
+
+function frontFigure(search) {
+  const shown = search.rows.filter((row) => row.standing && row.standing.tokens !== null);
+  if (!shown.length) return el("p", { class: "quiet" }, NOTHING);
+  const front = shown.filter((row) => row.on_front).sort((a, b) => a.standing.tokens - b.standing.tokens);
+  const marked = (row) => row.on_front || row.id === search.winner;
+  const barred = (row) => shown.length <= BARS_AT_MOST || marked(row);
+  const points = [...shown].sort((a, b) => marked(a) - marked(b)).map((row) => ({
+    name: row.name,
+    x: row.standing.tokens,
+    y: row.standing.mean,
+    low: barred(row) ? row.standing.low : null,
+    high: barred(row) ? row.standing.high : null,
+    hollow: row.raced_out,
+    ring: row.id === search.winner,
+    named: marked(row),
+    series: row.on_front ? 0 : 5,
+    href: marked(row) ? linkTo("search", { id: search.id, candidate: row.id }) : null,
+  }));
+  const ends = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
+  const [low, high] = [Math.floor(10 * Math.min(...ends)) / 10, Math.ceil(10 * Math.max(...ends)) / 10];
+  const svg = scatterPlot({
+    points,
+    axes: { x: { title: "tokens per item" }, y: { title: "accuracy, shrunken", low, high } },
+    steps: front.map((row) => ({ x: row.standing.tokens, y: row.standing.mean })),
+  });
+  const figure = pictureOf({
+    name: "front",
+    title: "Accuracy against tokens per item",
+    description: `${shown.length} candidates; ${front.length} of them are on the front: no other is both better and cheaper.`,
+    svg,
+    note: "Bars: about 95 %. The stairs join what no other candidate beats at the same cost. Hollow: dropped in the race, "
+      + `on fewer items. Ringed: the winner.${shown.length > BARS_AT_MOST ? " Bars are drawn for the front and the winner." : ""}`,
+  });
+  svg.setAttribute("role", "group");
+  return figure;
+}
+
+function refusedList(search) {
+  const more = search.refused_in_all - search.refused.length;
+  return el("details", {},
+    el("summary", {}, `${plural(search.refused_in_all, "refused proposal")}, and why`),
+    el("ul", {}, search.refused.map((reason) => el("li", { class: "text" }, reason)),
+      more > 0 && el("li", { class: "quiet" }, `${count(more)} more are not listed`)));
+}
+
+function runPairs(search) {
+  const listed = (counts) => Object.entries(counts).map(([name, number]) => `${name} ${count(number)}`).join(", ");
+  return [
+    pairList([
+      ["items", listed(search.splits)],
+      ["tokens", listed(search.spent)],
+      ["model", search.model],
+      ["optimiser", search.optimiser || "none"],
+      ["start", search.start_name],
+      ["fitness", search.fitness],
+      ["seed", String(search.seed)],
+    ]),
+    el("details", {}, el("summary", {}, "all settings"), el("pre", {}, JSON.stringify(search.settings, null, 2))),
+  ];
 }

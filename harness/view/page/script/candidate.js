@@ -1,0 +1,181 @@
+/** One candidate: how it stands, its source against its parent's, and what it answered. */
+
+import { el } from "./dom.js";
+import { download } from "./download.js";
+import { NOTHING, count, percent, plural } from "./format.js";
+import { later } from "./later.js";
+import { candidateBadges, familyOf, lineageFigure, verdictText } from "./lineage.js";
+import { goTo, linkTo } from "./route.js";
+import { isExported, readPart } from "./source.js";
+import { dataTable, pairList } from "./table.js";
+
+const LINES_AROUND = 3;
+const LINE_SIGNS = { added: "+", removed: "−", same: " " };
+const ANSWER_OUTCOMES = ["refuted", "confirmed", "open", "unreadable", "failed"];
+
+export async function showCandidate(params, readSearch) {
+  const { id: search = "", candidate: id, after, only } = params;
+  const wanted = { id, search, ...(after && { after }), ...(only && { only }) };
+  const found = await readPart("candidate", isExported ? { id, search } : wanted);
+  const whole = later(`search-${found.search}-${id}`, () => readSearch(found.search), (all) => standing(all.search, id));
+  return [
+    el("p", {}, el("a", { href: linkTo("search", { id: found.search }) }, `← search ${found.search}`)),
+    el("h1", { class: "isolate" }, found.name),
+    madeFrom(found),
+    whole,
+    sourceSection(found),
+    answersSection(found),
+    itemsSection(found, params),
+  ];
+}
+
+function madeFrom(found) {
+  const parents = found.parents.flatMap((parent, place) => [
+    place ? ", " : "",
+    el("a", { href: linkTo("search", { id: found.search, candidate: parent.id }) }, parent.name),
+  ]);
+  return [
+    el("p", { class: "quiet" }, `${found.id} · made by ${found.op}`, parents.length ? [" from ", ...parents] : "",
+      found.slot < 0 ? " · of the library" : ` · proposal ${count(found.slot + 1)}`),
+    found.note && el("p", { class: "text" }, found.note),
+    found.thought && found.thought !== found.note
+      && el("details", {}, el("summary", {}, "why it was written so"), el("p", { class: "text" }, found.thought)),
+  ];
+}
+
+/** How it stands beside all others; with its family, and the way to the next by rank. */
+function standing(search, id) {
+  const row = search.rows?.find((each) => each.id === id);
+  if (!row) return el("p", { class: "quiet" }, "How it stands is not known.");
+  const found = row.standing;
+  const ranked = search.rows.filter((each) => each.standing).sort((a, b) => b.standing.mean - a.standing.mean);
+  const rank = ranked.indexOf(row);
+  const step = (other, words) => other && el("a", {
+    class: "badge", href: linkTo("search", { id: search.id, candidate: other.id }) }, `${words}: ${other.name}`);
+  const family = familyOf(search.rows, id);
+  return [
+    el("p", {}, candidateBadges(row, search.winner)),
+    found ? pairList([
+      ["accuracy", `${percent(found.mean)}, about 95 %: ${percent(found.low)} – ${percent(found.high)}`],
+      ["measured", `${percent(found.measured)} on ${plural(found.items, "item")}, uncorrected`],
+      ["rank", `${count(rank + 1)} of ${count(ranked.length)}; P(best) ${found.p_best.toFixed(2)}`],
+      ["against its parent", row.parents.length ? verdictText(row) : null],
+      ["tokens per item", count(Math.round(found.tokens))],
+      ["unreadable", percent(found.unreadable)],
+      ["failed", percent(found.failed)],
+    ]) : el("p", {}, row.answers ? "All its answers failed." : "It has no answers yet."),
+    el("p", { class: "tools" }, step(ranked[rank - 1], "better"), step(ranked[rank + 1], "worse")),
+    family.length > 1 && lineageFigure({ name: `family-${id}`, title: "Where it comes from, and what came of it",
+      rows: family, search: search.id, winner: search.winner, here: id }),
+  ];
+}
+
+function sourceSection(found) {
+  const changed = found.lines.filter((line) => line.kind !== "same").length;
+  const source = found.lines.filter((line) => line.kind !== "removed").map((line) => line.text).join("\n");
+  const known = found.lines.some((line) => line.text !== null);
+  const parent = found.parents.find((each) => each.id === found.parent);
+  return [
+    el("h2", {}, parent ? `Its source against that of ${parent.name}` : "Its source"),
+    !known && el("p", { class: "quiet" }, "This file leaves texts out."),
+    known && parent && el("p", { class: "quiet" }, changed
+      ? "Lines with + are its own, lines with − its parent's." : "The two do not differ."),
+    known && el("pre", { class: "source", tabindex: "0", "aria-label": "source" },
+      foldedLines(found.lines, Boolean(parent))),
+    known && el("div", { class: "tools" }, el("button", { type: "button",
+      onclick: () => download(`${found.name}.py`, `${source}\n`, "text/x-python") }, "Python file")),
+  ];
+}
+
+/** All lines, those far from any change folded together. */
+function foldedLines(lines, compared) {
+  if (!compared) return lines.map(sourceLine);
+  const near = new Set();
+  lines.forEach((line, place) => {
+    if (line.kind === "same") return;
+    for (let each = place - LINES_AROUND; each <= place + LINES_AROUND; each++) near.add(each);
+  });
+  const shown = [];
+  for (let place = 0; place < lines.length; place++) {
+    if (near.has(place)) {
+      shown.push(sourceLine(lines[place]));
+      continue;
+    }
+    const start = place;
+    while (place + 1 < lines.length && !near.has(place + 1)) place++;
+    const same = lines.slice(start, place + 1);
+    shown.push(same.length < 3 ? same.map(sourceLine)
+      : el("details", {}, el("summary", {}, `${count(same.length)} lines are the same (from line ${count(start + 1)})`),
+        same.map(sourceLine)));
+  }
+  return shown;
+}
+
+function sourceLine(line) {
+  const tag = { added: "ins", removed: "del", same: "span" }[line.kind];
+  return el(tag, { class: `line-of line-${line.kind}` }, `${LINE_SIGNS[line.kind]} ${line.text}\n`);
+}
+
+function answersSection(found) {
+  const number = (name) => ({ title: name, value: (row) => row.answers[name] ?? 0, number: true });
+  const runs = new Set(found.answers.map((row) => row.replicate)).size > 1;
+  return [
+    el("h2", {}, "What it answered"),
+    found.answers.length ? dataTable({
+      name: `answers-${found.id}`,
+      caption: "Answers by part of the items",
+      rows: found.answers,
+      columns: [
+        { title: "items of", value: (row) => row.split },
+        ...(runs ? [{ title: "run", value: (row) => row.replicate, number: true }] : []),
+        number("answered"), number("unreadable"), number("failed"),
+        { title: "of", value: (row) => row.items, number: true },
+      ],
+    }) : el("p", {}, "Nothing yet."),
+  ];
+}
+
+function itemsSection(found, params) {
+  const { rows, next, in_all: all } = found.items;
+  const shown = isExported && params.only ? rows.filter((row) => row.outcome === params.only) : rows;
+  const here = { id: found.search, candidate: found.id };
+  const choose = (event) => goTo("search", { ...here, only: event.target.value }, { replace: true });
+  const linked = (row) => (isExported && !row.is_kept ? row.id
+    : el("a", { href: linkTo("search", { ...here, item: row.id }) }, row.id));
+  return [
+    el("h2", {}, "Item by item"),
+    found.hidden.length > 0 && el("p", { class: "quiet" },
+      `Items of ${found.hidden.join(" and ")} are shown once a winner is named: nobody is to learn from them before.`),
+    all > 0 && el("div", { class: "filters" }, el("label", {}, "show",
+      el("select", { id: "candidate-only", onchange: choose },
+        el("option", { value: "" }, "all answers"),
+        ANSWER_OUTCOMES.map((name) => el("option", { value: name, selected: params.only === name }, name))))),
+    all > 0 && dataTable({
+      name: `items-${found.id}`,
+      caption: `${plural(shown.length, "answer")} of ${count(all)}${params.only ? `, only ${params.only}` : ""}`,
+      rows: shown,
+      columns: [
+        { title: "item", value: (row) => row.id, node: linked },
+        { title: "text", value: (row) => row.text, node: (row) => el("span", { class: "isolate" }, row.text ?? NOTHING) },
+        { title: "its answer", value: (row) => row.option ?? row.reason ?? row.status },
+        { title: "outcome", value: (row) => row.outcome, node: outcomeBadge },
+        { title: "experts said", value: expertsText },
+        { title: "items of", value: (row) => row.split },
+      ],
+    }),
+    el("p", { class: "tools" },
+      params.after && el("a", { href: linkTo("search", { ...here, only: params.only }) }, "first page"),
+      next && (isExported ? el("span", { class: "quiet" }, "this file holds the first page; all of it: oversight view")
+        : el("a", { href: linkTo("search", { ...here, only: params.only, after: next }) }, "next page"))),
+  ];
+}
+
+/** How an answer fares by what experts said, marked in words. */
+export function outcomeBadge(row) {
+  return el("span", { class: `badge ${row.outcome}` }, row.outcome);
+}
+
+/** "not red; yes: blue" */
+export function expertsText(row) {
+  return row.experts.map((said) => `${said.verdict}: ${said.option}`).join("; ") || "nothing yet";
+}
