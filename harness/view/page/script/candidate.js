@@ -17,7 +17,7 @@ export async function showCandidate(params, readSearch) {
   const { id: search = "", candidate: id, after, only } = params;
   const wanted = { id, search, ...(after && { after }), ...(only && { only }) };
   const found = await readPart("candidate", isExported ? { id, search } : wanted);
-  const whole = later(`search-${found.search}-${id}`, () => readSearch(found.search), (all) => standing(all.search, id));
+  const whole = later(`search-${found.search}-${id}`, () => readSearch(found.search), (all) => el("div", {}, standing(all.search, id)));
   return [
     el("p", {}, el("a", { href: linkTo("search", { id: found.search }) }, `← search ${found.search}`)),
     el("h1", { class: "isolate" }, found.name),
@@ -26,7 +26,7 @@ export async function showCandidate(params, readSearch) {
     sourceSection(found),
     answersSection(found),
     itemsSection(found, params),
-  ];
+  ].flat(Infinity);
 }
 
 function madeFrom(found) {

@@ -33,7 +33,7 @@ export async function showCandidateItem({ id: search = "", candidate: id, item }
     found.ended && el("p", { class: "notice caution" }, `The calls end here: ${found.ended}.`),
     found.is_same === false && el("p", { class: "notice caution" },
       "Run once more, the program gave another answer than the stored one. ", found.reason_again ?? ""),
-  ];
+  ].flat(Infinity);
 }
 
 function oneCall(call, place, all) {
@@ -45,7 +45,7 @@ function oneCall(call, place, all) {
   return el("section", { class: "call" },
     el("h3", {}, call.is_code ? `Code, ${place + 1} of ${all}` : `Call ${place + 1} of ${all}`),
     about.length > 0 && el("p", { class: "quiet" }, about.join(" · ")),
-    call.messages.map((message) => [
+    call.messages.flatMap((message) => [
       el("h4", {}, call.is_code ? "ran" : message.role),
       el("pre", {}, message.text ?? LEFT_OUT),
     ]),

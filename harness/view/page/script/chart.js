@@ -180,11 +180,12 @@ export function scatterPlot({ points, axes, steps = [], height = 340 }) {
   const top = 28;
   const bottom = height - 46;
   const lastX = (axes.x.high ?? Math.max(...points.map((point) => point.x))) || 1;
-  const x = linearScale(0, lastX, left, right);
+  const firstX = axes.x.low ?? 0;
+  const x = linearScale(firstX, lastX, left, right);
   const y = linearScale(low, high, bottom, top);
   const inside = (value) => y(Math.min(high, Math.max(low, value)));
   const svg = drawing(width, height,
-    bottomAxis({ x, ticks: niceTicks(0, lastX, width < NARROW ? 4 : 6), title: axes.x.title, top, bottom, left, right,
+    bottomAxis({ x, ticks: niceTicks(firstX, lastX, width < NARROW ? 4 : 6), title: axes.x.title, top, bottom, left, right,
       format: axes.x.format ?? ((tick) => tick.toLocaleString("en-US")) }),
     leftAxis({ y, ticks: niceTicks(low, high, 5), format, title: axes.y.title, left, right, top, bottom }));
   if (steps.length > 1)

@@ -70,8 +70,9 @@ export function lineageFigure({ name, title, rows, search, winner, here = null }
   const svg = svgEl("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "lineage" });
   svg.append(svgEl("path", { class: "descent", d: descentPath(rows, at, size) }));
   const nodes = new Map();
+  const address = linkTo("search", { id: search, candidate: "-" }).slice(0, -1);
   for (const id of placed.order) {
-    const node = lineageNode(byId.get(id), { at: at(id), size, boxed, search, winner, here });
+    const node = lineageNode(byId.get(id), { at: at(id), size, boxed, address, winner, here });
     nodes.set(id, node);
     svg.append(node);
   }
@@ -87,10 +88,23 @@ export function lineageFigure({ name, title, rows, search, winner, here = null }
       : "Large dot: on the front of accuracy and tokens. Ringed and named: the winner. Hollow: dropped in the race.",
   });
   svg.setAttribute("role", "group"); // its links are links, which a picture's would not be
-  const box = el("div", { class: "scroll lineage-box" });
+  const box = el("div", { class: "scroll lineage-box", onscroll: () => lineageScroll.set(name, [box.scrollLeft, box.scrollTop]) });
   svg.replaceWith(box);
   box.append(svg);
+  if (nodes.has(here)) requestAnimationFrame(() => showInBox(box, at(here), size));
   return figure;
+}
+
+function showInBox(box, [x, y], size) {
+  box.scrollTo(x + size.width / 2 - box.clientWidth / 2, y + size.height / 2 - box.clientHeight / 2);
+}
+
+const lineageScroll = new Map();
+
+/** Where the reader was in a tree, once it stands in the page again. */
+export function keepLineageScroll(name, figure) {
+  const place = lineageScroll.get(name);
+  if (place) requestAnimationFrame(() => figure.querySelector(".lineage-box").scrollTo(...place));
 }
 
 function descentPath(rows, at, size) {
@@ -107,7 +121,7 @@ function descentPath(rows, at, size) {
   return parts.join("");
 }
 
-function lineageNode(row, { at: [x, y], size, boxed, search, winner, here }) {
+function lineageNode(row, { at: [x, y], size, boxed, address, winner, here }) {
   const won = row.id === winner;
   const state = [won && "winner", row.on_front && "on the front", row.raced_out && "dropped in the race"];
   const words = [row.name, standingText(row), row.op, ...state].filter(Boolean).join(", ");
@@ -115,9 +129,8 @@ function lineageNode(row, { at: [x, y], size, boxed, search, winner, here }) {
   const link = svgEl("a", {
     id: `candidate-${row.id}`,
     "data-id": row.id,
-    href: linkTo("search", { id: search, candidate: row.id }),
+    href: `${address}${row.id}`,
     class: kinds.filter(Boolean).join(" "),
-    "aria-label": words,
     "aria-current": row.id === here && "page",
     tabindex: "-1",
   }, svgEl("title", {}, row.note ? `${words}: ${row.note}` : words));

@@ -2,16 +2,17 @@
 
 import { showCandidate } from "./candidate.js";
 import { showCandidateItem } from "./candidate_item.js";
-import { scatterPlot } from "./chart.js";
-import { el } from "./dom.js";
+import { pictureWidth, scatterPlot } from "./chart.js";
+import { el, replaceContent } from "./dom.js";
 import { pictureOf } from "./figure.js";
 import { NOTHING, count, decimal, percent, plural } from "./format.js";
-import { candidateBadges, lineageFigure, verdictText } from "./lineage.js";
-import { goTo, linkTo } from "./route.js";
+import { candidateBadges, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
+import { linkTo } from "./route.js";
 import { isExported, readPart } from "./source.js";
 import { dataTable, pairList } from "./table.js";
 
 const BARS_AT_MOST = 120;
+const CANDIDATES_AT_FIRST = 50;
 const CANDIDATE_ORDERS = {
   accuracy: { title: "accuracy", by: (row) => [-(row.standing?.mean ?? -1), row.standing?.tokens ?? 0] },
   tokens: { title: "tokens", by: (row) => [row.standing?.tokens ?? Infinity, 0] },
@@ -30,7 +31,7 @@ export async function showSearchPage(params) {
     searches.length > 1 && searchesTable(searches, search.id),
     missingParts(search.missing),
     search.rows && searchSections(search, params),
-  ];
+  ].flat(Infinity);
 }
 
 /** The search of an id, and the list of all; a file holds one. */
@@ -77,8 +78,27 @@ function searchesTable(searches, here) {
   });
 }
 
+let keptFigures = { text: "", figures: [] };
+
+/** Lineage and front; those that were drawn before and left are taken again while nothing changed. */
+function searchFigures(search) {
+  const text = JSON.stringify([search.id, search.rows, search.winner, pictureWidth()]);
+  if (keptFigures.text !== text || keptFigures.figures.some((figure) => figure.isConnected)) {
+    const title = "Lineage of the candidates";
+    const tree = { name: "lineage", title, rows: search.rows, search: search.id, winner: search.winner };
+    keptFigures = { text, figures: [lineageFigure(tree), frontFigure(search)] };
+  }
+  keepLineageScroll("lineage", keptFigures.figures[0]);
+  return keptFigures.figures;
+}
+
 function searchSections(search, params) {
-  const ranked = rankCandidates(search.rows, params.sort);
+  const [lineage, front] = searchFigures(search);
+  const table = el("div", {}, candidatesTable(search, params.sort));
+  const rankBy = (order) => {
+    history.replaceState(null, "", linkTo("search", { ...params, sort: order }));
+    replaceContent(table, candidatesTable(search, order));
+  };
   return [
     headlineCard(search),
     otherNumbers(search.others),
@@ -86,13 +106,12 @@ function searchSections(search, params) {
     el("ul", {}, search.power.map((line) => el("li", {}, line)), search.a_a && el("li", {}, `A/A: ${search.a_a}`)),
     el("h2", {}, "Lineage"),
     el("p", { class: "quiet" }, "Generations stand from left to right; every candidate leads to its source and its answers."),
-    lineageFigure({ name: "lineage", title: "Lineage of the candidates", rows: search.rows, search: search.id,
-      winner: search.winner }),
+    lineage,
     el("h2", {}, "Accuracy against cost"),
-    frontFigure(search),
+    front,
     el("h2", {}, "Candidates"),
-    orderChoice(params),
-    candidatesTable(search, ranked),
+    orderChoice(params.sort, rankBy),
+    table,
     search.refused_in_all > 0 && refusedList(search),
     el("h2", {}, "What was run"),
     runPairs(search),
@@ -119,20 +138,12 @@ function headlineCard(search) {
 
 function otherNumbers(others) {
   if (!others.length) return null;
+  const interval = (row) => (row.low === null ? "" : `, ${percent(row.low)} – ${percent(row.high)}`);
   return [
     el("h2", {}, "Other numbers, and why they differ"),
-    dataTable({
-      name: "other-numbers",
-      caption: "All else that is known of the winner",
-      rows: others,
-      columns: [
-        { title: "number", value: (row) => row.name },
-        { title: "value", value: (row) => row.value ?? row.said, node: (row) => row.said ?? percent(row.value), number: true },
-        { title: "interval", value: (row) => (row.low === null ? null : `${percent(row.low)} – ${percent(row.high)}`),
-          number: true },
-        { title: "what it is", value: (row) => row.words },
-      ],
-    }),
+    el("ul", { class: "numbers" }, others.map((row) => el("li", {},
+      el("b", {}, row.said ?? percent(row.value)), `${interval(row)}: ${row.name}`,
+      el("p", { class: "quiet" }, row.words)))),
   ];
 }
 
@@ -141,14 +152,13 @@ function rankCandidates(rows, order) {
   return rows.map((row) => [by(row), row]).sort(([a], [b]) => a[0] - b[0] || a[1] - b[1]).map(([, row]) => row);
 }
 
-function orderChoice(params) {
-  const choose = (event) => goTo("search", { ...params, sort: event.target.value }, { replace: true });
+function orderChoice(chosen, rankBy) {
   return el("div", { class: "filters" }, el("label", {}, "ranked by",
-    el("select", { id: "candidate-order", onchange: choose }, Object.entries(CANDIDATE_ORDERS).map(([key, order]) =>
-      el("option", { value: key, selected: (params.sort ?? "accuracy") === key }, order.title)))));
+    el("select", { id: "candidate-order", onchange: (event) => rankBy(event.target.value) }, Object.entries(CANDIDATE_ORDERS).map(([key, order]) =>
+      el("option", { value: key, selected: (chosen ?? "accuracy") === key }, order.title)))));
 }
 
-function candidatesTable(search, ranked) {
+function candidatesTable(search, order) {
   const part = (name) => (row) => row.standing?.[name] ?? null;
   const share = (name) => ({ value: part(name), node: (row) => percent(row.standing?.[name]), number: true });
   const named = (row) => el("span", {},
@@ -157,7 +167,8 @@ function candidatesTable(search, ranked) {
   return dataTable({
     name: "candidates",
     caption: `Candidates of search ${search.id}`,
-    rows: ranked,
+    rows: rankCandidates(search.rows, order),
+    most: CANDIDATES_AT_FIRST,
     rowClass: (row) => (row.id === search.winner ? "main" : null),
     columns: [
       { title: "candidate", value: (row) => row.name, node: named },
@@ -183,6 +194,7 @@ function frontFigure(search) {
   const front = shown.filter((row) => row.on_front).sort((a, b) => a.standing.tokens - b.standing.tokens);
   const marked = (row) => row.on_front || row.id === search.winner;
   const barred = (row) => shown.length <= BARS_AT_MOST || marked(row);
+  const hasRoom = roomForNames(shown);
   const points = [...shown].sort((a, b) => marked(a) - marked(b)).map((row) => ({
     name: row.name,
     x: row.standing.tokens,
@@ -191,7 +203,7 @@ function frontFigure(search) {
     high: barred(row) ? row.standing.high : null,
     hollow: row.raced_out,
     ring: row.id === search.winner,
-    named: marked(row),
+    named: marked(row) && hasRoom(row),
     series: row.on_front ? 0 : 5,
     href: marked(row) ? linkTo("search", { id: search.id, candidate: row.id }) : null,
   }));
@@ -199,7 +211,7 @@ function frontFigure(search) {
   const [low, high] = [Math.floor(10 * Math.min(...ends)) / 10, Math.ceil(10 * Math.max(...ends)) / 10];
   const svg = scatterPlot({
     points,
-    axes: { x: { title: "tokens per item" }, y: { title: "accuracy, shrunken", low, high } },
+    axes: { x: { title: "tokens per item", low: firstToken(shown) }, y: { title: "accuracy, shrunken", low, high } },
     steps: front.map((row) => ({ x: row.standing.tokens, y: row.standing.mean })),
   });
   const figure = pictureOf({
@@ -212,6 +224,28 @@ function frontFigure(search) {
   });
   svg.setAttribute("role", "group");
   return figure;
+}
+
+/** Where the axis begins: at nothing, unless all stand far from it. */
+function firstToken(shown) {
+  const tokens = shown.map((row) => row.standing.tokens);
+  const [least, most] = [Math.min(...tokens), Math.max(...tokens)];
+  return least > 0.6 * most ? Math.max(0, Math.floor(least - 0.1 * (most - least))) : 0;
+}
+
+/** Whether a point's name would not stand on another's: the better ones are named first. */
+function roomForNames(shown) {
+  const tokens = shown.map((row) => row.standing.tokens);
+  const span = Math.max(...tokens) - firstToken(shown) || 1;
+  const taken = [];
+  const named = new Set();
+  for (const row of [...shown].filter((each) => each.on_front).sort((a, b) => b.standing.mean - a.standing.mean)) {
+    const [x, y] = [row.standing.tokens / span, row.standing.mean];
+    if (taken.some(([otherX, otherY]) => Math.abs(otherX - x) < 0.14 && Math.abs(otherY - y) < 0.03)) continue;
+    taken.push([x, y]);
+    named.add(row.id);
+  }
+  return (row) => named.has(row.id) || !row.on_front;
 }
 
 function refusedList(search) {

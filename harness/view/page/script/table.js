@@ -10,21 +10,21 @@ const MOST_ROWS = 200;
  * A table with its caption; its `name` is no other's on the page.
  *
  * columns: {title, value: row => string|number|null, node?: row => Node, number?: true, hint?}; `value` is what
- * the CSV holds, `node` what is shown in its place. rowClass?: row => string. Of long tables the first rows are
- * shown, and all at a click.
+ * the CSV holds, `node` what is shown in its place. rowClass?: row => string. Of long tables the first rows (`most`)
+ * are shown, and all at a click.
  */
-export function dataTable({ name, caption, columns, rows, rowClass = () => null }) {
-  const body = el("tbody", {}, rows.slice(0, MOST_ROWS).map((row) => tableRow(row, columns, rowClass(row))));
+export function dataTable({ name, caption, columns, rows, rowClass = () => null, most = MOST_ROWS }) {
+  const body = el("tbody", {}, rows.slice(0, most).map((row) => tableRow(row, columns, rowClass(row))));
   const tools = el("div", { class: "tools" },
     el("button", { type: "button", onclick: () => download(`${name}.csv`, asCsv(columns, rows), "text/csv") }, "CSV"));
-  if (rows.length > MOST_ROWS) {
+  if (rows.length > most) {
     const more = el("button", {
       type: "button",
       onclick: () => {
-        body.append(...rows.slice(MOST_ROWS).map((row) => tableRow(row, columns, rowClass(row))));
+        body.append(...rows.slice(most).map((row) => tableRow(row, columns, rowClass(row))));
         more.remove();
       },
-    }, `show all ${count(rows.length)} rows (${count(MOST_ROWS)} are shown)`);
+    }, `show all ${count(rows.length)} rows (${count(most)} are shown)`);
     tools.prepend(more);
   }
   const head = columns.map((column) =>
