@@ -3,6 +3,7 @@
 import { el } from "./dom.js";
 import { download } from "./download.js";
 import { NOTHING, count, percent, plural } from "./format.js";
+import { outcomeBadge } from "./items.js";
 import { later } from "./later.js";
 import { candidateBadges, familyOf, lineageFigure, verdictText } from "./lineage.js";
 import { goTo, linkTo } from "./route.js";
@@ -158,7 +159,7 @@ function itemsSection(found, params) {
         { title: "item", value: (row) => row.id, node: linked },
         { title: "text", value: (row) => row.text, node: (row) => el("span", { class: "isolate" }, row.text ?? NOTHING) },
         { title: "its answer", value: (row) => row.option ?? row.reason ?? row.status },
-        { title: "outcome", value: (row) => row.outcome, node: outcomeBadge },
+        { title: "outcome", value: (row) => row.outcome, node: (row) => outcomeBadge(row.outcome) },
         { title: "experts said", value: expertsText },
         { title: "items of", value: (row) => row.split },
       ],
@@ -170,12 +171,7 @@ function itemsSection(found, params) {
   ];
 }
 
-/** How an answer fares by what experts said, marked in words. */
-export function outcomeBadge(row) {
-  return el("span", { class: `badge ${row.outcome}` }, row.outcome);
-}
-
-/** "not red; yes: blue" */
+/** "no: red; yes: blue" */
 export function expertsText(row) {
   return row.experts.map((said) => `${said.verdict}: ${said.option}`).join("; ") || "nothing yet";
 }

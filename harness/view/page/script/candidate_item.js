@@ -1,8 +1,9 @@
 /** What a candidate asked and got on one item, call by call. */
 
-import { expertsText, outcomeBadge } from "./candidate.js";
+import { expertsText } from "./candidate.js";
 import { el } from "./dom.js";
 import { NOTHING, count, plural } from "./format.js";
+import { outcomeBadge } from "./items.js";
 import { linkTo } from "./route.js";
 import { readPart } from "./source.js";
 import { pairList } from "./table.js";
@@ -19,7 +20,7 @@ export async function showCandidateItem({ id: search = "", candidate: id, item }
     el("p", { class: "text" }, found.item.text ?? LEFT_OUT),
     pairList([
       ["options", found.item.options.join(" · ")],
-      ["its answer", el("span", {}, answer.option ?? NOTHING, " ", outcomeBadge(answer))],
+      ["its answer", el("span", {}, answer.option ?? NOTHING, " ", outcomeBadge(answer.outcome))],
       ["why none", answer.reason || null],
       ["experts said", expertsText(answer)],
       ["items of", found.split],
