@@ -6,7 +6,7 @@ A new protocol is one file that defines its class, and one line here.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,10 @@ PAGES: dict[str, str] = {
 }
 """Part of the page that the upper wings make → where it is: ``function(study, store, **parameters)``, whose
 value JSON can hold."""
+
+EXPORTED_PARTS: dict[str, str] = {"search": "agents.search.view:read_exported_parts"}
+"""Page of an upper wing → what gives all parts of it that a file holds: ``function(study, store)``, pairs of
+name with query and value. A page without a line here is held as it is without parameters."""
 
 
 def load_module(name: str) -> ModuleType:
@@ -64,9 +68,9 @@ def load_protocol(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def load_page(name: str) -> Any:
+def load_page(name: str, pages: Mapping[str, str] = PAGES) -> Any:
     """What makes a part of the page; KeyError if none has this name."""
-    module, _, attribute = PAGES[name].partition(":")
+    module, _, attribute = pages[name].partition(":")
     return getattr(load_module(module), attribute)
 
 

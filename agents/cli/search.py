@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 from argparse import SUPPRESS
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError
@@ -89,8 +91,6 @@ def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchCon
 
 
 def _export(args: argparse.Namespace, context: SearchContext) -> int:
-    from pathlib import Path
-
     from agents.search import write_winner
     from harness.machine import write_whole
 
@@ -104,7 +104,7 @@ def _export(args: argparse.Namespace, context: SearchContext) -> int:
 
 def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:
     from agents.search import report_search
-    from harness.report import search_text, write_search_html
+    from harness.report import search_text
 
     key = getattr(args, "open_key", None)
     truth = study_truth(study, key, store.content.read_items()) if key else None
@@ -112,7 +112,18 @@ def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchC
     payload: dict[str, Any] = {"search": report}
     text = search_text(report)
     if getattr(args, "page", None):
-        payload["page"] = str(write_search_html(report, args.page))
+        payload["page"] = str(_write_page(study, store, context.id, args.page, truth))
         text += f"\nwrote {payload['page']}"
     emit(args, payload, text)
     return 0
+
+
+def _write_page(study: Study, store: Store, search: str, path: str, truth: Mapping[str, int] | None) -> Path:
+    """Write the page of a search as one file, with its candidates, and return its path."""
+    from agents.search.view import read_exported_parts
+    from harness.view import read_frame, write_parts
+
+    parts = dict(read_exported_parts(study, store, search, truth))
+    frame = {**read_frame(study, store), "pages": ["search"]}
+    note = f"Written by oversight search show: search {search}, its candidates and what they answered."
+    return write_parts({"frame": frame, **parts}, [], path, note=note)

@@ -16,6 +16,5 @@ from .panel_json import (
 from .search_findings import (
     SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,
 )
-from .search_page import write_search_html as write_search_html
 from .search_terminal import search_text as search_text
 from .terminal_table import counts_table as counts_table, estimates_table as estimates_table

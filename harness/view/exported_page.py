@@ -14,13 +14,15 @@ from harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
 from harness.config import Study
 from harness.errors import OversightError
 from harness.machine import write_whole
-from harness.registry import PAGES, load_page
+from harness.registry import EXPORTED_PARTS, PAGES, load_page
 from harness.store import PORTION, Store, split_into_batches
 from harness.view import payload
 from harness.view.page_parts import make_page
 from harness.view.written_json import write_json
 
-_TEXTS = frozenset({"text", "raw", "comment", "detail", "meta", "system", "template", "reason"})
+_TEXTS = frozenset(
+    {"text", "raw", "comment", "detail", "meta", "system", "template", "reason", "note", "thought", "reply"}
+)
 """Fields of any part that hold what people or models wrote."""
 
 
@@ -72,6 +74,7 @@ def write_parts(
     options: ExportOptions | None = None,
     *,
     of: int = 0,
+    note: str = "",
 ) -> Path:
     """Write a page of parts that are there, whole or not at all, and return its path.
 
@@ -83,12 +86,14 @@ def write_parts(
         Items in full, in the order of their positions.
     of
         How many items the study has.
+    note
+        What the reader must know of the file; by default, which items it holds.
     """
     options = options or ExportOptions()
     held = {"parts": parts, "items": items}
     data = {
         **(held if options.texts else leave_out_texts(held)),
-        "note": _say_contents(len(items), of, options),
+        "note": note or _say_contents(len(items), of, options),
     }
     return write_whole(make_page(write_json(data).decode()), path)
 
@@ -114,7 +119,10 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
             yield _key("strata", column=column, model=model), found
     for name in PAGES.keys() & {*frame["pages"]}:
         try:
-            yield name, load_page(name)(study, store)
+            if name in EXPORTED_PARTS:
+                yield from load_page(name, EXPORTED_PARTS)(study, store)
+            else:
+                yield name, load_page(name)(study, store)
         except OversightError as error:
             yield name, {"why": str(error)}
 

@@ -49,12 +49,23 @@ def read_candidate(
     if only and only not in OUTCOMES:
         raise BadInput(f"only: is one of {', '.join(OUTCOMES)}, not {only!r}")
     found = find_search(store, search)
+    return describe_candidate(store, found, store.searches.read_splits(found.id), id, after, only)
+
+
+def describe_candidate(
+    store: Store,
+    found: SearchProgress,
+    splits: Mapping[str, Sequence[str]],
+    id: str,  # noqa: A002
+    after: str = "",
+    only: str = "",
+) -> dict[str, Any]:
+    """The same, of a search and its splits that were read before."""
     candidate = find_candidate(store, found.id, id)
     family = store.searches.read_candidates(found.id, candidate.parents)
     names = {c.id: c.program.name for c in family}
     sources = {c.id: c.program.source for c in family}
     before = sources.get(candidate.parents[0]) if candidate.parents else None
-    splits = store.searches.read_splits(found.id)
     answers = store.searches.read_answers(found.id, id)
     return {
         "search": found.id,

@@ -29,6 +29,7 @@ _CONFIRMED = (
     "On the confirmation items alone. Fresh for all finalists, but the best of them was taken, so it is "
     "still a little too high, and it rests on few items."
 )
+_TRUTH = "The share of the test items that is right by the key, which no estimate here has seen."
 _START = "The workflow that you would use without a search, on the same test items as the winner."
 _DIFFERENCE = (
     "Winner less start, item by item on the same test items; its interval is narrower than the two numbers' "
@@ -63,6 +64,11 @@ def other_numbers(winner: SearchedWinner | None) -> list[dict[str, Any]]:
         numbers.append({**difference, "said": winner.difference})
     if winner.confirmed is not None:
         numbers.append(_number("confirmed", "fresh items alone", winner.confirmed, (None, None), _CONFIRMED))
+    if winner.truth is not None and winner.start_truth is not None:
+        numbers.append(_number("truth", "winner, by the opened key", winner.truth, (None, None), _TRUTH))
+        numbers.append(
+            _number("start_truth", "start, by the opened key", winner.start_truth, (None, None), _TRUTH)
+        )
     numbers.append(_number("naive", "uncorrected", winner.naive, (None, None), _NAIVE))
     return numbers
 

@@ -32,13 +32,23 @@ def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]
     BadInput
         If there is no search of this id.
     """
+    return show_searches(study, store, id)
+
+
+def show_searches(
+    study: Study,
+    store: Store,
+    name: str = "",
+    truth: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """The same; with `truth`, by item id, also how winner and start fare by that on the test items."""
     known = store.searches.read_progress()
-    chosen = next((search for search in known if search.id == (id or search.id)), None)
+    chosen = next((search for search in known if search.id == (name or search.id)), None)
     if known and chosen is None:
-        raise BadInput(f"there is no search {id!r}; there are: {', '.join(search.id for search in known)}")
+        raise BadInput(f"there is no search {name!r}; there are: {', '.join(search.id for search in known)}")
     return {
         "searches": [_listed(search) for search in known],
-        "search": None if chosen is None else _shown(study, store, chosen),
+        "search": None if chosen is None else _shown(study, store, chosen, truth),
     }
 
 
@@ -56,7 +66,9 @@ def _listed(search: SearchProgress) -> dict[str, Any]:
     }
 
 
-def _shown(study: Study, store: Store, search: SearchProgress) -> dict[str, Any]:
+def _shown(
+    study: Study, store: Store, search: SearchProgress, truth: Mapping[str, int] | None
+) -> dict[str, Any]:
     parts = Parts()
     context = parts.attempt("the search", partial(open_search, study, store, search.id), None)
     if context is None:
@@ -66,7 +78,7 @@ def _shown(study: Study, store: Store, search: SearchProgress) -> dict[str, Any]
     rows = parts.attempt("candidates", make_rows, list[SearchedCandidate]())
     winner = None
     if "winner" in context.archive.events:
-        make_winner = partial(report_winner, study, store, context, board)
+        make_winner = partial(report_winner, study, store, context, board, truth)
         winner = parts.attempt("the winner", make_winner, None)
     slots = [e for key, e in context.archive.events.items() if key.startswith("slot/")]
     refused = [str(slot["refused"]) for slot in slots if "refused" in slot]

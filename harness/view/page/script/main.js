@@ -11,7 +11,7 @@ import { followChanges } from "./live.js";
 import { showModelPage } from "./model.js";
 import { showOverviewPage } from "./overview.js";
 import { showPanelPage } from "./panel.js";
-import { currentRoute, linkTo } from "./route.js";
+import { currentRoute, goTo, linkTo } from "./route.js";
 import { showSearchPage } from "./search.js";
 import { beginSession } from "./session.js";
 import { exportNote, isExported, readPart } from "./source.js";
@@ -39,6 +39,7 @@ async function start() {
   try {
     if (!isExported) await beginSession();
     frame = await readPart("frame");
+    if (!location.hash && !frame.pages.includes("overview")) goTo(frame.pages[0], {}, { replace: true });
   } catch (error) {
     replaceContent(place("main"), trouble(error));
     return;

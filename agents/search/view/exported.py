@@ -1,0 +1,63 @@
+"""What a file that holds a search's page holds: all candidates, and the calls of the two that matter most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from agents.search.view.candidate import describe_candidate, find_search
+from agents.search.view.candidate_item import read_candidate_item
+from agents.search.view.searches import show_searches
+from harness import OversightError
+from harness.config import Study
+from harness.store import Store
+
+_ITEMS_TOLD = 10
+"""Items whose calls are held, of winner and start each."""
+_MOST_CANDIDATES = 1_000
+"""Candidates whose source is held: the best."""
+
+
+def read_exported_parts(
+    study: Study,
+    store: Store,
+    search: str = "",
+    truth: Mapping[str, int] | None = None,
+) -> Iterator[tuple[str, Any]]:
+    """Name and query, as the page asks for it, and payload of each part of a search's page.
+
+    With `truth`, by item id, the page says how winner and start fare by that.
+
+    Raises
+    ------
+    BadInput
+        If there is no search of this id.
+    """
+    found = show_searches(study, store, search, truth)
+    yield "search", found
+    shown = found["search"]
+    if shown is None:
+        return
+    progress, splits = find_search(store, shown["id"]), store.searches.read_splits(shown["id"])
+    rows = sorted(shown.get("rows", ()), key=_rank)
+    told = {shown["winner"], shown.get("start")} - {None}
+    for row in rows[:_MOST_CANDIDATES]:
+        asked = {"id": row["id"], "search": shown["id"]}
+        candidate = describe_candidate(store, progress, splits, row["id"])
+        for item in candidate["items"]["rows"][: _ITEMS_TOLD if row["id"] in told else 0]:
+            key = {**asked, "item": item["id"]}
+            try:
+                yield _key("candidate-item", **key), read_candidate_item(study, store, **key)
+            except OversightError:
+                continue  # the row says what was answered
+            item["is_kept"] = True
+        yield _key("candidate", **asked), candidate
+
+
+def _rank(row: dict[str, Any]) -> float:
+    return -row["standing"]["mean"] if row["standing"] else 1.0
+
+
+def _key(name: str, **params: str) -> str:
+    return f"{name}?{urlencode(sorted(params.items()))}"
