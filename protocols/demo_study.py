@@ -10,8 +10,8 @@ from harness import BadInput, OversightError
 from harness.analysis import Asking, StudyReport, report_study, run_study, study_items, study_truth
 from harness.config import STUDY_FILE, Study, read_study
 from harness.llm import BudgetCaps, find_local_model, start_local_model, stop_local_model
-from harness.report import write_html
 from harness.store import Store
+from harness.view import write_page
 from protocols.study_labels import route_questions, simulate_answers
 
 DATA = Path(__file__).parents[1] / "data"
@@ -79,11 +79,12 @@ def run_demo(
             tell(f"     {len(items) - asked} answers were there already (--fresh starts again)")
         tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
         with Store(study.store_url) as store:
-            report = report_study(store, study, truth=study_truth(study, key, items), curve=True)
+            report = report_study(store, study, truth=study_truth(study, key, items))
+            page = write_page(study, store, report, folder / "report.html")
     finally:
         if running is None:
             stop_local_model()
-    return report, write_html(report, folder / "report.html")
+    return report, page
 
 
 def lay_out_demo(folder: Path, limit: int | None, *, fresh: bool) -> Study:

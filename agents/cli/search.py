@@ -120,7 +120,7 @@ def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchC
 
 def _write_page(study: Study, store: Store, search: str, path: str, truth: Mapping[str, int] | None) -> Path:
     """Write the page of a search as one file, with its candidates, and return its path."""
-    from agents.search.view import read_exported_parts
+    from agents.search import read_exported_parts
     from harness.view import read_frame, write_parts
 
     parts = dict(read_exported_parts(study, store, search, truth))

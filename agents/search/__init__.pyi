@@ -12,4 +12,5 @@ from .search_report import report_search as report_search
 from .setup import (
     open_search as open_search, prepare_search as prepare_search, resume_search as resume_search,
 )
+from .view import read_exported_parts as read_exported_parts
 from .winner_file import write_winner as write_winner

@@ -11,7 +11,7 @@ import numpy as np
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import ESTIMATOR_NAMES, EstimateOptions
 from harness.arrays import BoolArray, IntArray
-from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns
+from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns, mark
 from harness.errors import EstimateError
 from harness.estimate import (
     Check,
@@ -26,23 +26,10 @@ from harness.estimate import (
     mark_joint,
     run_checks,
 )
-from harness.store import RunColumns, Store
+from harness.store import RunColumns
 from harness.types import Estimate, Prediction
 
 _CURVE_POINTS = 24
-_EXAMPLES = 12
-_SHOWN = 300  # characters of an item's text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefutedPrediction:
-    """A prediction that an expert's answer contradicts."""
-
-    item_id: str
-    text: str
-    predicted: str
-    expert: str
-    said: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +83,8 @@ class ModelReport:
         (number of answers, estimate from them), the answers taken in the order of the draw.
     unreadable, failed
         Kind of reason → number of predictions.
+    refuted
+        Items whose prediction an expert's answer contradicts.
     usd
         What the run cost; None if the price is unknown.
     usd_per_correct
@@ -117,8 +106,7 @@ class ModelReport:
     checks: tuple[Check, ...]
     unreadable: Mapping[str, int]
     failed: Mapping[str, int]
-    refuted: tuple[RefutedPrediction, ...]
-    refuted_total: int
+    refuted: int
     input_tokens: int
     output_tokens: int
     truth: float | None = None
@@ -153,7 +141,7 @@ class Collected:
 
 
 def report_model(
-    run: Mapping[str, Any], answered: RunColumns, usd: float | None, store: Store, data: Collected
+    run: Mapping[str, Any], answered: RunColumns, usd: float | None, data: Collected
 ) -> ModelReport:
     """Estimate one run, whose cost is known or None."""
     predictions, options = answered.predictions, data.options
@@ -176,7 +164,6 @@ def report_model(
         estimates = Estimates({}, {main_estimator(labels): unusable})
     if data.joint:
         estimates = mark_joint(estimates, data.level, data.joint)
-    refuted = _refuted(predictions, data.labels)
     ran = int(np.count_nonzero(predictions.ran))
     return ModelReport(
         name=run["name"],
@@ -196,8 +183,7 @@ def report_model(
         checks=run_checks(predictions, labels, strata=strata),
         unreadable=answered.unreadable,
         failed=answered.failed,
-        refuted=_describe(refuted[:_EXAMPLES], predictions, data.labels, store),
-        refuted_total=refuted.size,
+        refuted=_count_refuted(predictions, data.labels),
         input_tokens=sum(u.input_tokens for u in answered.usage),
         output_tokens=sum(u.output_tokens for u in answered.usage),
         usd=usd,
@@ -243,31 +229,9 @@ def _share_right(predictions: PredictionColumns, truth: IntArray) -> float | Non
     return int(right) / int(np.count_nonzero(ran)) if ran.any() else None
 
 
-def _refuted(predictions: PredictionColumns, labels: LabelColumns) -> IntArray:
-    """Rows of labels that contradict a prediction, in the order of the items."""
+def _count_refuted(predictions: PredictionColumns, labels: LabelColumns) -> int:
+    """Items whose prediction an expert's answer contradicts."""
     option = predictions.option[labels.item]
     hit = option == labels.option
-    rows = np.flatnonzero((option >= 0) & np.where(hit, labels.kind == NO, labels.kind == YES))
-    return rows[np.argsort(labels.item[rows], kind="stable")]
-
-
-def _describe(
-    rows: IntArray, predictions: PredictionColumns, labels: LabelColumns, store: Store
-) -> tuple[RefutedPrediction, ...]:
-    """The predictions that these labels contradict, in words."""
-    asked, found = labels.questions, []
-    texts = store.columns.read_texts(labels.item[rows].tolist())
-    for row in rows.tolist():
-        place, option = int(labels.item[row]), int(labels.option[row])
-        name, text, options = texts[place]
-        predicted = int(predictions.option[place])
-        found.append(
-            RefutedPrediction(
-                item_id=name,
-                text=text if len(text) <= _SHOWN else text[:_SHOWN] + "…",
-                predicted=options[predicted],
-                expert=asked.experts[asked.expert[row]],
-                said=f"{'not ' if predicted == option else ''}{options[option]}",
-            )
-        )
-    return tuple(found)
+    said = (option >= 0) & np.where(hit, labels.kind == NO, labels.kind == YES)
+    return int(np.count_nonzero(mark(labels.item[said], predictions.index.size)))

@@ -165,7 +165,7 @@ def _report_models(
     for run in tqdm(runs, desc="models", unit="model", delay=2, leave=False, file=sys.stderr):
         answered = store.run_columns.read_run(run["id"], index)
         used = [*answered.usage, *store.runs.sum_charges(run["id"])]
-        models.append(report_model(run, answered, run_cost(prices, run, used), store, data))
+        models.append(report_model(run, answered, run_cost(prices, run, used), data))
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
     return tuple(models)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.analysis import ItemCounts, ModelReport, estimator_name
-from harness.report.pages import percent
 from harness.types import Counts, Estimate
 
 OUTSIDE = "* outside 0–100 % as computed, cut off for display"
+
+
+def percent(share: float) -> str:
+    """``71.2 %``."""
+    return f"{100 * share:.1f} %"
 
 
 def value_text(estimate: Estimate) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.report.pages import percent
+from harness.report.estimate_words import percent
 from harness.report.search_findings import SearchedCandidate, SearchedWinner, SearchReport
 
 

@@ -19,10 +19,10 @@ from harness.report.estimate_words import (
     label_texts,
     method_text,
     note_lines,
+    percent,
     questions_text,
     value_text,
 )
-from harness.report.pages import percent
 from harness.types import Estimate
 
 

@@ -60,9 +60,8 @@ def write_page(
     """
     options = options or ExportOptions()
     frame = payload.read_frame(study, store)
-    parts = dict(_read_parts(study, store, frame))
-    if report is not None:
-        parts["overview"] = payload.describe_report(report)
+    overview = payload.read_overview(study, store) if report is None else payload.describe_report(report)
+    parts = {"frame": frame, "overview": overview, **dict(_read_parts(study, store, frame))}
     items = [] if study.experts.is_panel else _choose_items(store, frame, options)
     return write_parts(parts, items, path, options, of=frame["rows"]["item"])
 
@@ -106,9 +105,7 @@ def leave_out_texts(value: Any) -> Any:
 
 
 def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "frame", frame
     yield "progress", payload.read_progress(study, store)
-    yield "overview", payload.read_overview(study, store)
     yield "differences", payload.read_differences(study, store)
     if study.experts.is_panel:
         yield "panel", payload.read_panel(study, store)

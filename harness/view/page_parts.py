@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent / "page"
-_IMPORT = re.compile(r"^import [^;]*?from \"\./([a-z_]+)\.js\";\n", re.MULTILINE | re.DOTALL)
+_IMPORT = re.compile(r"^import [^;]*?from \"[a-z_./]*?([a-z_]+)\.js\";\n", re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?=async |function |const |let |class )", re.MULTILINE)
 _NOWHERE = "default-src 'none'; base-uri 'none'; form-action 'none'"
 SERVED_POLICY = (
@@ -28,7 +28,7 @@ SERVED_POLICY = (
 def read_script() -> str:
     """All modules as one script."""
     ordered: list[str] = []
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("script/*.js"))}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("script/**/*.js"))}
 
     def add(name: str) -> None:
         if name not in ordered:

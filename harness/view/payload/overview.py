@@ -78,7 +78,7 @@ def _describe_model(model: ModelReport) -> dict[str, Any]:
         "cost_text": cost_text(model),
         "unreadable": dict(model.unreadable),
         "failed": dict(model.failed),
-        "refuted": model.refuted_total,
+        "refuted": model.refuted,
         "input_tokens": model.input_tokens,
         "output_tokens": model.output_tokens,
         "created": model.created,

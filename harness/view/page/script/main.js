@@ -1,20 +1,20 @@
 /** The application: which page is shown, the way between pages, and when it is drawn again. */
 
-import { showCollectionPage } from "./collection.js";
-import { showComparePage } from "./compare.js";
-import { el, replaceContent } from "./dom.js";
-import { count, plural } from "./format.js";
-import { goByKey, showItemPage } from "./item.js";
-import { showItemsPage } from "./items.js";
-import { trouble } from "./later.js";
-import { followChanges } from "./live.js";
-import { showModelPage } from "./model.js";
-import { showOverviewPage } from "./overview.js";
-import { showPanelPage } from "./panel.js";
-import { currentRoute, goTo, linkTo } from "./route.js";
-import { showSearchPage } from "./search.js";
-import { beginSession } from "./session.js";
-import { exportNote, isExported, readPart } from "./source.js";
+import { showCollectionPage } from "./collection/collection.js";
+import { showComparePage } from "./models/compare.js";
+import { el, replaceContent } from "./core/dom.js";
+import { count, plural } from "./core/format.js";
+import { goByKey, showItemPage } from "./items/item.js";
+import { showItemsPage } from "./items/items.js";
+import { trouble } from "./core/later.js";
+import { followChanges } from "./core/live.js";
+import { showModelPage } from "./models/model.js";
+import { showOverviewPage } from "./models/overview.js";
+import { showPanelPage } from "./panel/panel.js";
+import { currentRoute, goTo, linkTo } from "./core/route.js";
+import { showSearchPage } from "./search/search.js";
+import { beginSession } from "./core/session.js";
+import { exportNote, isExported, readPart } from "./core/source.js";
 
 const PAGES = {
   overview: { title: "Overview", show: showOverviewPage },

@@ -1,11 +1,11 @@
 /** How well annotators agree: in all, class by class, and one by one. */
 
-import { dotPlot } from "./chart.js";
-import { el } from "./dom.js";
-import { pictureOf } from "./figure.js";
-import { NOTHING, count, decimal, isNumber, percent, plural } from "./format.js";
-import { clusterNote, noteList } from "./notes.js";
-import { dataTable } from "./table.js";
+import { dotPlot } from "../core/chart.js";
+import { el } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
+import { NOTHING, count, decimal, isNumber, percent, plural } from "../core/format.js";
+import { clusterNote, noteList } from "../core/notes.js";
+import { dataTable } from "../core/table.js";
 
 export function drawAgreement(found, reliable) {
   const { alpha } = found;

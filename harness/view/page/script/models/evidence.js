@@ -1,9 +1,9 @@
 /** What the numbers rest on: checks, experts, what was run. */
 
-import { el } from "./dom.js";
-import { count, decimal, percent, plural } from "./format.js";
-import { linkTo } from "./route.js";
-import { dataTable, pairList } from "./table.js";
+import { el } from "../core/dom.js";
+import { count, decimal, percent, plural } from "../core/format.js";
+import { linkTo } from "../core/route.js";
+import { dataTable, pairList } from "../core/table.js";
 
 const STATES = { passed: "passed", failed: "FAILED", "not made": "not made" };
 

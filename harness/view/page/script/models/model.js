@@ -1,15 +1,15 @@
 /** One model: all its estimates, how its interval closes, its strata, and the answers that could not be used. */
 
-import { dotPlot } from "./chart.js";
-import { el } from "./dom.js";
+import { dotPlot } from "../core/chart.js";
+import { el } from "../core/dom.js";
 import { checksSection, runDetails } from "./evidence.js";
-import { pictureOf } from "./figure.js";
-import { count, percent } from "./format.js";
-import { later } from "./later.js";
+import { pictureOf } from "../core/figure.js";
+import { count, percent } from "../core/format.js";
+import { later } from "../core/later.js";
 import { closingFigure, headlineOf } from "./models.js";
-import { linkTo } from "./route.js";
-import { readPart } from "./source.js";
-import { dataTable } from "./table.js";
+import { linkTo } from "../core/route.js";
+import { readPart } from "../core/source.js";
+import { dataTable } from "../core/table.js";
 
 export async function showModelPage({ name }, frame) {
   const overview = await readPart("overview");

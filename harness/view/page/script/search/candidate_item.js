@@ -1,12 +1,12 @@
 /** What a candidate asked and got on one item, call by call. */
 
 import { expertsText } from "./candidate.js";
-import { el } from "./dom.js";
-import { NOTHING, count, plural } from "./format.js";
-import { outcomeBadge } from "./items.js";
-import { linkTo } from "./route.js";
-import { readPart } from "./source.js";
-import { pairList } from "./table.js";
+import { el } from "../core/dom.js";
+import { NOTHING, count, plural } from "../core/format.js";
+import { outcomeBadge } from "../items/items.js";
+import { linkTo } from "../core/route.js";
+import { readPart } from "../core/source.js";
+import { pairList } from "../core/table.js";
 
 const LEFT_OUT = "left out of this file";
 

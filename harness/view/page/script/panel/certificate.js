@@ -1,11 +1,11 @@
 /** Whether a model is better than the average annotator: the verdict, what it rests on, and all bounds. */
 
-import { dotPlot, lineChart } from "./chart.js";
-import { el } from "./dom.js";
-import { pictureOf } from "./figure.js";
-import { count, decimal, isNumber, percent, plural } from "./format.js";
-import { clusterNote, noteList } from "./notes.js";
-import { dataTable } from "./table.js";
+import { dotPlot, lineChart } from "../core/chart.js";
+import { el } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
+import { count, decimal, isNumber, percent, plural } from "../core/format.js";
+import { clusterNote, noteList } from "../core/notes.js";
+import { dataTable } from "../core/table.js";
 
 const CEILING_SIGNS = { U_star: "U*", U_e: "U(e)", U_panel: "U(p)", U_t: "U(t)" };
 

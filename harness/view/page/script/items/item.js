@@ -1,11 +1,11 @@
 /** One item in full: what was asked of whom by which chance, what was said, and every model's raw reply. */
 
-import { el } from "./dom.js";
-import { NOTHING, count, decimal, isNumber, percent } from "./format.js";
+import { el } from "../core/dom.js";
+import { NOTHING, count, decimal, isNumber, percent } from "../core/format.js";
 import { filterOf, outcomeBadge, predictionText } from "./items.js";
-import { goTo, linkTo } from "./route.js";
-import { readPart } from "./source.js";
-import { dataTable, pairList } from "./table.js";
+import { goTo, linkTo } from "../core/route.js";
+import { readPart } from "../core/source.js";
+import { dataTable, pairList } from "../core/table.js";
 
 let neighbours = {};
 

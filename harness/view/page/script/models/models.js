@@ -1,11 +1,11 @@
 /** Models side by side: the number to quote, ranks with ties, differences, cost, how intervals close. */
 
-import { dotPlot, lineChart, scatterPlot } from "./chart.js";
-import { el } from "./dom.js";
-import { pictureOf } from "./figure.js";
-import { NOTHING, count, decimal, dollars, isNumber, percent, points } from "./format.js";
-import { linkTo } from "./route.js";
-import { dataTable } from "./table.js";
+import { dotPlot, lineChart, scatterPlot } from "../core/chart.js";
+import { el } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
+import { NOTHING, count, decimal, dollars, isNumber, percent, points } from "../core/format.js";
+import { linkTo } from "../core/route.js";
+import { dataTable } from "../core/table.js";
 
 const MOST_CARDS = 6;
 const MOST_PAIRS = 60;

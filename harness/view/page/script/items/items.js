@@ -1,10 +1,10 @@
 /** Items: filters and words, page by page; the address carries what was asked for. */
 
-import { el } from "./dom.js";
-import { download, toCsv } from "./download.js";
-import { NOTHING, count } from "./format.js";
-import { goTo, linkTo } from "./route.js";
-import { readPart } from "./source.js";
+import { el } from "../core/dom.js";
+import { download, toCsv } from "../core/download.js";
+import { NOTHING, count } from "../core/format.js";
+import { goTo, linkTo } from "../core/route.js";
+import { readPart } from "../core/source.js";
 
 const FILTERS = ["words", "outcome", "model", "verdict", "expert", "asked", "column", "stratum", "disagreed"];
 const OUTCOMES = { refuted: "refuted by an expert", confirmed: "confirmed by an expert", unreadable: "unreadable",

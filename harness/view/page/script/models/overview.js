@@ -1,13 +1,13 @@
 /** The overview: every model with its interval, what it rests on, and what comes in now. */
 
-import { el } from "./dom.js";
-import { plural } from "./format.js";
-import { later } from "./later.js";
+import { el } from "../core/dom.js";
+import { plural } from "../core/format.js";
+import { later } from "../core/later.js";
 import { checksSection, expertsSection, whatWasRun } from "./evidence.js";
 import { closingFigure, costFigure, differencesSection, intervalsFigure, modelCards, rankingTable } from "./models.js";
 import { progressSection } from "./progress.js";
-import { linkTo } from "./route.js";
-import { readPart } from "./source.js";
+import { linkTo } from "../core/route.js";
+import { readPart } from "../core/source.js";
 
 const MOST_CLOSING = 6;
 

@@ -1,10 +1,10 @@
 /** When answers came in: by the clock where it is known, and in their order. */
 
-import { SERIES, lineChart } from "./chart.js";
-import { el } from "./dom.js";
-import { pictureOf } from "./figure.js";
-import { count, plural } from "./format.js";
-import { dataTable } from "./table.js";
+import { SERIES, lineChart } from "../core/chart.js";
+import { el } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
+import { count, plural } from "../core/format.js";
+import { dataTable } from "../core/table.js";
 
 const ALL_PEOPLE = "all together";
 

@@ -2,14 +2,14 @@
 
 import { showCandidate } from "./candidate.js";
 import { showCandidateItem } from "./candidate_item.js";
-import { pictureWidth, scatterPlot } from "./chart.js";
-import { el, replaceContent } from "./dom.js";
-import { pictureOf } from "./figure.js";
-import { NOTHING, count, decimal, percent, plural } from "./format.js";
+import { pictureWidth, scatterPlot } from "../core/chart.js";
+import { el, replaceContent } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
+import { NOTHING, count, decimal, percent, plural } from "../core/format.js";
 import { candidateBadges, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
-import { linkTo } from "./route.js";
-import { isExported, readPart } from "./source.js";
-import { dataTable, pairList } from "./table.js";
+import { linkTo } from "../core/route.js";
+import { isExported, readPart } from "../core/source.js";
+import { dataTable, pairList } from "../core/table.js";
 
 const BARS_AT_MOST = 120;
 const CANDIDATES_AT_FIRST = 50;

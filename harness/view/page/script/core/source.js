@@ -4,6 +4,10 @@ import { readExportedColumn, readExportedItem, readExportedItems } from "./expor
 
 const embedded = document.getElementById("data");
 const kept = embedded ? JSON.parse(embedded.textContent) : null;
+const keptParts = new Map(Object.entries(kept?.parts ?? {}).map(([key, part]) => {
+  const [name, query = ""] = key.split(/\?(.*)/s);
+  return [partKey(name, [...new URLSearchParams(query)]), part];
+}));
 
 /** Whether this is a file that holds its data. */
 export const isExported = kept !== null;
@@ -25,8 +29,7 @@ function readKept(name, params) {
   if (name === "items") return readExportedItems(kept, params);
   if (name === "item") return readExportedItem(kept, params);
   if (name === "column") return readExportedColumn(kept, params);
-  const query = new URLSearchParams(Object.entries(params).sort(([a], [b]) => (a < b ? -1 : 1))).toString();
-  const found = kept.parts[query ? `${name}?${query}` : name];
+  const found = keptParts.get(partKey(name, Object.entries(params)));
   if (found === undefined) throw new Error("this file does not hold that; see it with: oversight view");
   return found;
 }
@@ -34,4 +37,9 @@ function readKept(name, params) {
 /** What the reader of a file must know of it; nothing of a server's page. */
 export function exportNote() {
   return kept ? kept.note : "";
+}
+
+/** A part's name with its parameters in one order, however an address writes them. */
+function partKey(name, params) {
+  return JSON.stringify([name, params.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 }

@@ -1,12 +1,12 @@
 /** Two models side by side on the items where they differ. */
 
-import { el } from "./dom.js";
-import { count, decimal, percent, points } from "./format.js";
-import { outcomeBadge, predictionText } from "./items.js";
-import { later } from "./later.js";
-import { goTo, linkTo } from "./route.js";
-import { readPart } from "./source.js";
-import { pairList } from "./table.js";
+import { el } from "../core/dom.js";
+import { count, decimal, percent, points } from "../core/format.js";
+import { outcomeBadge, predictionText } from "../items/items.js";
+import { later } from "../core/later.js";
+import { goTo, linkTo } from "../core/route.js";
+import { readPart } from "../core/source.js";
+import { pairList } from "../core/table.js";
 
 const PER_PAGE = 20;
 

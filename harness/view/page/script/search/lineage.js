@@ -1,10 +1,10 @@
 /** Candidates as a tree: generations from left to right, families together, one keystroke from each to the next. */
 
-import { el, svgEl } from "./dom.js";
-import { fittedText } from "./chart.js";
-import { pictureOf } from "./figure.js";
-import { NOTHING, percent } from "./format.js";
-import { linkTo } from "./route.js";
+import { el, svgEl } from "../core/dom.js";
+import { fittedText } from "../core/chart.js";
+import { pictureOf } from "../core/figure.js";
+import { NOTHING, percent } from "../core/format.js";
+import { linkTo } from "../core/route.js";
 
 const LINEAGE_BOXED = 60;
 const LINEAGE_LARGE = { column: 200, row: 46, width: 168, height: 38, edge: 4 };

@@ -1,10 +1,10 @@
 /** What comes in now: models' runs with rate and cost, and experts' answers. */
 
-import { el } from "./dom.js";
-import { count, dollars, plural, timeSpan } from "./format.js";
-import { linkTo } from "./route.js";
-import { isExported } from "./source.js";
-import { dataTable } from "./table.js";
+import { el } from "../core/dom.js";
+import { count, dollars, plural, timeSpan } from "../core/format.js";
+import { linkTo } from "../core/route.js";
+import { isExported } from "../core/source.js";
+import { dataTable } from "../core/table.js";
 
 const MEMORY = 60_000;
 const SHORTEST = 500;

@@ -1,14 +1,14 @@
 /** One candidate: how it stands, its source against its parent's, and what it answered. */
 
-import { el } from "./dom.js";
-import { download } from "./download.js";
-import { NOTHING, count, percent, plural } from "./format.js";
-import { outcomeBadge } from "./items.js";
-import { later } from "./later.js";
+import { el } from "../core/dom.js";
+import { download } from "../core/download.js";
+import { NOTHING, count, percent, plural } from "../core/format.js";
+import { outcomeBadge } from "../items/items.js";
+import { later } from "../core/later.js";
 import { candidateBadges, familyOf, lineageFigure, verdictText } from "./lineage.js";
-import { goTo, linkTo } from "./route.js";
-import { isExported, readPart } from "./source.js";
-import { dataTable, pairList } from "./table.js";
+import { goTo, linkTo } from "../core/route.js";
+import { isExported, readPart } from "../core/source.js";
+import { dataTable, pairList } from "../core/table.js";
 
 const LINES_AROUND = 3;
 const LINE_SIGNS = { added: "+", removed: "−", same: " " };

@@ -2,11 +2,11 @@
 
 import { drawAgreement } from "./agreement.js";
 import { drawCertificate } from "./certificate.js";
-import { el } from "./dom.js";
-import { plural } from "./format.js";
-import { later } from "./later.js";
+import { el } from "../core/dom.js";
+import { plural } from "../core/format.js";
+import { later } from "../core/later.js";
 import { drawHumanLevel, drawParity } from "./parity.js";
-import { readPart } from "./source.js";
+import { readPart } from "../core/source.js";
 
 export async function showPanelPage() {
   return el("div", {}, el("h1", {}, "Panel"), later("panel", () => readPart("panel"), drawPanel));

@@ -1,13 +1,13 @@
 /** The page of a collection: what to do next, who is how far, when answers came, what does not count. */
 
 import { drawArrivals } from "./arrivals.js";
-import { partBars } from "./bars.js";
-import { el } from "./dom.js";
-import { count, decimal, percent, plural, timeSpan } from "./format.js";
-import { pictureOf } from "./figure.js";
-import { linkTo } from "./route.js";
-import { readPart } from "./source.js";
-import { dataTable } from "./table.js";
+import { partBars } from "../core/bars.js";
+import { el } from "../core/dom.js";
+import { count, decimal, percent, plural, timeSpan } from "../core/format.js";
+import { pictureOf } from "../core/figure.js";
+import { linkTo } from "../core/route.js";
+import { readPart } from "../core/source.js";
+import { dataTable } from "../core/table.js";
 
 const VERDICT_PARTS = { yes: "yes", no: "no", unsure: "unsure", skip: "skipped", open: "open" };
 const RATING_PARTS = { rated: "rated", skip: "skipped", open: "open" };

@@ -1,11 +1,11 @@
 /** Human and model beside each other against a vote, and among people against experts' labels. */
 
-import { dotPlot } from "./chart.js";
-import { el } from "./dom.js";
-import { pictureOf } from "./figure.js";
-import { NOTHING, count, decimal, percent, plural, points } from "./format.js";
-import { clusterNote, noteList, pValue, percentInterval, pointInterval } from "./notes.js";
-import { dataTable, pairList } from "./table.js";
+import { dotPlot } from "../core/chart.js";
+import { el } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
+import { NOTHING, count, decimal, percent, plural, points } from "../core/format.js";
+import { clusterNote, noteList, pValue, percentInterval, pointInterval } from "../core/notes.js";
+import { dataTable, pairList } from "../core/table.js";
 
 export function drawParity({ name, file, parity: found }) {
   const bins = [...found.bins, found.overall];
