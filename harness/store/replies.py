@@ -75,13 +75,6 @@ class ReplyRepository(Repository):
         rows = self._database.read_rows(sa.select(*said, sa.func.count()).group_by(*said))
         return {(expert, value): n for expert, value, n in rows}
 
-    def count_sources(self) -> dict[tuple[str, str], int]:
-        """Who said it, and how it came → how often."""
-        t = self._table.c
-        came = (t.expert, t.source)
-        rows = self._database.read_rows(sa.select(*came, sa.func.count()).group_by(*came))
-        return {(expert, source): n for expert, source, n in rows}
-
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
         """Who said how much, in so many equal portions of the order of arrival at most, first to last."""
         t = self._table.c

@@ -61,7 +61,7 @@ def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
     hours = {name: (t[-1] - t[0]) / timedelta(hours=1) for name, t in times.items()}
     return Arrivals(
         timed=timed,
-        untimed=sum(replies.count_sources().values()) - timed,
+        untimed=sum(sum(portion.values()) for portion in portions) - timed,
         unit=unit,
         starts=starts,
         bins=bins,

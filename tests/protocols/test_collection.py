@@ -123,7 +123,6 @@ def test_many_answers_come_in_few_portions(url: str) -> None:
         answer(store, QUESTIONS)
         portions = store.content.replies.count_arrivals(3)
         assert portions == [{"ana": 4, "bo": 3}, {"ana": 3, "bo": 4}, {"ana": 3, "bo": 3}]
-        assert store.content.replies.count_sources() == {("ana", "offline"): 10, ("bo", "offline"): 10}
 
 
 def test_a_campaign_tells_times_and_pace(url: str) -> None:

@@ -23,7 +23,7 @@ export function drawCertificate({ name, file, certificate: found, undefined: why
       ...found.notes,
       ...Object.entries(found.undefined).map(([what, reason]) => `${what}: not available, ${reason}`),
     ]),
-    assumptionLines(found),
+    assumptionLines(name, found),
     directTable(file, found),
   ];
 }
@@ -102,13 +102,14 @@ function growthPicture(name, file, { growth }) {
   });
 }
 
-function assumptionLines(found) {
+function assumptionLines(name, found) {
   const check = found.check
     ? [`Of ${plural(found.check.oracle_items, "item")} the truth is known: annotators ${percent(found.check.human_accuracy)}, `
       + `model ${percent(found.check.model_accuracy)}, vote ${percent(found.check.aggregate_accuracy)} right.`]
     : ["Not checked: no item's truth is known here. oversight certify --oracle FILE, with the truth of some items drawn "
       + "at random, looks at them."];
-  return el("details", {}, el("summary", {}, `Assumptions (${found.assumptions.length}) and published scores`),
+  return el("details", {}, el("summary", {},
+    `What ${name}'s certificate assumes (${found.assumptions.length}), and published scores`),
     noteList([...found.assumptions, ...check,
       `published scores against U(e): HMS ${decimal(found.hms, 4)}, OMS ${decimal(found.oms, 4)}, OMS at its optimum `
       + decimal(found.oms_exact, 4)]));
