@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.llm.local.lifecycle import LocalServer
+from tests.view.conftest import serve
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -70,11 +71,14 @@ def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path
     truth = notes(tmp_path, 16)
     commands = [line for line in block("six-commands").splitlines() if line]
     assert len(commands) == 6
-    for command in commands:
+    *most, last = commands
+    for command in most:
         shell(command, tmp_path)
         if "export" in command:
             fill_in(tmp_path, truth)
-    assert "accuracy without ground truth" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert last.split("#")[0].split() == ["oversight", "view"]
+    with serve(tmp_path) as served:
+        assert [model["name"] for model in served.read("overview")["models"]] == ["small"]  # type: ignore[attr-defined]
     estimates = json.loads(shell("oversight estimate --json", tmp_path))["models"]["small"]["estimates"]
     assert estimates["ml"]["n"]["ordinary"] + estimates["ml"]["n"]["complementary"] == 16
 

@@ -30,6 +30,7 @@ const place = (id) => document.getElementById(id);
 let frame = null;
 let shownRoute = null;
 let turns = 0;
+let heard = "";
 
 async function start() {
   place("skip").addEventListener("click", (event) => {
@@ -68,7 +69,7 @@ async function drawPage({ again = false } = {}) {
   try {
     shown = await chosen.show(params, frame);
   } catch (error) {
-    shown = trouble(error);
+    shown = [el("h1", {}, chosen.title), trouble(error)];
   }
   if (turn !== turns) return; // the reader went on
   main.removeAttribute("aria-busy");
@@ -104,14 +105,9 @@ function drawFrame(page, chosen) {
     el("a", { href: linkTo(name), "aria-current": name === here && "page" }, PAGES[name].title));
   const head = el("div", {},
     el("p", { class: "study" }, el("b", {}, frame.name), " ", el("span", { class: "quiet", id: "counts" }, countsText()),
-      " ", el("span", { class: "quiet", id: "state" })),
+      " ", el("span", { class: heard === "live" ? "quiet live" : "caution", id: "state" }, heard)),
     el("nav", { "aria-label": "pages" }, links));
-  const old = place("top").firstElementChild;
-  const state = place("state")?.textContent ?? "";
-  if (!old || !old.isEqualNode(head)) {
-    replaceContent(place("top"), head);
-    place("state").textContent = state;
-  }
+  if (!place("top").firstElementChild?.isEqualNode(head)) replaceContent(place("top"), head);
   replaceContent(place("bottom"), el("p", { class: "quiet" }, `oversight ${frame.version}. `, exportNote()));
 }
 
@@ -124,6 +120,7 @@ function countsText() {
 }
 
 function tellState(text) {
+  heard = text;
   place("state").textContent = text;
   place("state").className = text === "live" ? "quiet live" : "caution";
 }

@@ -1,0 +1,123 @@
+"""Take the pictures of docs/view.md again: the bundled case notes with three made models, a panel, a search.
+
+python docs/view/take.py
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+MODELS = {"large": 0.86, "medium": 0.72, "small": 0.5}
+SIZES = {"light": (1180, 900), "dark": (1180, 900), "phone": (390, 844)}
+TALLEST = {"light": 1700, "dark": 1300, "phone": 1900}
+SETTLED = 600
+"""Milliseconds in which all parts of a small study's page have come."""
+SETTINGS = """\
+[study]
+name = "Case notes"
+seed = 7
+[items]
+file = "notes.jsonl"
+classes = ["cardiology", "neurology", "gastroenterology", "pulmonology",
+           "nephrology", "endocrinology", "dermatology", "rheumatology"]
+"""
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="oversight-pictures") as folder, sync_playwright() as play:
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = play.chromium.launch(executable_path=chromium)
+        notes, panel, search = (Path(folder) / name for name in ("notes", "panel", "search"))
+        lay_out_notes(notes)
+        for name, found in (("panel", panel), ("search", search)):
+            shutil.copytree(ROOT / "tests" / "studies" / name, found)
+        routes = {
+            "overview": "/overview",
+            "items": "/items?outcome=refuted&model=medium",
+            "item": "/item?id=case-017&outcome=refuted",
+            "compare": "/compare?first=large&second=medium",
+            "collection": "/collection",
+        }
+        take(browser, notes, routes)
+        take(browser, panel, {"panel": "/panel"})
+        take(browser, search, {"search": "/search"})
+        browser.close()
+
+
+def lay_out_notes(folder: Path) -> None:
+    """A study whose models are made of the key, with most questions answered."""
+    folder.mkdir()
+    (folder / "study.toml").write_text(SETTINGS, encoding="utf-8")
+    for source, target in (("case_notes.jsonl", "notes.jsonl"), ("case_notes.experts.toml", "experts.toml")):
+        shutil.copyfile(ROOT / "data" / source, folder / target)
+    key = ROOT / "data" / "case_notes.key.csv"
+    with key.open(encoding="utf-8") as stream:
+        truth = {row["id"]: row["label"] for row in csv.DictReader(stream)}
+    oversight(folder, "label", "route")
+    oversight(folder, "label", "simulate", "--key", str(key), "--abstention", "0.03")
+    draws = random.Random(4)  # noqa: S311  pictures, no secrets
+    classes = sorted(set(truth.values()))
+    for model, share in MODELS.items():
+        with (folder / f"{model}.csv").open("w", encoding="utf-8", newline="") as out:
+            rows = csv.writer(out)
+            rows.writerow(["id", "option", "raw"])
+            for item, right in truth.items():
+                said = right if draws.random() < share else draws.choice(classes)
+                rows.writerow([item, said, f"The note describes a case of {said}."])
+        oversight(folder, "predictions", "import", f"{model}.csv", "--format", "table", "--model", model)
+
+
+def oversight(folder: Path, *words: str) -> None:
+    command = [sys.executable, "-m", "harness.cli.main", *words]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603  fixed words
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of the page of a study."""
+    command = [sys.executable, "-m", "harness.cli.main", "view", "--no-browser", "--port", "0", "--json"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603  fixed
+    try:
+        yield str(json.loads(process.stdout.readline() if process.stdout else "")["url"])
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def take(browser: Browser, folder: Path, routes: dict[str, str]) -> None:
+    """A picture of every page, light, dark, and as wide as a phone."""
+    with served(folder) as url:
+        for look, (width, height) in SIZES.items():
+            page = browser.new_page(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if look == "dark" else "light",
+            )
+            page.goto(url)
+            page.locator("#state.live").wait_for()
+            for name, route in routes.items():
+                page.goto(f"{url.partition('#')[0]}#{route}")
+                page.locator("main:not([aria-busy]) h1").wait_for()
+                page.wait_for_timeout(SETTLED)
+                tall = min(TALLEST[look], int(page.evaluate("document.documentElement.scrollHeight")))
+                page.set_viewport_size({"width": width, "height": tall})
+                page.wait_for_timeout(SETTLED)
+                page.screenshot(path=HERE / f"{name}-{look}.png")
+                page.set_viewport_size({"width": width, "height": height})
+            page.close()
+
+
+if __name__ == "__main__":
+    main()
