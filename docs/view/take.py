@@ -37,6 +37,7 @@ classes = ["cardiology", "neurology", "gastroenterology", "pulmonology",
 
 
 def main() -> None:
+    """Lay the three studies out and take all pictures."""
     with tempfile.TemporaryDirectory(prefix="oversight-pictures") as folder, sync_playwright() as play:
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = play.chromium.launch(executable_path=chromium)
@@ -81,6 +82,7 @@ def lay_out_notes(folder: Path) -> None:
 
 
 def oversight(folder: Path, *words: str) -> None:
+    """Run a verb in a folder."""
     command = [sys.executable, "-m", "harness.cli.main", *words]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603  fixed words
 

@@ -17,7 +17,7 @@ from .item_pages import (
 )
 from .model_detail import (
     Closing as Closing, StratumEstimate as StratumEstimate, close_interval as close_interval,
-    count_clusters as count_clusters, estimate_strata as estimate_strata,
+    estimate_strata as estimate_strata,
 )
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (

@@ -109,14 +109,6 @@ def estimate_strata(study: Study, store: Store, model: str, column: str) -> tupl
     return tuple(_estimate_stratum(study, predictions, labels, values, name) for name in values.names)
 
 
-def count_clusters(labels: LabelColumns) -> dict[str, int] | None:
-    """Number of clusters and of items in the largest; None where items are independent."""
-    if labels.cluster is None:
-        return None
-    sizes = np.bincount(labels.cluster.code[labels.cluster.code >= 0])
-    return {"clusters": int(np.count_nonzero(sizes)), "largest": int(sizes.max(initial=0))}
-
-
 def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, LabelColumns]:
     (run,) = find_newest_runs(store, [model]).runs
     index = store.columns.read_index()

@@ -47,7 +47,15 @@ class ExpertReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyReport:
-    """A whole study; `left_out` says which models have no answers yet."""
+    """A whole study.
+
+    Attributes
+    ----------
+    clusters
+        Number of clusters of items and size of the largest; None where items are independent.
+    left_out
+        What is said of models that have no answers yet.
+    """
 
     name: str
     seed: int
@@ -61,6 +69,7 @@ class StudyReport:
     assumptions: tuple[str, ...]
     versions: Mapping[str, str]
     created: str
+    clusters: tuple[int, int] | None = None
     left_out: Sequence[str] = ()
 
     @property
@@ -144,6 +153,7 @@ def _summarise(
         assumptions=tuple(dict.fromkeys(assumed)),
         versions={name: version(name) for name in _PACKAGES},
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        clusters=_count_clusters(labels),
     )
 
 
@@ -248,6 +258,13 @@ def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
             f"estimate.strata: the item {name!r} has no column {column!r}; name it in [items] meta"
         )
     return found
+
+
+def _count_clusters(labels: LabelColumns) -> tuple[int, int] | None:
+    if labels.cluster is None:
+        return None
+    sizes = np.bincount(labels.cluster.code[labels.cluster.code >= 0])
+    return int(np.count_nonzero(sizes)), int(sizes.max(initial=0))
 
 
 def _experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:

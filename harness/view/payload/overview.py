@@ -47,6 +47,7 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
         "asked": questions_text(report.n_answers, report.n_questions),
         "models": [_describe_model(model) for model in report.models],
         "experts": [{**asdict(x), "yes_rate": x.yes_rate} for x in report.experts],
+        "clusters": report.clusters,
         "options": [{"options": k, "items": n} for k, n in report.options.items()],
         "assumptions": report.assumptions,
         "versions": dict(report.versions),

@@ -8,8 +8,10 @@ import { closingFigure, costFigure, differencesSection, intervalsFigure, modelCa
 import { progressSection } from "./progress.js";
 import { linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
+import { dataTable } from "../core/table.js";
 
 const MOST_CLOSING = 6;
+const MOST_COLUMNS = 3;
 
 export async function showOverviewPage(params, frame) {
   const [overview, progress] = await Promise.all([readPart("overview"), readPart("progress")]);
@@ -18,6 +20,8 @@ export async function showOverviewPage(params, frame) {
   return [
     ...head,
     overview.left_out.map((line) => el("p", { class: "caution" }, line)),
+    overview.clusters && el("p", {}, `Items come in ${plural(overview.clusters[0], "cluster")}, the largest of `
+      + `${plural(overview.clusters[1], "item")}: clusters are the independent units of every interval.`),
     modelCards(overview),
     later("differences", () => readPart("differences"), (found) => rankingTable(overview, found)),
     intervalsFigure(overview),
@@ -25,6 +29,7 @@ export async function showOverviewPage(params, frame) {
     closingSection(overview),
     later("pairs", () => readPart("differences"), differencesSection),
     costFigure(overview),
+    frame.columns.slice(0, MOST_COLUMNS).map((column) => strataTable(overview, column)),
     checksSection(overview),
     expertsSection(overview),
     el("section", {}, el("h2", {}, "What must hold for these numbers"),
@@ -43,6 +48,31 @@ function noEstimate(why, frame) {
     ? ["A panel's numbers are on the page ", el("a", { href: linkTo("panel") }, "Panel"), "."]
     : ["No estimate yet: ", why];
   return el("p", { class: "notice" }, where);
+}
+
+/** Accuracy of the first models in every stratum of a column. */
+function strataTable(overview, column) {
+  const models = overview.models.filter((model) => model.headline).slice(0, MOST_CLOSING);
+  const key = `strata-of-${column}-${models.map((model) => model.name).join("\n")}`;
+  const read = () => Promise.all(models.map((model) => readPart("strata", { column, model: model.name })));
+  return el("section", {}, el("h2", {}, `By ${column}`), later(key, read, (found) => {
+    const why = found.find((each) => each.why)?.why;
+    if (why) return el("p", { class: "quiet" }, why);
+    return dataTable({
+      name: `strata-${column}`,
+      caption: `Accuracy by ${column}; each interval holds by itself`,
+      rows: found[0].strata.map((row, place) => ({ ...row, of: found.map((each) => each.strata[place]) })),
+      columns: [
+        { title: column, value: (row) => row.stratum,
+          node: (row) => el("a", { href: linkTo("items", { column, stratum: row.stratum }), class: "isolate" }, row.stratum) },
+        { title: "items", number: true, value: (row) => row.items },
+        ...models.map((model, place) => ({ title: model.name, number: true,
+          value: (row) => row.of[place]?.estimate?.estimate ?? null,
+          node: (row) => (row.of[place]?.estimate ? `${row.of[place].value_text} (${row.of[place].interval_text})`
+            : row.of[place]?.why) })),
+      ],
+    });
+  }));
 }
 
 /** How intervals close, of the first models: a page of fifty would draw fifty. */
