@@ -124,15 +124,29 @@ def test_nothing_is_asked_again_and_new_answers_score_anew(searched: Path, overs
     assert [c["id"] for c in after["candidates"]] == [c["id"] for c in before["candidates"]]
 
 
-def test_the_page_needs_no_network_and_escapes(searched: Path, tmp_path: Path, oversight: Any) -> None:
-    page = tmp_path / "search.html"
-    oversight("search", "show", "--study", str(searched / "study.toml"), "--page", page)
+def test_the_page_is_one_file_that_holds_the_search(searched: Path, tmp_path: Path, oversight: Any) -> None:
+    page, study = tmp_path / "search.html", searched / "study.toml"
+    found = oversight("search", "show", "--study", study, "--page", page, "--open-key", searched / "key.csv")
     text = page.read_text(encoding="utf-8")
-    assert "<svg" in text
-    assert 'class="plus"' in text
-    assert "What these labels can show" in text
+    data = json.loads(re.findall(r'(?s)<script type="application/json" id="data">(.*?)</script>', text)[0])
+    parts = data["parts"]
+    assert parts["frame"]["pages"] == ["search"]
+    assert found["search"]["id"] in data["note"]
+    rows = parts["search"]["search"]["rows"]
+    assert [row["id"] for row in rows] == [c["id"] for c in found["search"]["candidates"]]
+    truth = {each["key"]: each["value"] for each in parts["search"]["search"]["others"]}
+    assert truth["truth"] == found["search"]["winner"]["truth"]
+    for row in rows:
+        kept = parts[f"candidate?id={row['id']}&search={found['search']['id']}"]
+        assert kept["lines"]
+        told = [item for item in kept["items"]["rows"] if item.get("is_kept")]
+        assert bool(told) == (
+            row["id"] in (found["search"]["winner"]["id"], parts["search"]["search"]["start"])
+        )
+        for item in told:
+            query = f"id={row['id']}&item={item['id']}&search={found['search']['id']}"
+            assert parts[f"candidate-item?{query}"]["calls"]
     assert not re.search(r'(?:src|href)="(?!#)', text)
-    assert "&#34;Answer at once.&#34;" in text or "&#39;Answer at once.&#39;" in text
 
 
 def test_a_dry_run_prices_and_asks_nothing(tmp_path: Path, oversight: Any) -> None:

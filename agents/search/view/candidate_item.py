@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -100,7 +101,10 @@ def _replay(store: Store, search: SearchProgress, candidate: Candidate, item: It
             )
 
     try:
-        return asyncio.run(run())
+        with ThreadPoolExecutor(
+            1
+        ) as own:  # the caller's thread may have an event loop that runs, as in a notebook
+            return own.submit(lambda: asyncio.run(run())).result()
     except TimeoutError:
         return Replay(ended=f"the program ran for more than {_SECONDS:g} seconds")
 

@@ -51,8 +51,8 @@ function standing(search, id) {
   const found = row.standing;
   const ranked = search.rows.filter((each) => each.standing).sort((a, b) => b.standing.mean - a.standing.mean);
   const rank = ranked.indexOf(row);
-  const step = (other, words) => other && el("a", {
-    class: "badge", href: linkTo("search", { id: search.id, candidate: other.id }) }, `${words}: ${other.name}`);
+  const step = (other, words) => other && el("span", {}, `${words}: `,
+    el("a", { href: linkTo("search", { id: search.id, candidate: other.id }) }, other.name));
   const family = familyOf(search.rows, id);
   return [
     el("p", {}, candidateBadges(row, search.winner)),
@@ -65,7 +65,7 @@ function standing(search, id) {
       ["unreadable", percent(found.unreadable)],
       ["failed", percent(found.failed)],
     ]) : el("p", {}, row.answers ? "All its answers failed." : "It has no answers yet."),
-    el("p", { class: "tools" }, step(ranked[rank - 1], "better"), step(ranked[rank + 1], "worse")),
+    el("p", { class: "tools" }, step(ranked[rank - 1], "next better"), step(ranked[rank + 1], "next worse")),
     family.length > 1 && lineageFigure({ name: `family-${id}`, title: "Where it comes from, and what came of it",
       rows: family, search: search.id, winner: search.winner, here: id }),
   ];
