@@ -123,13 +123,16 @@ def _count(
     """Answers by split, and by replicate where there are several, counted by status."""
     split_of = {item: name for name, ids in splits.items() for item in ids}
     counts: dict[tuple[str, int], Counter[str]] = {}
+    order = [*_SPLITS, *(name for name in splits if name not in _SPLITS), "no split"]
     for (_, run), found in sorted(answers.items()):
         for prediction in found:
             where = split_of.get(prediction.item_id, "no split")
             counts.setdefault((where, run), Counter())[_status(prediction)] += 1
     return [
         {"split": split, "replicate": run, "items": len(splits.get(split, ())), "answers": dict(number)}
-        for (split, run), number in counts.items()
+        for (split, run), number in sorted(
+            counts.items(), key=lambda each: (order.index(each[0][0]), each[0][1])
+        )
     ]
 
 

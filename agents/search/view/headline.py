@@ -10,8 +10,8 @@ from harness.report import SearchedCandidate, SearchedWinner
 from harness.types import Estimate
 
 _TEST = (
-    "Experts' answers about the test items, which no decision of the search has seen: the one number that "
-    "was not chosen for being large."
+    "Experts' answers about the test items, which no decision of the search has seen: luck has not raised "
+    "this number."
 )
 _REPORTED = (
     "Selection and confirmation items together, shrunken towards the other candidates: what is believed once "

@@ -5,7 +5,7 @@ import { download } from "../core/download.js";
 import { NOTHING, count, percent, plural } from "../core/format.js";
 import { outcomeBadge } from "../items/items.js";
 import { later } from "../core/later.js";
-import { candidateBadges, familyOf, lineageFigure, verdictText } from "./lineage.js";
+import { candidateBadges, exactMean, familyOf, lineageFigure, verdictText } from "./lineage.js";
 import { goTo, linkTo } from "../core/route.js";
 import { isExported, readPart } from "../core/source.js";
 import { dataTable, pairList } from "../core/table.js";
@@ -49,8 +49,11 @@ function standing(search, id) {
   const row = search.rows?.find((each) => each.id === id);
   if (!row) return el("p", { class: "quiet" }, "How it stands is not known.");
   const found = row.standing;
-  const ranked = search.rows.filter((each) => each.standing).sort((a, b) => b.standing.mean - a.standing.mean);
+  const ranked = search.rows.filter((each) => each.standing)
+    .sort((a, b) => exactMean(b) - exactMean(a) || a.standing.tokens - b.standing.tokens);
   const rank = ranked.indexOf(row);
+  const better = ranked.filter((each) => exactMean(each) > exactMean(row)).length;
+  const alike = ranked.filter((each) => exactMean(each) === exactMean(row)).length;
   const step = (other, words) => other && el("span", {}, `${words}: `,
     el("a", { href: linkTo("search", { id: search.id, candidate: other.id }) }, other.name));
   const family = familyOf(search.rows, id);
@@ -59,7 +62,7 @@ function standing(search, id) {
     found ? pairList([
       ["accuracy", `${percent(found.mean)}, about 95 %: ${percent(found.low)} – ${percent(found.high)}`],
       ["measured", `${percent(found.measured)} on ${plural(found.items, "item")}, uncorrected`],
-      ["rank", `${count(rank + 1)} of ${count(ranked.length)}; P(best) ${found.p_best.toFixed(2)}`],
+      ["rank", `${count(better + 1)} of ${count(ranked.length)}${alike > 1 ? `, as ${plural(alike - 1, "other")}` : ""}; P(best) ${found.p_best.toFixed(2)}`],
       ["against its parent", row.parents.length ? verdictText(row) : null],
       ["tokens per item", count(Math.round(found.tokens))],
       ["unreadable", percent(found.unreadable)],

@@ -179,6 +179,11 @@ function letArrowsMove(svg, nodes, placed, byId, start) {
   });
 }
 
+/** A candidate's accuracy without the last digits, in which equal ones differ by the order of sums alone. */
+export function exactMean(row) {
+  return row.standing ? Math.round(1e9 * row.standing.mean) : -1;
+}
+
 /** Badges of what a candidate is beside the others. */
 export function candidateBadges(row, winner) {
   return [

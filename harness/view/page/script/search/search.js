@@ -6,7 +6,7 @@ import { pictureWidth, scatterPlot } from "../core/chart.js";
 import { el, replaceContent } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
 import { NOTHING, count, decimal, percent, plural } from "../core/format.js";
-import { candidateBadges, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
+import { candidateBadges, exactMean, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
 import { linkTo } from "../core/route.js";
 import { isExported, readPart } from "../core/source.js";
 import { dataTable, pairList } from "../core/table.js";
@@ -14,7 +14,7 @@ import { dataTable, pairList } from "../core/table.js";
 const BARS_AT_MOST = 120;
 const CANDIDATES_AT_FIRST = 50;
 const CANDIDATE_ORDERS = {
-  accuracy: { title: "accuracy", by: (row) => [-(row.standing?.mean ?? -1), row.standing?.tokens ?? 0] },
+  accuracy: { title: "accuracy", by: (row) => [-exactMean(row), row.standing?.tokens ?? 0] },
   tokens: { title: "tokens", by: (row) => [row.standing?.tokens ?? Infinity, 0] },
   gain: { title: "better than its parent", by: (row) => [-(row.standing?.p_better ?? -1), 0] },
   arrival: { title: "order of arrival", by: (row) => [row.slot, 0] },
