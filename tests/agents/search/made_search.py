@@ -19,6 +19,7 @@ _STUDY = """\
 [study]
 name = "Made"
 seed = 3
+{store}
 [items]
 file = "items.csv"
 classes = ["red", "green", "blue", "white"]
@@ -39,30 +40,32 @@ def source_of(j: int) -> str:
     )
 
 
-def make_search(folder: Path, candidates: int, *, winner: bool = True, hostile: bool = False) -> Study:
+def make_search(
+    folder: Path, candidates: int, *, winner: bool = True, hostile: bool = False, store: str = ""
+) -> Study:
     """Lay out a study whose experts have answered, and a search in it; one in four raced to the end."""
     rng = np.random.default_rng(1)
-    (folder / "study.toml").write_text(_STUDY)
+    (folder / "study.toml").write_text(_STUDY.format(store=store and f'store = "{store}"'))
     sizes = sum(_SPLITS.values())
     text = HOSTILE if hostile else "number"
     truth = rng.integers(4, size=sizes)
     items = [Item(f"i{i}", f"{text} {i}", _CLASSES, (0, 1, 2, 3)) for i in range(sizes)]
     study = read_study(folder / "study.toml")
-    with Store(study.store_url) as store:
-        store.content.add_items(items)
+    with Store(study.store_url) as opened:
+        opened.content.add_items(items)
         asked = rng.integers(4, size=sizes)
         questions = [
             Question(f"q{i}", f"i{i}", int(k), "e", 4, "partitioned", 0.25, 0) for i, k in enumerate(asked)
         ]
-        store.content.add_questions(questions)
-        store.content.add_answers(
+        opened.content.add_questions(questions)
+        opened.content.add_answers(
             Answer(q, "e", Verdict.YES if truth[i] == q.option else Verdict.NO, "made")
             for i, q in enumerate(questions)
         )
-        _add_search(store, study, items, truth, candidates, text if hostile else "")
+        _add_search(opened, study, items, truth, candidates, text if hostile else "")
         if winner:
             best = [Program("", source_of(j)).id for j in range(3)]
-            store.searches.add_event(SEARCH, "winner", {"candidate": best[0], "finalists": best})
+            opened.searches.add_event(SEARCH, "winner", {"candidate": best[0], "finalists": best})
     return study
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agents.search import open_search, report_search
-from agents.search.view import read_candidate, read_searches
+from agents.search import open_search, read_candidate, read_searches, report_search
 from agents.search.view.candidate import compare_sources
 from harness import BadInput
 from harness.config import Study
@@ -178,6 +177,16 @@ def test_a_part_that_cannot_be_computed_gives_a_reason(tmp_path: Path, statement
     if not part:
         assert found["search"]["headline"] is None
         assert all(row["standing"] is None for row in found["search"]["rows"])
+
+
+def test_a_search_is_read_from_either_database(url: str, tmp_path: Path) -> None:
+    study = make_search(tmp_path, 8, hostile=True, store=url)
+    found = read(study, read_searches)
+    assert (found["searches"][0]["candidates"], found["searches"][0]["proposals"]) == (8, 5)
+    assert found["search"]["missing"] == []
+    candidate = read(study, read_candidate, id=found["search"]["winner"])
+    assert candidate["items"]["in_all"] == 260
+    assert [row["split"] for row in candidate["answers"]] == ["feedback", "select", "confirm", "test"]
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
