@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
+
 from agents.search.view.candidate import describe_candidate, find_search
 from agents.search.view.candidate_item import read_candidate_item
 from agents.search.view.searches import show_searches
@@ -15,8 +17,7 @@ from harness.store import Store
 
 _ITEMS_TOLD = 10
 """Items whose calls are held, of winner and start each."""
-_MOST_CANDIDATES = 1_000
-"""Candidates whose source is held: the best."""
+_MOST_BYTES = 16_000_000
 
 
 def read_exported_parts(
@@ -24,10 +25,18 @@ def read_exported_parts(
     store: Store,
     search: str = "",
     truth: Mapping[str, int] | None = None,
+    most_bytes: int = _MOST_BYTES,
 ) -> Iterator[tuple[str, Any]]:
     """Name and query, as the page asks for it, and payload of each part of a search's page.
 
-    With `truth`, by item id, the page says how winner and start fare by that.
+    Parameters
+    ----------
+    search
+        Its id; the newest without one.
+    truth
+        By item id; the page says how winner and start fare by that.
+    most_bytes
+        Of all candidates; the best come first, and the page says how many it holds.
 
     Raises
     ------
@@ -42,9 +51,14 @@ def read_exported_parts(
     progress, splits = find_search(store, shown["id"]), store.searches.read_splits(shown["id"])
     rows = sorted(shown.get("rows", ()), key=_rank)
     told = {shown["winner"], shown.get("start")} - {None}
-    for row in rows[:_MOST_CANDIDATES]:
+    shown["held"], size = 0, 0
+    for row in rows:
         asked = {"id": row["id"], "search": shown["id"]}
         candidate = describe_candidate(store, progress, splits, row["id"])
+        size += len(orjson.dumps(candidate))
+        if size > most_bytes:
+            return
+        shown["held"] += 1
         for item in candidate["items"]["rows"][: _ITEMS_TOLD if row["id"] in told else 0]:
             key = {**asked, "item": item["id"]}
             try:

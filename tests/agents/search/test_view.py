@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agents.search import open_search, read_candidate, read_searches, report_search
+from agents.search import open_search, read_candidate, read_exported_parts, read_searches, report_search
 from agents.search.view.candidate import compare_sources
 from harness import BadInput
 from harness.config import Study
@@ -187,6 +187,19 @@ def test_a_search_is_read_from_either_database(url: str, tmp_path: Path) -> None
     candidate = read(study, read_candidate, id=found["search"]["winner"])
     assert candidate["items"]["in_all"] == 260
     assert [row["split"] for row in candidate["answers"]] == ["feedback", "select", "confirm", "test"]
+
+
+def test_a_file_that_would_be_too_large_holds_the_best_candidates(tmp_path: Path) -> None:
+    study = make_search(tmp_path, 8)
+    with Store(study.store_url) as store:
+        whole = dict(read_exported_parts(study, store))
+        size = len(json.dumps(whole))
+        part = dict(read_exported_parts(study, store, most_bytes=size // 3))
+    held = [name for name in part if name.startswith("candidate?")]
+    assert whole["search"]["search"]["held"] == 8
+    assert 0 < part["search"]["search"]["held"] == len(held) < 8
+    best = max(part["search"]["search"]["rows"], key=lambda row: row["standing"]["mean"])
+    assert f"candidate?id={best['id']}&search={SEARCH}" in held
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ export async function showSearchPage(params) {
     searchLine(search),
     searches.length > 1 && searchesTable(searches, search.id),
     missingParts(search.missing),
+    search.rows && search.held < search.rows.length && el("p", { class: "notice" },
+      `This file holds the sources and answers of the best ${count(search.held)} of ${plural(search.rows.length, "candidate")}; `
+      + "all of them: oversight view"),
     search.rows && searchSections(search, params),
   ].flat(Infinity);
 }
