@@ -27,14 +27,14 @@ PROTOCOLS = {
 
 PAGES: dict[str, str] = {
     "collection": "protocols.collect.collection_page:read_collection",
-    "search": "agents.search:read_searches",
-    "candidate": "agents.search:read_candidate",
-    "candidate-item": "agents.search:read_candidate_item",
+    "search": "agents.search.view:read_searches",
+    "candidate": "agents.search.view:read_candidate",
+    "candidate-item": "agents.search.view:read_candidate_item",
 }
 """Part of the page that the upper wings make → where it is: ``function(study, store, **parameters)``, whose
 value JSON can hold."""
 
-EXPORTED_PARTS: dict[str, str] = {"search": "agents.search:read_exported_parts"}
+EXPORTED_PARTS: dict[str, str] = {"search": "agents.search.view:read_exported_parts"}
 """Page of an upper wing → what gives all parts of it that a file holds: ``function(study, store)``, pairs of
 name with query and value. A page without a line here is held as it is without parameters."""
 

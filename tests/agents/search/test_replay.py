@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agents.search import read_candidate, read_candidate_item, read_searches
+from agents.search.view import read_candidate, read_candidate_item, read_searches
 from harness import BadInput
 from harness.cli.main import main
 from harness.config import read_study

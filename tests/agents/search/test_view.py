@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agents.search import open_search, read_candidate, read_exported_parts, read_searches, report_search
+from agents.search import open_search, report_search
+from agents.search.view import read_candidate, read_exported_parts, read_searches
 from agents.search.view.candidate import compare_sources
 from harness import BadInput
 from harness.config import Study
