@@ -75,7 +75,9 @@ def other_numbers(winner: SearchedWinner | None) -> list[dict[str, Any]]:
 
 def _reported(winner: SearchedWinner) -> dict[str, Any]:
     ends = (winner.low, winner.high)
-    return _number("reported", "corrected for being the best of many", winner.reported, ends, _REPORTED)
+    return _number(
+        "reported", "winner, corrected for being the best of many", winner.reported, ends, _REPORTED
+    )
 
 
 def _test(found: Estimate, key: str, name: str, words: str) -> dict[str, Any]:

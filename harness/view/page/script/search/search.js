@@ -127,7 +127,7 @@ function headlineCard(search) {
     return el("p", { class: "notice" }, "No number yet: no answer to a labelled item can be scored.");
   const level = found.level ? `${(100 * found.level).toFixed(0)} % interval` : "about 95 %";
   return [
-    found.key === "leading" && el("p", { class: "notice" }, "No winner yet. Go on with: ",
+    found.key === "leading" && el("p", { class: "notice" }, "No winner yet. A search that does not run any more goes on with: ",
       el("code", {}, `oversight search resume ${search.id}`)),
     el("div", { class: "cards" }, el("div", { class: "card wide" },
       el("span", {}, found.name, ": ",
