@@ -2,16 +2,15 @@
 
 import { showCandidate } from "./candidate.js";
 import { showCandidateItem } from "./candidate_item.js";
-import { pictureWidth, scatterPlot } from "../core/chart.js";
+import { pictureWidth } from "../core/chart.js";
 import { el, replaceContent } from "../core/dom.js";
-import { pictureOf } from "../core/figure.js";
-import { NOTHING, count, decimal, percent, plural } from "../core/format.js";
+import { count, decimal, percent, plural } from "../core/format.js";
+import { frontFigure } from "./front.js";
 import { candidateBadges, exactMean, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
 import { linkTo } from "../core/route.js";
 import { isExported, readPart } from "../core/source.js";
 import { dataTable, pairList } from "../core/table.js";
 
-const BARS_AT_MOST = 120;
 const CANDIDATES_AT_FIRST = 50;
 const CANDIDATE_ORDERS = {
   accuracy: { title: "accuracy", by: (row) => [-exactMean(row), row.standing?.tokens ?? 0] },
@@ -189,66 +188,6 @@ function candidatesTable(search, order) {
       { title: "id", value: (row) => row.id },
     ],
   });
-}
-
-function frontFigure(search) {
-  const shown = search.rows.filter((row) => row.standing && row.standing.tokens !== null);
-  if (!shown.length) return el("p", { class: "quiet" }, NOTHING);
-  const front = shown.filter((row) => row.on_front).sort((a, b) => a.standing.tokens - b.standing.tokens);
-  const marked = (row) => row.on_front || row.id === search.winner;
-  const barred = (row) => shown.length <= BARS_AT_MOST || marked(row);
-  const hasRoom = roomForNames(shown);
-  const points = [...shown].sort((a, b) => marked(a) - marked(b)).map((row) => ({
-    name: row.name,
-    x: row.standing.tokens,
-    y: row.standing.mean,
-    low: barred(row) ? row.standing.low : null,
-    high: barred(row) ? row.standing.high : null,
-    hollow: row.raced_out,
-    ring: row.id === search.winner,
-    named: marked(row) && hasRoom(row),
-    series: row.on_front ? 0 : 5,
-    href: marked(row) ? linkTo("search", { id: search.id, candidate: row.id }) : null,
-  }));
-  const ends = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
-  const [low, high] = [Math.floor(10 * Math.min(...ends)) / 10, Math.ceil(10 * Math.max(...ends)) / 10];
-  const svg = scatterPlot({
-    points,
-    axes: { x: { title: "tokens per item", low: firstToken(shown) }, y: { title: "accuracy, shrunken", low, high } },
-    steps: front.map((row) => ({ x: row.standing.tokens, y: row.standing.mean })),
-  });
-  const figure = pictureOf({
-    name: "front",
-    title: "Accuracy against tokens per item",
-    description: `${shown.length} candidates; ${front.length} of them are on the front: no other is both better and cheaper.`,
-    svg,
-    note: "Bars: about 95 %. The stairs join what no other candidate beats at the same cost. Hollow: dropped in the race, "
-      + `on fewer items. Ringed: the winner.${shown.length > BARS_AT_MOST ? " Bars are drawn for the front and the winner." : ""}`,
-  });
-  svg.setAttribute("role", "group");
-  return figure;
-}
-
-/** Where the axis begins: at nothing, unless all stand far from it. */
-function firstToken(shown) {
-  const tokens = shown.map((row) => row.standing.tokens);
-  const [least, most] = [Math.min(...tokens), Math.max(...tokens)];
-  return least > 0.6 * most ? Math.max(0, Math.floor(least - 0.1 * (most - least))) : 0;
-}
-
-/** Whether a point's name would not stand on another's: the better ones are named first. */
-function roomForNames(shown) {
-  const tokens = shown.map((row) => row.standing.tokens);
-  const span = Math.max(...tokens) - firstToken(shown) || 1;
-  const taken = [];
-  const named = new Set();
-  for (const row of [...shown].filter((each) => each.on_front).sort((a, b) => b.standing.mean - a.standing.mean)) {
-    const [x, y] = [row.standing.tokens / span, row.standing.mean];
-    if (taken.some(([otherX, otherY]) => Math.abs(otherX - x) < 0.14 && Math.abs(otherY - y) < 0.03)) continue;
-    taken.push([x, y]);
-    named.add(row.id);
-  }
-  return (row) => named.has(row.id) || !row.on_front;
 }
 
 function refusedList(search) {
