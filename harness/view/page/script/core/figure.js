@@ -7,7 +7,7 @@ import { download, standaloneSvg, toPng } from "./download.js";
 export function pictureOf({ name, title, description, svg, note = null }) {
   const id = `picture-${name}`;
   svg.prepend(svgEl("title", { id: `${id}-title` }, title), svgEl("desc", { id: `${id}-words` }, description));
-  svg.setAttribute("role", "img");
+  svg.setAttribute("role", svg.querySelector("a") ? "group" : "img"); // an image would hide its links
   svg.setAttribute("aria-labelledby", `${id}-title ${id}-words`);
   return el("figure", {},
     el("figcaption", {}, title),
