@@ -7,7 +7,7 @@ from .labelling import (
 )
 from .planned_looks import PlannedLook as PlannedLook
 from .read_only import has_database as has_database
-from .replies import Response as Response
+from .replies import ReplyFields as ReplyFields, Response as Response
 from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
 from .runs import (
