@@ -124,7 +124,9 @@ def _read_columns(
     comments = columns.get("comment", [""] * len(names))
     if not are_texts(names, experts, said, comments):
         return None
-    verdicts = [_SAID.get(text.strip().lower(), "?") for text in said]
+    verdicts = [_SAID.get(text, "?") for text in said]
+    if "?" in verdicts:
+        verdicts = [_SAID.get(text.strip().lower(), "?") for text in said]
     rows = zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False)
     found = list(compress(rows, verdicts))
     names, experts = (list(compress(column, verdicts)) for column in (names, experts))

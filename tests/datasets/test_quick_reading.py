@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from harness import DataError
-from harness.datasets import ItemMapping, iterate_fields, iterate_foreign, read_portions, read_rows
+from harness.datasets import ItemMapping, iterate_fields, read_foreign, read_portions, read_rows
 from harness.datasets.portions import CsvPortion, JsonPortion
 
 TABLES = [
@@ -61,7 +61,7 @@ def outcome(path: Path, *, items: bool = False) -> object:
             classes = () if "options" in text else ("x", "y", "z")
             mapping = ItemMapping(classes=classes, meta=("m",) if '"m"' in text else ())
             return [f for p in iterate_fields(read_portions(path), mapping, str(path)) for f in p]
-        return list(iterate_foreign(path, "table"))
+        return read_foreign(path, "table")
     except DataError as error:
         return str(error)
 
