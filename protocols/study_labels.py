@@ -80,6 +80,7 @@ def _route_questions(study: Study, roster: Roster) -> Routed:
     with Store(study.store_url) as store, store.together(exclusive=True):
         if store.panel.has_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
+        is_new = not store.content.has_items()
 
         def store_items() -> Iterator[list[Item]]:
             for portion in store.content.store_items(chain.from_iterable(items.portions)):
@@ -89,7 +90,7 @@ def _route_questions(study: Study, roster: Roster) -> Routed:
         for questions in draw_questions(study, store, roster, store_items()):
             asked.update([expert for _, _, _, expert, *_ in questions])
             new += store.content.add_question_fields(questions)
-        note_source(study, store, items.digest, ids)
+        note_source(study, store, items.digest, ids, are_all=is_new)
     return Routed(asked=asked, new=new, items=len(ids))
 
 
