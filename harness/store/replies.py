@@ -116,7 +116,7 @@ class ReplyRepository(Repository):
             for portion in split_into_batches(replies, _SORTED):
                 names = [reply[0] for reply in portion]
                 values = self._select_values(names)
-                known = {} if last is None else dict(connection.execute(values).all())
+                known: dict[str, str] = {} if last is None else dict(connection.execute(values).all())
                 fresh = _leave_out(portion, known) if known or len(set(names)) < len(names) else portion
                 rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
                 rows.sort(key=itemgetter(0))
@@ -130,7 +130,7 @@ class ReplyRepository(Repository):
         """Id of what was asked → what was said, of these ids; fewer if some are open."""
         return dict(self._database.read_tuples(self._select_values(names)))
 
-    def _select_values(self, names: Sequence[str]) -> sa.Select[tuple[str, str]]:
+    def _select_values(self, names: Sequence[str]) -> sa.Select[Any]:
         t = self._table.c
         return sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
 
