@@ -1,5 +1,7 @@
-from .columns import RunColumns as RunColumns
-from .database import BULK as BULK, PORTION as PORTION, split_into_batches as split_into_batches
+from .columns import ColumnRepository as ColumnRepository, RunColumns as RunColumns
+from .database import (
+    BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
+)
 from .endpoints import Batch as Batch, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,

@@ -20,6 +20,7 @@ from harness.view.page_parts import make_page, read_script, read_style
 from harness.view.server.guard import Guard, Handler, add_headers, refuse
 from harness.view.server.live import ChangeFeed
 from harness.view.server.parts import Parts
+from harness.view.server.remembered import RememberedColumns
 from harness.view.server.token_file import read_token
 
 LOCAL = "127.0.0.1"
@@ -60,6 +61,7 @@ async def _serve(
     port = int(listening.getsockname()[1])
     guard = Guard(token=read_token(study.store_url), port=port, exposed=not _is_loopback(host))
     feed, ended = ChangeFeed(store), asyncio.Event()
+    store.columns = RememberedColumns(store, lambda: feed.version)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     parts = Parts(study, store, feed)
