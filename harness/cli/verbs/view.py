@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import threading
 import webbrowser
 
 from harness.cli.conventions import add_study, study_of
@@ -36,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {args.port}")
+    if args.expose is not None and not args.expose.strip():
+        raise ConfigError("--expose needs an address of this machine; 0.0.0.0 stands for all")
 
     def ready(url: str) -> None:
         if args.json:
@@ -43,8 +47,14 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
         else:
             say(f"{url}\nCtrl-C stops it")
-        if not args.no_browser:
-            webbrowser.open(url)
+        if not args.no_browser:  # one for a terminal does not return before it is left
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
-    serve_study(study_of(args), host=args.expose or "127.0.0.1", port=args.port, ready=ready)
+    host = "127.0.0.1" if args.expose is None else args.expose
+    serve_study(study_of(args), host=host, port=args.port, ready=ready)
+    if any(thread.daemon for thread in threading.enumerate()):
+        # the interpreter's own end does not get along with threads that still compute or wait for a database
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
     return 0
