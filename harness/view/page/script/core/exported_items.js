@@ -61,7 +61,7 @@ function splitWords(text) {
 }
 
 function meetsStratum(item, { column, stratum }) {
-  return !column || !stratum || item.meta[column] === stratum;
+  return !column || !stratum || item.meta?.[column] === stratum;
 }
 
 function meetsQuestion(item, { expert, asked, verdict }) {
