@@ -16,7 +16,7 @@ from harness.registry import EXPORTED_PARTS, PAGES, load_page
 from harness.store import PORTION, Store, split_into_batches
 from harness.view import payload
 from harness.view.page_parts import make_page
-from harness.view.written_json import write_json
+from harness.view.written_json import keep_keys, write_json
 
 _TEXTS = frozenset(
     {
@@ -62,6 +62,7 @@ def write_page(
         What the file holds; None takes the defaults.
     """
     options = options or ExportOptions()
+    keep_keys(study)
     frame = payload.read_frame(study, store)
     overview = payload.read_overview(study, store) if report is None else payload.describe_report(report)
     parts = {"frame": frame, "overview": overview, **dict(_read_parts(study, store, frame))}

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from harness.config import ModelSection
+from harness.config import ModelSection, read_study
 from harness.llm import make_spec
 from harness.store import Pulled, Queue, QueuedTask, Revision, Store
 from harness.types import Answer, Item, Prediction, Question, Verdict
 from harness.view import ExportOptions, write_page, write_parts
-from tests.view.conftest import fill, lay_out
+from tests.view.conftest import fill, lay_out, serve
 
 SAID = [
     {"from_name": "verdict", "value": {"choices": ["no"]}},
@@ -121,3 +121,21 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert b"ConfigError: page.html: cannot be written: File too large" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_text() == "the one before"
+
+
+def test_keys_are_neither_served_nor_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD_KEY", "sk-odd-key-123456")
+    key = '[models.x]\nmodel = "x"\napi_key_env = "ODD_KEY"\n'
+    lay_out(tmp_path)
+    with (tmp_path / "study.toml").open("a") as stream:
+        stream.write(key)
+    study = read_study(tmp_path / "study.toml")
+    fill(study, "says sk-odd-key-{}23456".format)
+    with Store(study.store_url) as store:
+        assert "sk-odd-key-123456" in {item.text.removeprefix("says ") for item in store.content.read_items()}
+        page = write_page(study, store, None, tmp_path / "page.html").read_text()
+    assert "sk-odd-key-023456" in page
+    assert "sk-odd-key-123456" not in page
+    with serve(tmp_path) as served:
+        assert b"sk-odd-key-123456" not in served.ask("/api/items")[1]
+        assert "sk-odd-key-123456" not in str(served.read("item", id="i1"))

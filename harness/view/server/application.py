@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import socket
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from aiohttp import web
 
 from harness.config import Study
 from harness.errors import BadInput, ConfigError, OversightError
-from harness.output import keep_secret, say
+from harness.output import say
 from harness.store import Store, has_database
 from harness.view.page_parts import make_page, read_script, read_style
 from harness.view.server.guard import Guard, Handler, add_headers, refuse
@@ -22,7 +21,7 @@ from harness.view.server.live import ChangeFeed
 from harness.view.server.parts import Parts
 from harness.view.server.remembered import RememberedColumns
 from harness.view.server.token_file import read_token
-from harness.view.written_json import write_json
+from harness.view.written_json import keep_keys, write_json
 
 LOCAL = "127.0.0.1"
 _LONGEST_FIELD = 1 << 16
@@ -56,8 +55,7 @@ def serve_study(
     """
     if not has_database(study.store_url):
         raise BadInput("nothing is stored yet; see: oversight label route, or oversight run --help")
-    for name in study.models:  # so that none of them is ever sent, wherever it stands
-        keep_secret(os.environ.get(study.model(name).api_key_env))
+    keep_keys(study)
     with Store(study.store_url) as store, _listen(host, port) as listening:
         asyncio.run(_serve(study, store, listening, host, ready))
 
