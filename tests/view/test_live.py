@@ -168,7 +168,7 @@ def test_a_file_that_is_taken_away_or_replaced_is_said_and_shown_again(tmp_path:
         before = served.read("progress")["rows"]
         file.rename(tmp_path / "aside.db")
         assert any("not there any more" in each["trouble"] for each in told)
-        for name in ("frame", "items"):
+        for name in ("frame", "items", "overview", "differences", "closing?model=good"):
             response, body = served.ask(f"/api/{name}")
             assert response.status == 400
             assert b"not there any more" in body
@@ -176,6 +176,7 @@ def test_a_file_that_is_taken_away_or_replaced_is_said_and_shown_again(tmp_path:
         (tmp_path / "aside.db").rename(file)
         assert next(told)["trouble"] == ""
         assert served.read("progress")["rows"] == before
+        assert "why" not in served.read("overview")
         (tmp_path / "other" / "study.db").replace(file)
         assert "replaced" in next(told)["trouble"]
         assert next(told)["trouble"] == ""
