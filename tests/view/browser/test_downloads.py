@@ -52,7 +52,9 @@ def is_same(cell: str, text: str) -> bool:
         return True
     try:
         number = float(cell)
-        shown = float(text.replace(",", "").replace("−", "-").strip("$*s hmin").removesuffix(" %"))
+        shown = float(
+            text.partition(" (")[0].replace(",", "").replace("−", "-").strip("$*s hmin").removesuffix(" %")
+        )
     except ValueError:
         return cell.lower() == text.lower()
     return abs(number - shown) < 0.051 or abs(100 * number - shown) < 0.051
