@@ -237,3 +237,13 @@ def test_wrong_parameters_are_said(served: Served) -> None:
         response, body = served.ask(path)
         assert response.status == 400, path
         assert said in json.loads(body)["error"], path
+
+
+def test_the_browser_is_led_there_by_a_private_file() -> None:
+    from harness.cli.verbs.view import write_door
+
+    address = urlsplit(write_door("http://127.0.0.1:8642/#/?pass=secret-token"))
+    path = Path(address.path)
+    assert "secret-token" not in address.geturl()
+    assert "url=http://127.0.0.1:8642/#/?pass=secret-token" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -14,9 +14,11 @@ import os
 import sys
 import threading
 import webbrowser
+from urllib.parse import urlsplit
 
 from harness.cli.conventions import add_study, study_of
 from harness.errors import ConfigError
+from harness.machine import cache_dir, write_whole
 from harness.output import say
 from harness.view import serve_study
 
@@ -34,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def write_door(url: str) -> str:
+    """The address of a private file that leads to the page: arguments of programs are seen by everybody."""
+    text = f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>oversight</title>'
+    path = cache_dir() / "view" / f"open-{urlsplit(url).port}.html"
+    return write_whole(text, path, mode=0o600).as_uri()
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     if not 0 <= args.port <= 65535:
@@ -48,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             say(f"{url}\nCtrl-C stops it")
         if not args.no_browser:  # one for a terminal does not return before it is left
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
     host = "127.0.0.1" if args.expose is None else args.expose
     serve_study(study_of(args), host=host, port=args.port, ready=ready)

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from harness.config import Study
 from harness.errors import BadInput, ConfigError, OversightError
+from harness.machine import host_name
 from harness.output import say
 from harness.store import Store, has_database
 from harness.view.page_parts import make_page, read_script, read_style
@@ -81,7 +82,8 @@ async def _serve(
     following = [asyncio.create_task(work) for work in (feed.follow(), parts.prepare())]
     try:
         await web.SockSite(runner, listening).start()
-        shown = f"[{host}]" if ":" in host else host
+        named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
+        shown = f"[{named}]" if ":" in named else named
         ready(f"http://{shown}:{port}/#/?pass={guard.token}")
         await ended.wait()
     finally:
