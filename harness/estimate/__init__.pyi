@@ -30,6 +30,10 @@ from .estimators import (
     scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
 )
 from .evaluation import accuracy as accuracy
+from .gate import (
+    FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED, Verdict as Verdict, gate_accuracy as gate_accuracy,
+    gate_difference as gate_difference, judge_interval as judge_interval,
+)
 from .growing import growing_accuracy as growing_accuracy
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
@@ -50,7 +54,7 @@ from .model_comparison import (
 from .planning import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan, plan_samples as plan_samples,
+    difference_variances as difference_variances, make_plan as make_plan, outcomes_to_settle as outcomes_to_settle, plan_samples as plan_samples,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )
