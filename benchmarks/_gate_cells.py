@@ -33,7 +33,9 @@ class GateCell:
 
     def __str__(self) -> str:
         """Kind and design in a line."""
-        return f"{self.kind} {'at' if not self.above else f'{self.above:+g} from'} the bar: {self.design}"[:150]
+        return f"{self.kind} {'at' if not self.above else f'{self.above:+g} from'} the bar: {self.design}"[
+            :150
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +76,12 @@ def boundary_cells(n: int) -> list[GateCell]:
     for K in (2, 4, 10):
         one: dict[str, Any] = {"K": (K,), "n": n, "accuracies": (0.8,)}
         two = one | {"accuracies": (0.78, 0.8)}
-        cells += [GateCell(kind="accuracy", design=Design(protocol=p, **one)) for p in ("partitioned", "targeted")]
-        cells += [GateCell(kind="accuracy", design=Design(protocol=p, **two)) for p in ("targeted", "sequential")]
+        cells += [
+            GateCell(kind="accuracy", design=Design(protocol=p, **one)) for p in ("partitioned", "targeted")
+        ]
+        cells += [
+            GateCell(kind="accuracy", design=Design(protocol=p, **two)) for p in ("targeted", "sequential")
+        ]
         protocols = ("partitioned", "targeted", "sequential", "disagreement")
         cells += [GateCell(kind="difference", design=Design(protocol=p, **two)) for p in protocols]
     return cells

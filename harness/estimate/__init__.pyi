@@ -1,6 +1,7 @@
 from .anytime_accuracy import check_watchable as check_watchable
 from .by_design import number_clusters as number_clusters
 from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
+from .collected import collected_part as collected_part
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
     mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
@@ -31,8 +32,8 @@ from .estimators import (
 )
 from .evaluation import accuracy as accuracy
 from .gate import (
-    FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED, Verdict as Verdict, gate_accuracy as gate_accuracy,
-    gate_difference as gate_difference, judge_interval as judge_interval,
+    ANY_TIME as ANY_TIME, FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED, Verdict as Verdict,
+    gate_accuracy as gate_accuracy, gate_at_look as gate_at_look, gate_difference as gate_difference,
 )
 from .growing import growing_accuracy as growing_accuracy
 from .intervals import (
@@ -54,7 +55,8 @@ from .model_comparison import (
 from .planning import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan, outcomes_to_settle as outcomes_to_settle, plan_samples as plan_samples,
+    difference_variances as difference_variances, make_plan as make_plan,
+    outcomes_to_settle as outcomes_to_settle, plan_samples as plan_samples,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )

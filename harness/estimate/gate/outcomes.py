@@ -23,7 +23,13 @@ from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
 from harness.errors import NotIdentified
 from harness.estimate.by_design import number_clusters
-from harness.estimate.routed import RoutedSample, accuracy_target, difference_target, optimal_constant, routed_pool
+from harness.estimate.routed import (
+    RoutedSample,
+    accuracy_target,
+    difference_target,
+    optimal_constant,
+    routed_pool,
+)
 from harness.seeding import derive_seed
 
 
@@ -160,7 +166,7 @@ def _gather(
     largest = int(np.bincount(pool.unit).max(initial=1))
     items = int(np.count_nonzero(taken))
     return Gains(
-        sums=sums,
+        sums=sums.astype(np.float64),
         low=largest * (min(span[0], float(least.min())) - bar),
         high=largest * (max(span[1], float(most.max())) - bar),
         answers=int(np.count_nonzero(taken[data.item])),
@@ -186,5 +192,3 @@ def _count_units(pool: Pool, put: BoolArray) -> tuple[BoolArray, BoolArray]:
         filled = int(np.count_nonzero(there))
         there |= ~was_put & ((turn < places[filled]) if filled < places.size else True)
     return there, ~silent
-
-

@@ -8,6 +8,7 @@ in the order in which he answered (`collected_part`), so that it only grows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,9 +18,7 @@ from harness.estimate.collected import collected_part
 from harness.estimate.gate.betting import refuting_wealth
 from harness.estimate.gate.outcomes import Gains, accuracy_gains, difference_gains, make_pool
 from harness.estimate.gate.resolved import resolved_ends, worst_p_values
-from harness.estimate.gate.verdict import UNDECIDED, Verdict, check_bar, judge
-
-ANY_TIME, WORST_CASE = "any time", "worst case"
+from harness.estimate.gate.verdict import ANY_TIME, WORST_CASE, Verdict, check_bar, judge
 
 
 def gate_accuracy(
@@ -46,7 +45,7 @@ def gate_accuracy(
     EstimateError
         If the bar or the level is none, or answers contradict each other.
     """
-    check_bar(at_least, 0.0, 1.0)
+    check_bar(at_least, 0.0, 1.0, level)
     models, said = align_models([predictions], labels)
     return _gate(models, said, at_least, level)
 
@@ -58,24 +57,14 @@ def gate_difference(
 
     The difference is of the items that both answered; for the rest see `gate_accuracy`.
     """
-    check_bar(at_least, -1.0, 1.0)
+    check_bar(at_least, -1.0, 1.0, level)
     models, said = align_models([first, second], labels)
     return _gate(models, said, at_least, level)
 
 
 def _gate(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float, level: float) -> Verdict:
     is_open = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
-    nothing = Verdict(
-        verdict=UNDECIDED,
-        value=float("nan"),
-        bar=bar,
-        level=level,
-        p_below=1.0,
-        p_above=1.0,
-        method=ANY_TIME,
-        answers=0,
-        open_questions=is_open,
-    )
+    nothing = Verdict.open_at(bar, level, method=ANY_TIME, open_questions=is_open)
     there = np.logical_and.reduce([m.is_there for m in models])
     missing = int(np.count_nonzero(labels.asked_items & ~there))
     if missing:
@@ -94,16 +83,11 @@ def _gate(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float,
         return nothing.withheld("there are no answers about the model's predictions yet")
     up, down = refuting_wealth(gains.sums, gains.low), refuting_wealth(-gains.sums, -gains.high)
     return judge(
+        replace(nothing, value=gains.value, answers=gains.answers),
         min(1.0, 1 / up),
         min(1.0, 1 / down),
         spread=(float(gains.sums.mean()), float((gains.sums**2).mean())),
         per_answer=len(gains.sums) / max(1, gains.answers),
-        value=gains.value,
-        bar=bar,
-        level=level,
-        method=ANY_TIME,
-        answers=gains.answers,
-        open_questions=is_open,
     )
 
 
@@ -127,15 +111,11 @@ def _gate_resolved(models: Sequence[PredictionColumns], labels: LabelColumns, no
     if not known.any():
         return nothing.withheld("no item is resolved yet")
     gains = low[known] - nothing.bar
+    value = float(low[known].mean())
     return judge(
+        replace(nothing, value=value, answers=len(labels), method=WORST_CASE),
         p_below,
         p_above,
         spread=(float(gains.mean()), float((gains**2).mean())),
         per_answer=known.size / max(1, len(labels)),
-        value=float(low[known].mean()),
-        bar=nothing.bar,
-        level=nothing.level,
-        method=WORST_CASE,
-        answers=len(labels),
-        open_questions=nothing.open_questions,
     )

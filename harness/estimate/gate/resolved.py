@@ -68,8 +68,8 @@ def worst_p_values(
     """
     if cluster is not None:
         size = int(np.bincount(cluster).max())
-        up = refuting_wealth(np.bincount(cluster, low - bar), size * (floor - bar))
-        down = refuting_wealth(np.bincount(cluster, bar - high), size * (bar - 1))
+        up = refuting_wealth(_sums(cluster, low - bar), size * (floor - bar))
+        down = refuting_wealth(_sums(cluster, bar - high), size * (bar - 1))
         return min(1.0, 1 / up), min(1.0, 1 / down)
     n = len(low)
     if floor == 0:
@@ -82,6 +82,10 @@ def worst_p_values(
     up = max(_difference_tail(int(low.sum()), n, bar, float(d)) for d in shares)
     down = max(_difference_tail(-int(high.sum()), n, -bar, float(d)) for d in shares)
     return min(1.0, up + _GAMMA), min(1.0, down + _GAMMA)
+
+
+def _sums(cluster: IntArray, gains: FloatArray) -> FloatArray:
+    return np.bincount(cluster, gains).astype(np.float64)
 
 
 def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:

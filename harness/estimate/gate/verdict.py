@@ -10,6 +10,8 @@ from harness.estimate.core import check_level
 from harness.estimate.planning import outcomes_to_settle
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+ANY_TIME, WORST_CASE = "any time", "worst case"
+EITHER_SIDE = "the answers so far fit a value on either side of the bar"
 _FARTHEST = 1_000_000
 """Answers beyond which a forecast says nothing but "very many"."""
 
@@ -37,6 +39,8 @@ class Verdict:
         for the other side. ``"look J of L"``: valid as that look alone.
     answers, open_questions
         Answers that count by now, and questions without one.
+    low, high
+        Interval of the look; NaN where bets or exact tails decided.
     further
         A forecast: answers that would settle it in four of five studies like this one, if the quantity is as
         estimated; None where it is settled, or no number up to a million is enough.
@@ -53,8 +57,25 @@ class Verdict:
     method: str
     answers: int
     open_questions: int
+    low: float = math.nan
+    high: float = math.nan
     further: int | None = None
     why: str = ""
+
+    @classmethod
+    def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> Verdict:
+        """Undecided, before anything is known."""
+        return cls(
+            verdict=UNDECIDED,
+            value=math.nan,
+            bar=bar,
+            level=level,
+            p_below=1.0,
+            p_above=1.0,
+            method=method,
+            answers=0,
+            open_questions=open_questions,
+        )
 
     @property
     def decided(self) -> bool:
@@ -67,37 +88,26 @@ class Verdict:
 
 
 def judge(
-    p_below: float, p_above: float, *, spread: tuple[float, float], per_answer: float, **fields: float | str
+    known: Verdict, p_below: float, p_above: float, *, spread: tuple[float, float], per_answer: float
 ) -> Verdict:
     """Verdict from both p-values.
 
     Parameters
     ----------
+    known
+        What else there is to say.
     spread
         Mean and second moment of outcomes minus the bar, for the forecast.
     per_answer
         Outcomes an answer brings.
-    fields
-        The other fields of `Verdict`.
     """
-    level = float(fields["level"])
-    check_level(level)
-    known: Verdict = Verdict(verdict=UNDECIDED, p_below=p_below, p_above=p_above, **fields)  # type: ignore[arg-type]
-    if p_below <= 1 - level:
+    known = replace(known, p_below=p_below, p_above=p_above)
+    if p_below <= 1 - known.level:
         return replace(known, verdict=PASS)
-    if p_above <= 1 - level:
+    if p_above <= 1 - known.level:
         return replace(known, verdict=FAIL)
-    need = outcomes_to_settle(*spread, level=level) / max(per_answer, 1e-9)
-    return replace(
-        known,
-        further=further_answers(need, known.answers),
-        why="the answers so far fit a value on either side of the bar",
-    )
-
-
-def judge_interval(low: float, high: float, bar: float) -> str:
-    """Verdict of an interval that holds the quantity."""
-    return PASS if low >= bar else FAIL if high < bar else UNDECIDED
+    need = outcomes_to_settle(*spread, level=known.level) / max(per_answer, 1e-9)
+    return replace(known, further=further_answers(need, known.answers), why=EITHER_SIDE)
 
 
 def further_answers(need: float, answers: int) -> int | None:
@@ -105,7 +115,8 @@ def further_answers(need: float, answers: int) -> int | None:
     return None if not need <= _FARTHEST else max(1, math.ceil(need - answers))
 
 
-def check_bar(bar: float, low: float, high: float) -> None:
-    """Require a bar strictly between two ends. Raises EstimateError."""
+def check_bar(bar: float, low: float, high: float, level: float) -> None:
+    """Require a bar strictly between two ends, and a level. Raises EstimateError."""
+    check_level(level)
     if not low < bar < high:
         raise EstimateError(f"the bar must lie in ({low:g}, {high:g}), is {bar!r}")

@@ -2,9 +2,12 @@
 
 With outcomes x_i of mean b + m, m ≠ 0, and second moment q around the bar b, the best bet λ = m/q lets the
 log of the wealth of `harness.estimate.gate` grow by m²/(2q) an outcome, with standard deviation |m|/√q. It
-must reach log(1/α) + c, c what the mixture over bets costs. With power β, √n |m|/√q = z_β + √(z_β² + 2(log(1/α)
-+ c)), and with an interval of fixed size z_{(1 + level)/2} + z_β. The verdict of a study as it is supposed,
-where b + m is the estimate: the estimate is uncertain, and so is the forecast, most of all near the bar.
+must reach log(1/α) + c, c what the mixture over bets costs. With power β
+
+    √n |m|/√q = z_β + √(z_β² + 2 (log(1/α) + c)),
+
+and with an interval of fixed size z_{(1 + level)/2} + z_β. Where b + m is but an estimate, the forecast is as
+uncertain as the estimate is, most of all near the bar.
 """
 
 from __future__ import annotations
