@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--studies", type=int, default=400)
     args = parser.parse_args(argv)
-    start, studies, n = time.perf_counter(), args.studies, 400
+    start, studies, n = time.perf_counter(), args.studies, 300
     cells = boundary_cells(n) + hard_cells(n)
     if args.quick:
         studies, cells = min(studies, 60), boundary_cells(200)[::3] + hard_cells(200)[::4]

@@ -51,9 +51,8 @@ def estimates_table(study: StudyReport) -> RenderableType:
 
 def gate_table(report: GateReport) -> RenderableType:
     """One row per bar and model; below it why one is undecided, and what would settle it."""
-    table = Table(
-        "verdict", "bar", "found", "against the other side", "answers", title=f"{report.study}: gate"
-    )
+    names = ("verdict", "bar", "found", "against the other side", "answers")
+    table = Table(*names, title=f"{report.study}: gate")
     lines = []
     for check in report.checks:
         row = [requirement_text(check), found_text(check), evidence_text(check), str(check.verdict.answers)]

@@ -15,10 +15,18 @@ from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, write_notes
 from harness.analysis.looks import check_look
 from harness.analysis.study_report import find_newest_runs
-from harness.columns import LabelColumns, PredictionColumns
+from harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput, EstimateError
-from harness.estimate import ANY_TIME, Verdict, check_level, gate_accuracy, gate_at_look, gate_difference
+from harness.estimate import (
+    ANY_TIME,
+    Verdict,
+    check_level,
+    gate_accuracy,
+    gate_at_look,
+    gate_difference,
+    obrien_fleming_level,
+)
 from harness.store import PlannedLook, Store
 
 
@@ -41,11 +49,13 @@ def gate_study(
     bars.check()
     level = study.estimate.level if level is None else level
     check_level(level)
+    if bars.look is not None:
+        obrien_fleming_level(*bars.look, level)  # which refuses a look beyond its plan
     if study.experts.is_panel:
         raise BadInput("this study is a panel, which has no gate; see: oversight certify --help")
     with Store(study.store_url) as store:
-        models = _read_models(store, bars.baseline, names)
-        labels = study_labels(study, store, store.columns.read_index())
+        index = store.columns.read_index()
+        models, labels = _read_models(store, index, bars.baseline, names), study_labels(study, store, index)
         drawn = len(labels.drawn or ())
         look = None
         if bars.look is not None:
@@ -68,7 +78,7 @@ def gate_study(
 
 
 def _read_models(
-    store: Store, baseline: str | None, names: Sequence[str] | None
+    store: Store, index: ItemIndex, baseline: str | None, names: Sequence[str] | None
 ) -> dict[str, PredictionColumns]:
     """The models asked for, and the baseline."""
     if names is None:
@@ -84,8 +94,8 @@ def _read_models(
     if baseline in names:
         raise BadInput(f"--model {baseline}: the baseline cannot be compared with itself")
     wanted = list(dict.fromkeys([*names, *([] if baseline is None else [baseline])]))
-    chosen, index = find_newest_runs(store, wanted), store.columns.read_index()
-    return {run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in chosen.runs}
+    runs = find_newest_runs(store, wanted).runs
+    return {run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in runs}
 
 
 def _hold_against(

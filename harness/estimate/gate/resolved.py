@@ -14,8 +14,10 @@ turns out to be, and the test of a fixed number of items may be looked at any ti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr, gammaln, xlog1py, xlogy
 
 from harness.arrays import UNKNOWN, FloatArray, IntArray
@@ -27,7 +29,7 @@ from harness.estimate.gate.betting import refuting_wealth
 from harness.estimate.routed import read_item_answers
 
 _GAMMA = 0.001
-_SHARES = 60
+_SHARES = 15
 
 
 def resolved_ends(
@@ -84,7 +86,7 @@ def worst_p_values(
     return min(1.0, up + _GAMMA), min(1.0, down + _GAMMA)
 
 
-def _sums(cluster: IntArray, gains: FloatArray) -> FloatArray:
+def _sums(cluster: IntArray, gains: NDArray[np.floating[Any]]) -> FloatArray:
     return np.bincount(cluster, gains).astype(np.float64)
 
 
