@@ -9,11 +9,11 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from harness.analysis import GateCheck, GateReport
-from harness.estimate import FAIL, PASS
+from harness.estimate import EITHER_SIDE, FAIL, PASS
 from harness.output import make_printable
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKED = re.compile(r"([\\`*_{}\[\]()#+!|~$@:])")
+_MARKED = re.compile(r"([\\`*_{}\[\]#+!|~$@]|:(?=\S))")
 _SIGNS = {PASS: "✅ pass", FAIL: "❌ fail"}
 
 
@@ -57,8 +57,8 @@ def explain_verdict(check: GateCheck) -> list[str]:
             f"about {v.further:,} further answers would settle it in four of five such studies, if the truth "
             f"is {found_text(check).split(' [')[0]} as estimated (a forecast){more}{enough}"
         )
-    elif v.why and not math.isnan(v.value):
-        lines.append("no forecast: the estimate is too near the bar, or the answers cannot be trusted")
+    elif v.why == EITHER_SIDE:
+        lines.append("no forecast: the estimate is so near the bar that a million answers may not settle it")
     return [*lines, *check.notes]
 
 

@@ -44,8 +44,8 @@ def write_notes(models: Mapping[str, PredictionColumns], labels: LabelColumns) -
     notes = []
     if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
         how = "count for the other side" if labels.is_resolved else "are left out as unrelated to the truth"
-        notes.append(f"{silent} abstentions {how}")
+        notes.append(f"abstentions: {silent}, which {how}")
     for name, predictions in models.items():
         if failed := int(np.count_nonzero(predictions.has_failed)):
-            notes.append(f"{failed} items where every call of {name!r} failed are left out")
+            notes.append(f"items left out because every call of {name!r} failed: {failed}")
     return notes

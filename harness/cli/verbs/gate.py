@@ -74,5 +74,5 @@ def _write_files(report: GateReport, junit: str | None, markdown: str | None) ->
                 before = path.read_text(encoding="utf-8") if path.exists() else ""
                 text = before + ("\n" if before else "") + gate_to_markdown(report)
             write_whole(text, path)
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise BadInput(f"{option}: {name} cannot be written: {error}") from None

@@ -16,8 +16,9 @@ from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import EstimateError
 from harness.estimate.core import z_value
 from harness.estimate.evaluation import accuracy
-from harness.estimate.gate.verdict import FAIL, PASS, UNDECIDED, Verdict, further_answers
+from harness.estimate.gate.verdict import EITHER_SIDE, FAIL, PASS, UNDECIDED, Verdict, further_answers
 from harness.estimate.intervals import obrien_fleming_level
+from harness.estimate.many_estimates import keep_predicted
 from harness.estimate.model_comparison import compare
 from harness.estimate.planning import outcomes_to_settle
 
@@ -49,7 +50,7 @@ def gate_at_look(
     verdict = UNDECIDED if why else PASS if low >= at_least else FAIL if high < at_least else UNDECIDED
     further = None
     if verdict == UNDECIDED and not why:
-        why = "the interval holds values on either side of the bar"
+        why = EITHER_SIDE
         square = len(labels) * ((high - low) / 2 / z_value(now)) ** 2
         need = outcomes_to_settle(value - at_least, square, level=level, looks=False)
         further = further_answers(need, len(labels))
@@ -74,7 +75,7 @@ def _interval(
     """Value, ends, and why they may not hold."""
     if len(models) == 1:
         (one,) = models.values()
-        found = accuracy(one, labels, level=level)
+        found = accuracy(one, keep_predicted(labels, one), level=level)
         return found.value, found.low, found.high, found.why
     (pair,) = compare(models, labels, level=level).pairs
     return pair.difference, pair.low, pair.high, pair.why

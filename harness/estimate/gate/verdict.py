@@ -11,7 +11,7 @@ from harness.estimate.planning import outcomes_to_settle
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 ANY_TIME, WORST_CASE = "any time", "worst case"
-EITHER_SIDE = "the answers so far fit a value on either side of the bar"
+EITHER_SIDE = "the answers fit a value on either side of the bar"
 _FARTHEST = 1_000_000
 """Answers beyond which a forecast says nothing but "very many"."""
 
