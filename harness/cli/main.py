@@ -47,6 +47,7 @@ verbs:
 {verbs}
 
 exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was changed)
+            gate: 0 pass, 1 fail, 3 undecided
 """
 
 

@@ -28,8 +28,9 @@ def test_exit_codes_tell_pass_fail_and_undecided(begin: Begin, oversight: Oversi
     assert near["verdict"] == "undecided"
     assert near["further"] > 200
     assert "either side" in near["why"]
-    strict = str(round(1 - passed["checks"][0]["p_below"] / 2, 15))
-    assert oversight("gate", "--at-least", "0.5", "--level", strict, code=3)["verdict"] == "undecided"
+    bar = str(round(value - 0.12, 3))
+    strict = str(1 - oversight("gate", "--at-least", bar)["checks"][0]["p_below"] / 2)
+    assert oversight("gate", "--at-least", bar, "--level", strict, code=3)["verdict"] == "undecided"
 
 
 def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversight: Oversight) -> None:
