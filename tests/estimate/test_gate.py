@@ -51,9 +51,8 @@ def study(
             ]
         )
     votes = {f"m{m}": {p.item_id: p.option for p in rows} for m, rows in enumerate(models)}
-    plan = (
-        Partitioned(ROSTER, seed=1) if protocol == "partitioned" else RULES[protocol](ROSTER, votes, seed=1)
-    )
+    rule = RULES.get(protocol)
+    plan: Any = Partitioned(ROSTER, seed=1) if rule is None else rule(ROSTER, votes, seed=1)
     questions = plan.route(items)
     answers, drawn = [], list(questions)
     while questions:
@@ -123,7 +122,7 @@ def test_outcomes_are_unbiased_for_any_accuracy_and_stay_within_their_bounds() -
 def test_what_counts_only_grows_as_answers_arrive() -> None:
     """Passed-over items, too; and bounds do not move."""
     models, labels = study("disagreement", (0.8, 0.6), 300)
-    rng, before, ends = np.random.default_rng(1), 0, set()
+    rng, before, ends = np.random.default_rng(1), 0, set[tuple[float, float]]()
     order = rng.permutation(len(labels))
     for n in range(20, len(labels) + 1, 10):
         gains = difference_gains(make_pool(labels.take(order[:n]), models), -0.02)
