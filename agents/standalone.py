@@ -20,6 +20,7 @@ from agents.sandbox import open_sandbox, read_outcomes
 from harness import OversightError
 from harness.config import ModelSection
 from harness.datasets import read_items
+from harness.expected import check_mapping, check_names
 from harness.llm import Budget, Model, make_model
 from harness.output import make_printable, say
 from harness.types import Item, Prediction
@@ -38,6 +39,8 @@ class Workflow:
     """
 
     def __init__(self, forward: Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
+        check_mapping("setting", setting, "name to value")
+        check_names("setting['options']", setting["options"])
         self._forward = forward
         shape = setting["shape"]
         self._shape = PromptFormat(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})

@@ -4,8 +4,9 @@ from .arrays import (
     IntArray as IntArray, UNREADABLE as UNREADABLE,
 )
 from .datasets import (
-    ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays, read_items as read_items,
-    read_key as read_key, read_preset as read_preset,
+    ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays,
+    predictions_from_frame as predictions_from_frame, read_items as read_items, read_key as read_key,
+    read_preset as read_preset, read_ratings as read_ratings,
 )
 from .draws import begin_draws as begin_draws, draw_first as draw_first
 from .errors import (
@@ -13,7 +14,7 @@ from .errors import (
     EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,
     ModelError as ModelError, NotIdentified as NotIdentified, OversightError as OversightError,
     ProgramRefused as ProgramRefused, SandboxError as SandboxError, StoreError as StoreError,
-    TransientModelError as TransientModelError, first_of as first_of,
+    TransientModelError as TransientModelError, WrongType as WrongType, first_of as first_of,
 )
 from .estimate import (
     accuracies as accuracies, accuracy as accuracy, compare as compare, decode as decode,

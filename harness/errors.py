@@ -7,6 +7,7 @@
     │   ├── DataError               a file: names file, line and field
     │   ├── ConfigError             study.toml, an option or an environment variable
     │   ├── StoreError              the study database: unreadable, newer, of another study
+    │   ├── WrongType               a value of a kind that the function does not take (a TypeError, too)
     │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
     ├── EstimateError               exit code 2: the estimate is not defined for these data
     │   └── NotIdentified           the data cannot tell, however many there are
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from harness.output import redact
+from harness.output import redact, shorten
 
 
 class Fault(StrEnum):
@@ -78,13 +79,28 @@ class DataError(BadInput):
     def __init__(
         self, message: str, *, file: object = None, line: int | None = None, field: str | None = None
     ) -> None:
-        where = str(file) if file is not None else ""
-        if line is not None:
-            where += f":{line}"
-        if field is not None:
-            where += f" [{field}]" if where else f"[{field}]"
+        where = _name_place(file, line, field)
         super().__init__(f"{where}: {message}" if where else message)
         self.file, self.line, self.field = file, line, field
+
+
+class InMemory(str):
+    """In place of a file's name: what holds the rows has none; they count from 0, as in ``frame.iloc``."""
+
+    __slots__ = ()
+
+
+def _name_place(file: object, line: int | None, field: str | None) -> str:
+    """``items.csv:3 [text]``, or ``frame, row 3, column 'text'`` of what is no file."""
+    if isinstance(file, InMemory):
+        row = "" if line is None else f", row {line}"
+        return f"{file}{row}" + ("" if field is None else f", column {field!r}")
+    where = str(file) if file is not None else ""
+    if line is not None:
+        where += f":{line}"
+    if field is not None:
+        where += f" [{field}]" if where else f"[{field}]"
+    return where
 
 
 class ConfigError(BadInput):
@@ -93,6 +109,24 @@ class ConfigError(BadInput):
 
 class StoreError(BadInput):
     """The study database cannot be used as it is."""
+
+
+class WrongType(BadInput, TypeError):
+    """A value is of a kind that the function does not take.
+
+    Parameters
+    ----------
+    name
+        Of the argument.
+    expected
+        What it may be, in words.
+    given
+        What it is.
+    """
+
+    def __init__(self, name: str, expected: str, given: object) -> None:
+        kind = f"the text {shorten(given)}" if isinstance(given, str) else type(given).__name__
+        super().__init__(f"{name}: expected {expected}, got {kind}")
 
 
 class ProgramRefused(BadInput):

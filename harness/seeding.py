@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from harness.expected import check_names
+
 
 def derive_seed(seed: int, *names: str) -> int:
     """64-bit seed from a study's seed and names, such as an item's id.
@@ -20,6 +22,7 @@ def derive_seed(seed: int, *names: str) -> int:
 
 def derive_seeds(seed: int, *names: str, last: Iterable[str]) -> list[int]:
     """What `derive_seed` gives for each of some last names."""
+    check_names("last", last)
     start, hashed = "\x1f".join((str(seed), *names, "")), hashlib.sha256
     digests = [hashed((start + name).encode()).digest() for name in last]
     seeds: list[int] = np.frombuffer(b"".join(digests), dtype=">u8")[::4].tolist()

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from harness.columns.item_index import ItemIndex
 from harness.columns.label_columns import LabelColumns
 from harness.columns.prediction_columns import PredictionColumns
+from harness.expected import check_records
 from harness.types import Label, Prediction, design_of
 
 AnyLabels: TypeAlias = Sequence[Label] | LabelColumns
@@ -35,9 +36,16 @@ def align_models(
     ------
     EstimateError
         If an item is predicted twice, or an option is missing; names the row.
+    WrongType
+        If one is no list of predictions or labels.
     TypeError
         If records meet columns, or columns are of several indexes.
     """
+    for rows in models:
+        if not isinstance(rows, PredictionColumns):
+            check_records("predictions", rows, Prediction)
+    if not isinstance(labels, LabelColumns):
+        check_records("labels", labels, Label)
     columns = [rows for rows in models if isinstance(rows, PredictionColumns)]
     records = [rows for rows in models if not isinstance(rows, PredictionColumns)]
     if isinstance(labels, LabelColumns):

@@ -1,3 +1,5 @@
+from .frame_predictions import predictions_from_frame as predictions_from_frame
+from .frames import Frame as Frame, Source as Source, is_frame as is_frame, name_source as name_source
 from .item_files import (
     ItemFields as ItemFields, ItemMapping as ItemMapping, fold as fold, iterate_fields as iterate_fields,
     read_items as read_items, read_key as read_key,

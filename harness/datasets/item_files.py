@@ -7,14 +7,15 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat, starmap
-from pathlib import Path
 from typing import Any
 
+from harness.datasets.frames import Source, name_source
 from harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
 from harness.datasets.row import Row
 from harness.datasets.rows import read_portions, read_rows
 from harness.draws import draw_orders
-from harness.errors import DataError
+from harness.errors import DataError, WrongType
+from harness.expected import check_names, check_records
 from harness.output import shorten
 from harness.seeding import derive_seeds
 from harness.types import Item
@@ -57,14 +58,23 @@ class ItemMapping:
     shuffle: bool = True
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_names("classes", self.classes)
+        check_names("meta", self.meta)
+        object.__setattr__(self, "classes", tuple(self.classes))
+        object.__setattr__(self, "meta", tuple(self.meta))
+        if not isinstance(self.options, str):
+            check_names("options", self.options)
+            object.__setattr__(self, "options", tuple(self.options))
 
-def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: Any) -> list[Item]:
-    """Read items from a CSV, JSON Lines or Parquet file.
+
+def read_items(source: Source, mapping: ItemMapping | None = None, **columns: Any) -> list[Item]:
+    """Read items from a CSV, JSON Lines or Parquet file, or from a frame.
 
     Parameters
     ----------
-    path
-        The file.
+    source
+        The file; or a frame of pandas, polars, pyarrow, or any with the dataframe interchange protocol.
     mapping
         Which column holds what; or give the fields of `ItemMapping` as keywords.
 
@@ -72,7 +82,10 @@ def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: 
     ------
     DataError
         Naming file, line and field of the first bad row: a missing column, an empty text, a
-        duplicate id, fewer than two options, an option twice.
+        duplicate id, fewer than two options, an option twice. Of a frame row and column, the rows
+        counted from 0.
+    WrongType
+        If the source is neither a path nor a frame.
 
     Examples
     --------
@@ -80,7 +93,9 @@ def read_items(path: str | Path, mapping: ItemMapping | None = None, **columns: 
     >>> len(items)
     120
     """
-    portions = iterate_fields(read_portions(path), mapping or ItemMapping(**columns), str(path))
+    if mapping is not None and not isinstance(mapping, ItemMapping):
+        raise WrongType("mapping", "an ItemMapping, or its fields as keywords", mapping)
+    portions = iterate_fields(read_portions(source), mapping or ItemMapping(**columns), name_source(source))
     return [Item(*fields) for portion in portions for fields in portion]
 
 
@@ -103,9 +118,9 @@ def iterate_fields(
 
 
 def read_key(
-    path: str | Path, items: Sequence[Item], *, id_column: str = "id", label_column: str = "label"
+    source: Source, items: Sequence[Item], *, id_column: str = "id", label_column: str = "label"
 ) -> dict[str, int]:
-    """Read the sealed key, item id → true option (source order, from 0), from a file with the option's text.
+    """Read the sealed key, item id → true option (source order, from 0): a file or frame of options' texts.
 
     Only what simulates experts and what opens it at the end reads it; it is never stored with a study.
     Rows for items that are not asked for are passed over.
@@ -115,26 +130,24 @@ def read_key(
     DataError
         If a column or an item is missing, an id is there twice, or a label is none of the options.
     """
+    check_records("items", items, Item)
     by_id = {item.id: item for item in items}
     truth: dict[str, int] = {}
     row = None
-    for row in read_rows(path):
-        for column in (id_column, label_column):
-            if column not in row.fields:
-                raise row.error(column, "there is no such column")
-        item = by_id.get(str(row.fields[id_column]))
+    for row in read_rows(source):
+        item, label = by_id.get(str(row.value(id_column))), str(row.value(label_column)).strip()
         if item is None:
             continue
         if item.id in truth:
             raise row.error(id_column, f"the id {item.id!r} is there twice")
-        label = str(row.fields[label_column]).strip()
         if label not in item.options:
             raise row.error(label_column, f"{label!r} is none of the options of {item.id!r}")
         truth[item.id] = item.options.index(label)
     missing = [item.id for item in items if item.id not in truth]
     if missing:
         told = f"no answer for {len(missing)} items, such as {missing[0]!r}"
-        raise DataError(told, file=path, line=row.line if row else None, field=id_column)
+        line = row.line if row else None
+        raise DataError(told, file=name_source(source), line=line, field=id_column)
     return truth
 
 
@@ -207,7 +220,7 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         raise row.error(None, "nested too deep to be text") from None
     if seen.setdefault(item_id, row.line) != row.line:
         hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
-        raise row.error(mapping.id, f"the id {item_id!r} was used in line {seen[item_id]}{hint}")
+        raise row.error(mapping.id, f"the id {item_id!r} was used in {row.name_line(seen[item_id])}{hint}")
     return item_id, text, options, meta
 
 

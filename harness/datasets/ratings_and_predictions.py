@@ -6,31 +6,33 @@ Every error in a file is named by file, line and field.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from harness.datasets.frames import Source, name_source
 from harness.datasets.row import Row
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
-from harness.types import Item, Prediction, Rating, Source
+from harness.expected import check_names, check_records
+from harness.types import Item, Prediction, Rating
+from harness.types import Source as Origin
 
 
 def read_ratings(
-    path: str | Path,
+    path: Source,
     *,
     item: str = "item",
     annotator: str = "annotator",
     label: str = "label",
     classes: Sequence[str] | None = None,
 ) -> list[Rating]:
-    """Read long-form ratings from CSV, JSON Lines or Parquet: one row a rating.
+    """Read long-form ratings from CSV, JSON Lines, Parquet or a frame: one row a rating.
 
     Parameters
     ----------
     path
-        The file.
+        The file or frame.
     item, annotator, label
         Names of the three columns. A row with an empty label is a rating that was not given: it is
         left out, and a later row may give it.
@@ -43,6 +45,8 @@ def read_ratings(
         Naming file, line and field: a missing column, an empty item or annotator, a label outside
         the classes, an annotator twice on an item; or a file without a rating.
     """
+    if classes is not None:
+        check_names("classes", classes)
     ratings: list[Rating] = []
     seen: dict[tuple[str, str], int] = {}
     allowed = None if classes is None else set(classes)
@@ -56,16 +60,17 @@ def read_ratings(
         first = seen.setdefault((rating.item, rating.annotator), row.line)
         if first != row.line:
             raise row.error(
-                annotator, f"{rating.annotator!r} rates the item {rating.item!r} again; first in line {first}"
+                annotator,
+                f"{rating.annotator!r} rates the item {rating.item!r} again; first in {row.name_line(first)}",
             )
         ratings.append(rating)
     if not ratings:
-        raise DataError("there is no rating in it", file=path)
+        raise DataError("there is no rating in it", file=name_source(path))
     return ratings
 
 
 def read_choices(
-    path: str | Path, *, item: str = "item", label: str = "label", classes: Sequence[str] | None = None
+    path: Source, *, item: str = "item", label: str = "label", classes: Sequence[str] | None = None
 ) -> dict[str, str | None]:
     """Read one label an item: a model's predictions, or a reference. Empty is None (unreadable).
 
@@ -80,12 +85,12 @@ def read_choices(
     for row in read_rows(path):
         name, said = _text(row, item), _text(row, label, required=False)
         if name in found:
-            raise row.error(item, f"the item {name!r} is there again; first in line {lines[name]}")
+            raise row.error(item, f"the item {name!r} is there again; first in {row.name_line(lines[name])}")
         if said and allowed is not None and said not in allowed:
             raise row.error(label, f"{said!r} is no class; classes are {', '.join(classes or ())}")
         found[name], lines[name] = said or None, row.line
     if not found:
-        raise DataError("there is no label in it", file=path)
+        raise DataError("there is no label in it", file=name_source(path))
     return found
 
 
@@ -136,6 +141,9 @@ def predictions_from_arrays(
     >>> predictions_from_arrays(items, probabilities=[[0.2, 0.8]])[0].confidence
     0.8
     """
+    check_records("items", items, Item)
+    if classes is not None:
+        check_names("classes", classes)
     known = list(classes if classes is not None else items[0].options if items else ())
     names = [str(c) for c in known]
     table = None if probabilities is None else _distribution(probabilities, len(items), len(names))
@@ -154,7 +162,7 @@ def predictions_from_arrays(
         if table is not None and name not in names:
             raise DataError(f"row {row}: {name!r} is not among the classes", field="predicted")
         sure = None if table is None else float(table[row, names.index(name)])
-        found.append(Prediction(item.id, item.options.index(name), confidence=sure, source=Source.IMPORT))
+        found.append(Prediction(item.id, item.options.index(name), confidence=sure, source=Origin.IMPORT))
     return found
 
 

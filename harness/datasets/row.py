@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.errors import DataError
+from harness.errors import DataError, InMemory
 from harness.output import make_printable, shorten
 
 _MOST = 2**31 - 1
@@ -27,6 +27,10 @@ class Row:
     def error(self, field: str | None, message: str) -> DataError:
         """Make an error that names this row."""
         return DataError(message, file=self.file, line=self.line, field=field)
+
+    def name_line(self, line: int) -> str:
+        """``line 3``, or ``row 3`` of what is no file."""
+        return f"{'row' if isinstance(self.file, InMemory) else 'line'} {line}"
 
     def value(self, column: str) -> Any:
         """The value in a column.

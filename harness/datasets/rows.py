@@ -14,6 +14,7 @@ from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import IO, Any
 
+from harness.datasets.frames import Source, check_path, is_frame, read_frame
 from harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, RowPortion, split_records
 from harness.datasets.row import Row
 from harness.errors import DataError
@@ -40,20 +41,24 @@ _PREDICTION = {
 }
 
 
-def read_rows(path: str | Path) -> Iterator[Row]:
-    """Read the rows of a file, told apart by its ending (``.gz`` may follow ``.csv`` and ``.jsonl``).
+def read_rows(path: Source) -> Iterator[Row]:
+    """Read the rows of a frame, or of a file, by its ending (``.gz`` may follow ``.csv`` and ``.jsonl``).
 
     Raises
     ------
     DataError
         If the file is missing, of another format, not UTF-8, truncated or malformed.
+    WrongType
+        If there is neither a path nor a frame.
     """
     return chain.from_iterable(read_portions(path))
 
 
-def read_portions(path: str | Path) -> Iterator[Portion]:
+def read_portions(path: Source) -> Iterator[Portion]:
     """Read the same, a portion at a time; where a record cannot be read, those before it come first."""
-    path = Path(path)
+    if is_frame(path):
+        return map(RowPortion, split_records(read_frame(path)))
+    path = Path(check_path(path))
     if not path.is_file():
         raise DataError("there is no such file", file=path)
     suffixes = [s.lower() for s in path.suffixes]

@@ -33,6 +33,7 @@ from harness.estimate.by_design import estimate_by_design
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Strata, estimate_tallies, tally_pool
 from harness.estimate.routed import GoldCounts
+from harness.expected import check_mapping
 from harness.types import Counts, Estimate
 
 
@@ -80,6 +81,8 @@ def accuracy(
         If the protocol says nothing of one model's accuracy, or a plain list of labels was drawn so
         that it does not.
     """
+    if n_options is not None:
+        check_mapping("n_options", n_options, "item id to number of options")
     predicted, said = align(predictions, labels)
     one = _check_options(said, estimator, interval, strata, gold, published=published)
     part, flags = collected_part(said, predicted.is_there)

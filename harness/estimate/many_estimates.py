@@ -15,6 +15,7 @@ from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Estimates, Strata, all_estimators, tally_pool
 from harness.estimate.evaluation import accuracy, complete
 from harness.estimate.routed import GoldCounts
+from harness.expected import check_mapping
 
 
 def accuracies(
@@ -105,6 +106,7 @@ def model_accuracies(
         Whether the intervals of all models are to hold together with probability `level`: each is then
         made at `level`^(1/M) (Šidák 1967, JASA 62).
     """
+    check_mapping("models", models, "name to predictions")
     number = len(models) if joint else 0
     columns, labels = align_models(list(models.values()), labels)
     found = {

@@ -42,6 +42,7 @@ from harness.estimate.routed import (
     routed_accuracy,
     routed_pool,
 )
+from harness.expected import check_mapping
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
@@ -95,6 +96,7 @@ def compare(
     EstimateError
         If the data do not tell.
     """
+    check_mapping("models", models, "name to predictions")
     names = list(models)
     if len(names) < 2:
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.expected import check_names
 from harness.types.flag_words import explain_flag
 from harness.types.interval import Interval
 
@@ -82,6 +83,10 @@ class Estimate:
     assumptions: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     why: str = ""
+
+    def __post_init__(self) -> None:
+        check_names("assumptions", self.assumptions)
+        check_names("flags", self.flags)
 
     @classmethod
     def from_interval(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, overload
 
+from harness.expected import check_mapping, check_names, check_records
 from harness.types.records import Label, Question
 
 
@@ -39,6 +40,10 @@ class ProtocolStatement:
     answers: frozenset[Literal["accuracy", "difference", "later models"]]
     asks_on: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("assumptions", "checks", "needs", "answers"):
+            check_names(name, getattr(self, name))
+
     @property
     def is_panel(self) -> bool:
         """Whether annotators choose among all options, and nobody is asked yes or no."""
@@ -66,6 +71,10 @@ class LabelDesign:
     drawn: tuple[Question, ...] = ()
     clusters: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        check_names("asked", self.asked)
+        check_mapping("clusters", self.clusters, "item id to cluster")
+
     @property
     def statement(self) -> ProtocolStatement:
         """The one that decides, see `deciding_statement`."""
@@ -82,6 +91,7 @@ class Labels(Sequence[Label]):
     __hash__ = None  # type: ignore[assignment]  # like a list's
 
     def __init__(self, labels: Iterable[Label], design: LabelDesign) -> None:
+        check_records("labels", labels, Label)
         self._labels = tuple(labels)
         self.design = design
 
@@ -108,10 +118,12 @@ class Labels(Sequence[Label]):
 
     def on(self, items: Collection[str]) -> Labels:
         """The labels of these items."""
+        check_names("items", items)
         return Labels((x for x in self if x.item_id in items), self.design)
 
     def clustered(self, clusters: Mapping[str, str]) -> Labels:
         """The same labels, on items that are not independent: cluster of every item by id."""
+        check_mapping("clusters", clusters, "item id to cluster")
         return Labels(self, replace(self.design, clusters=clusters))
 
 

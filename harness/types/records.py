@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from harness.errors import WrongType
+
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -84,6 +86,15 @@ class Item:
     options: tuple[str, ...]
     permutation: tuple[int, ...]
     meta: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+
+    def __post_init__(self) -> None:
+        # Items come by the million: what is right costs two looks at a type.
+        options: object = self.options
+        meta: object = self.meta
+        if isinstance(options, str):
+            raise WrongType("options", "a list of texts, such as ('yes', 'no')", options)
+        if isinstance(meta, str):
+            raise WrongType("meta", "a dictionary of column to value", meta)
 
     @property
     def shown_options(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness import BadInput, derive_seed
+from harness.expected import check_mapping
 from harness.types import Answer, Question, Verdict
 
 
@@ -41,6 +42,7 @@ class SimulatedExperts:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_mapping("truth", self.truth, "item id to option")
         for name in ("sensitivity", "specificity", "abstention"):
             rate = getattr(self, name)
             if not 0 <= rate <= 1 or (name == "abstention" and rate == 1):

@@ -22,6 +22,7 @@ import numpy as np
 
 from harness import BadInput, DataError, derive_seed
 from harness.datasets import Portion, Row, are_texts, fold, read_portions, read_rows
+from harness.expected import check_mapping, check_names
 from harness.store import ReplyFields, Response
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 from protocols.routing import Pending
@@ -69,6 +70,8 @@ def export_questions(
     BadInput
         If a file is there already with answers that were not imported yet.
     """
+    check_mapping("items", items, "id to item")
+    check_names("answered", answered)
     folder, done = Path(folder), set(answered)
     by_person: dict[str, list[Pending]] = defaultdict(list)
     for asked in questions:
@@ -95,6 +98,7 @@ def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> 
         Naming file, line and field: a missing column, an answer that is not yes, no, unsure or
         skip, a question that was never asked or was put to another expert, a second answer.
     """
+    check_names("paths", paths, "['questions-ana.csv']")
     known = {question.id: question for question in questions}
     read = iterate_replies(paths, lambda ids: [known[i].expert if i in known else None for i in ids])
     replies = (Response(*fields) for portion in read for fields in portion)

@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from harness import BadInput, IntArray, derive_seed, name_protocol
+from harness.expected import check_names
 from harness.types import Assignment, Item, ProtocolStatement
 from protocols.routing.roster import ANY_CLASS, Roster
 from protocols.routing.rule import question_id
@@ -57,6 +58,7 @@ class RandomPanel:
     )
 
     def __post_init__(self) -> None:
+        check_names("annotators", self.annotators)
         for j, name in enumerate(self.annotators):
             if name in self.annotators[:j]:
                 raise BadInput(f"the annotator {name!r} is named twice")

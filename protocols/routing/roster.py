@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import DataError
+from harness.expected import check_names
 
 ANY_CLASS = "*"
 _KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email": str}
@@ -48,6 +49,9 @@ class Expert:
     capacity: int | None = None
     absent: bool = False
     email: str = ""
+
+    def __post_init__(self) -> None:
+        check_names("classes", self.classes)
 
     def judges(self, class_name: str) -> bool:
         """Whether this expert can say if an item is of the class."""
@@ -87,6 +91,7 @@ class Roster:
         DataError
             Naming the roster file and the class or expert.
         """
+        check_names("classes", classes)
         known = list(classes)
         for expert in self.experts:
             for name in expert.classes:

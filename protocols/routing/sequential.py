@@ -26,6 +26,7 @@ from harness.estimate import (
     neyman_rates,
     vote_posterior,
 )
+from harness.expected import check_mapping
 from harness.types import Answer, Item, ProtocolStatement, Question, Verdict
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
@@ -66,6 +67,10 @@ class Sequential:
         answers=frozenset({"accuracy", "difference"}),
         asks_on=True,
     )
+
+    def __post_init__(self) -> None:
+        check_mapping("predictions", self.predictions, "model to its options by item id")
+        check_mapping("guesses", self.guesses, "model to accuracy")
 
     @classmethod
     def from_study(cls, study: Study, roster: Roster, predictions: Predictions) -> Self:

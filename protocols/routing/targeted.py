@@ -26,6 +26,7 @@ from harness.estimate import (
     targeted_propensities,
     vote_posterior,
 )
+from harness.expected import check_mapping
 from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
@@ -63,6 +64,7 @@ class Targeted:
     )
 
     def __post_init__(self) -> None:
+        check_mapping("predictions", self.predictions, "model to its options by item id")
         if not 0 <= self.epsilon <= 1:
             raise BadInput(f"epsilon must lie in [0, 1], is {self.epsilon}")
 
@@ -125,9 +127,9 @@ class Disagreement(Targeted):
     statement: ClassVar = replace(Targeted.statement, checks=("coin",), answers=frozenset({"difference"}))
 
     def __post_init__(self) -> None:
+        Targeted.__post_init__(self)
         if len(self.predictions) != 2:
             raise BadInput(f"disagreements_only compares 2 models, predictions has {len(self.predictions)}")
-        Targeted.__post_init__(self)
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """A coin between the two predicted options; rows sum to 0 where the models agree."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.config import ModelSection, api_key
-from harness.errors import OversightError, Stopped
+from harness.errors import OversightError, Stopped, WrongType
+from harness.expected import check_records
 from harness.llm.limits import Budget, Limiter, PriceTable
 from harness.llm.models import LimitedModel, make_model
 from harness.llm.runner.batches import Batches
@@ -108,6 +109,7 @@ def run(
     Stopped
         At Ctrl-C (it is a KeyboardInterrupt) or SIGTERM, once what was under way has come.
     """
+    check_records("items", items, Item)
     target = _make_target(model, check_template(template), system, settings)
     with Store(store if "://" in store else f"sqlite:///{store}") as repository:
         wanted = Wanted(repository, repository.content.add_items(items))
@@ -126,6 +128,8 @@ def _make_target(
 ) -> Target:
     if isinstance(model, str):
         function, section = None, ModelSection(model=model, **settings)
+    elif not callable(model):
+        raise WrongType("model", "a model's name or a callable from prompt to answer", model)
     else:
         function, name = model, getattr(model, "__qualname__", type(model).__qualname__)
         section = ModelSection(model=name, endpoint=f"python {function.__module__}:{name}", **settings)

@@ -1,0 +1,110 @@
+"""Frames to rows: pandas, polars, pyarrow, and whatever speaks the dataframe interchange protocol."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeGuard
+
+from harness.datasets.row import Row
+from harness.errors import DataError, InMemory, WrongType
+
+FRAME = InMemory("frame")
+
+
+class Frame(Protocol):
+    """A table in memory, of whatever library."""
+
+    def __dataframe__(self) -> Any:
+        """Itself in the dataframe interchange protocol."""
+        ...
+
+
+Source: TypeAlias = "str | os.PathLike[str] | Frame"
+"""A file by its path, or a frame."""
+
+
+def is_frame(given: object) -> TypeGuard[Frame]:
+    """Whether something is a frame."""
+    return hasattr(given, "__dataframe__") or _is_of(given, "pandas", "DataFrame")
+
+
+def check_path(given: Source) -> str | os.PathLike[str]:
+    """The path that something is, or an error that says what it might be.
+
+    Raises
+    ------
+    WrongType
+        If it is no path.
+    """
+    if not isinstance(given, str | os.PathLike):
+        raise WrongType("source", "a path or a frame (pandas, polars, pyarrow, ...)", given)
+    return given
+
+
+def name_source(given: Source) -> str:
+    """What errors call it: the path as it was given, or ``frame``."""
+    return FRAME if is_frame(given) else str(given)
+
+
+def read_frame(frame: Frame) -> Iterator[Row]:
+    """Read the rows of a frame, counted from 0; what is missing in whatever way is None.
+
+    Raises
+    ------
+    DataError
+        If a column is there twice, or of a type that the interchange protocol has not, or pyarrow is missing.
+    """
+    columns = {name: list(map(_plain, values)) for name, values in _columns(frame).items()}
+    for number, values in enumerate(zip(*columns.values(), strict=True)):
+        yield Row(FRAME, number, dict(zip(columns, values, strict=True)))
+
+
+def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
+    """Name of every column, and its values: by the library's own way, as the protocol knows no lists."""
+    if _is_of(frame, "pandas", "DataFrame"):
+        return _pandas_columns(frame)
+    if _is_of(frame, "polars", "DataFrame"):
+        found: Mapping[str, Sequence[Any]] = frame.to_dict(as_series=False)
+        return found
+    try:
+        import pyarrow as pa
+        from pyarrow.interchange import from_dataframe
+    except ImportError:
+        raise DataError("frames of this library need: pip install pyarrow", file=FRAME) from None
+    try:
+        table = frame if isinstance(frame, pa.Table | pa.RecordBatch) else from_dataframe(frame)
+    except Exception as error:  # each library has errors of its own
+        raise DataError(f"cannot be read: {error}", file=FRAME) from error
+    _refuse_double(table.column_names)
+    return {name: column.to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}
+
+
+def _pandas_columns(frame: Any) -> Mapping[str, Sequence[Any]]:
+    """The columns of pandas, and of its index where that has a name that no column has."""
+    for name in frame.index.names:
+        if name is not None and name not in frame.columns:
+            frame = frame.assign(**{str(name): frame.index.get_level_values(name)})
+    _refuse_double(list(map(str, frame.columns)))
+    given = ((str(name), column.astype(object)) for name, column in frame.items())
+    return {name: column.where(column.notna(), None).tolist() for name, column in given}
+
+
+def _refuse_double(names: Sequence[str]) -> None:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise DataError("the column is there twice", file=FRAME, field=name)
+
+
+def _plain(value: Any) -> Any:
+    """A value without what its library wraps around it: numpy's numbers and arrays, and its NaN."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  NaN alone
+
+
+def _is_of(given: object, library: str, kind: str) -> bool:
+    """Whether something is of a library that is loaded; none is loaded to find out."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(given, getattr(module, kind, ()))

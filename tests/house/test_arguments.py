@@ -1,0 +1,104 @@
+"""A text is never taken for a list of texts, nor for a dictionary, by anything that the wings' faces offer."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import WrongType
+from tests.house.faces import WINGS
+
+LISTS = re.compile(r"(?:Sequence|Iterable|Collection|list|tuple|set|frozenset)\[str\b")
+MAPPINGS = re.compile(r"(?:Mapping|dict)\[str\b|\bPredictions\b")
+TEXTS = re.compile(r"(?:^|\| )(?:str|Source)(?: \||$)")
+"""Annotations of arguments that may be one text, too: a column's name, a path."""
+NAMED = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+UNTAKEN = {
+    "LabelStudio": "made by from_env",
+    "OversightError": "takes any parts",
+}
+
+
+def offered() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every function, class and method of a class that a wing's face names."""
+    for wing in WINGS:
+        face = importlib.import_module(wing)
+        for name in sorted(face.__all__):
+            value = getattr(face, name)
+            if inspect.isclass(value) and name not in UNTAKEN:
+                yield f"{wing}.{name}", value
+                for attribute, method in vars(value).items():
+                    if inspect.isfunction(method) and not attribute.startswith("_"):
+                        yield f"{wing}.{name}.{attribute}", method
+            elif inspect.isfunction(value):
+                yield f"{wing}.{name}", value
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError:  # an enumeration's
+        return []
+
+
+ARGUMENTS = [
+    pytest.param(function, parameter.name, id=f"{name}({parameter.name})")
+    for name, function in offered()
+    for parameter in _parameters(function)
+    if not TEXTS.search(annotation := str(parameter.annotation))
+    and (LISTS.search(annotation) or MAPPINGS.search(annotation))
+]
+
+
+def test_arguments_are_found() -> None:
+    found = {str(case.id) for case in ARGUMENTS}
+    assert found >= {
+        "harness.ItemMapping(classes)",
+        "harness.ItemMapping(meta)",
+        "harness.Item(options)",
+        "harness.compare(models)",
+        "harness.predictions_from_arrays(classes)",
+        "protocols.Expert(classes)",
+        "protocols.read_answers(paths)",
+    }
+
+
+class Anything:
+    """An argument that is not looked at before the one that is wrong."""
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(("function", "name"), ARGUMENTS)
+def test_a_text_is_refused(function: Callable[..., Any], name: str) -> None:
+    given: dict[str, Any] = {}
+    for parameter in _parameters(function):
+        if parameter.name == "self":
+            wing = importlib.import_module(function.__module__)
+            owner = getattr(wing, function.__qualname__.partition(".")[0])
+            given["self"] = object.__new__(owner)
+        elif parameter.default is inspect.Parameter.empty and parameter.kind in NAMED:
+            given[parameter.name] = {} if MAPPINGS.search(str(parameter.annotation)) else Anything()
+    with pytest.raises(WrongType, match=rf"^{name}: expected .*, got the text 'a,b'"):
+        function(**{**given, name: "a,b"})
+
+
+def test_the_options_column_may_be_one_name_or_several() -> None:
+    from harness import ItemMapping
+
+    assert ItemMapping(options="choices").options == "choices"
+    assert ItemMapping(options=["A", "B"]).options == ("A", "B")  # type: ignore[arg-type]
+    assert ItemMapping(classes=["a", "b"]).classes == ("a", "b")  # type: ignore[arg-type]
