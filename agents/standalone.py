@@ -17,10 +17,9 @@ from agents.prelude import _answer_all
 from agents.programs import Example, PromptFormat, Role
 from agents.runtime import Broker, Workbench, WorkflowHost, read_predictions
 from agents.sandbox import open_sandbox, read_outcomes
-from harness import OversightError
+from harness import OversightError, check_mapping, check_names
 from harness.config import ModelSection
 from harness.datasets import read_items
-from harness.expected import check_mapping, check_names
 from harness.llm import Budget, Model, make_model
 from harness.output import make_printable, say
 from harness.types import Item, Prediction

@@ -1,4 +1,5 @@
 from . import plot as plot
+from .analysis import agree as agree, certify as certify, parity as parity
 from .arrays import (
     AnyIntArray as AnyIntArray, BoolArray as BoolArray, FAILED as FAILED, FloatArray as FloatArray,
     IntArray as IntArray, UNREADABLE as UNREADABLE,
@@ -18,14 +19,17 @@ from .errors import (
 )
 from .estimate import (
     accuracies as accuracies, accuracy as accuracy, compare as compare, decode as decode,
-    estimate_counts as estimate_counts, model_accuracies as model_accuracies,
+    estimate_counts as estimate_counts, model_accuracies as model_accuracies, plan as plan,
 )
+from .expected import check_mapping as check_mapping, check_names as check_names
 from .llm import run as run
 from .registry import load_protocol as load_protocol, name_protocol as name_protocol
+from .report import study_report as study_report
+from .release import __version__ as __version__
 from .seeding import derive_seed as derive_seed, derive_seeds as derive_seeds
 from .types import (
     Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,
     LabelDesign as LabelDesign, LabelKind as LabelKind, Labels as Labels, Prediction as Prediction,
     PredictionStatus as PredictionStatus, ProtocolStatement as ProtocolStatement, Question as Question,
-    Verdict as Verdict,
+    Rating as Rating, Verdict as Verdict, to_frame as to_frame,
 )

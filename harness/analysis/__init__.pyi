@@ -29,8 +29,10 @@ from .model_runs import (
 )
 from .new_study import begin_study as begin_study
 from .options import (
-    ESTIMATOR_NAMES as ESTIMATOR_NAMES, EstimateOptions as EstimateOptions, estimator_name as estimator_name,
-    requested_interval as requested_interval,
+    EstimateOptions as EstimateOptions, requested_interval as requested_interval,
+)
+from .panel_calls import (
+    AnyChoices as AnyChoices, AnyRatings as AnyRatings, agree as agree, certify as certify, parity as parity,
 )
 from .panel_study import (
     PanelStudy as PanelStudy, class_values as class_values, compare_with_reference as compare_with_reference,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.analysis.options import ESTIMATOR_NAMES
 from harness.config import LOCAL_ENDPOINT, Study
 from harness.llm import FREE, PriceTable, dollars, read_prices
 from harness.store import Usage
-from harness.types import Estimate
+from harness.types import ESTIMATOR_NAMES, Estimate
 
 
 def study_prices(study: Study) -> PriceTable:

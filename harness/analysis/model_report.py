@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.costs import cost_per_correct
-from harness.analysis.options import ESTIMATOR_NAMES, EstimateOptions
+from harness.analysis.options import EstimateOptions
 from harness.arrays import BoolArray, IntArray
 from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns, mark
 from harness.errors import EstimateError
@@ -27,7 +27,7 @@ from harness.estimate import (
     run_checks,
 )
 from harness.store import RunColumns
-from harness.types import Estimate, Prediction
+from harness.types import ESTIMATOR_NAMES, Estimate, Prediction
 
 _CURVE_POINTS = 24
 

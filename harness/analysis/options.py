@@ -1,4 +1,4 @@
-"""How a study is estimated, and what its estimators are called."""
+"""How a study is estimated."""
 
 from __future__ import annotations
 
@@ -8,25 +8,6 @@ from harness.columns import LabelColumns
 from harness.config import Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, obrien_fleming_level
-
-ESTIMATOR_NAMES = {
-    "resolved": "Resolved items",
-    "routed": "Routed (G)",
-    "ml": "ML",
-    "ivw": "IVW",
-    "ivw_half": "IVW, w = ½",
-    "ord": "Ord (yes only)",
-    "comp": "Comp (no only)",
-    "anytime": "ML, any time",
-    "corrected": "Corrected (gold)",
-    "worst_case": "Worst case (failed, unanswered)",
-}
-"""As tables and plots name the estimators, in the order they are shown."""
-
-
-def estimator_name(name: str) -> str:
-    """What tables and plots call an estimator."""
-    return "Accuracy" if name == "accuracy" else ESTIMATOR_NAMES.get(name, name)
 
 
 def requested_interval(study: Study) -> str | None:

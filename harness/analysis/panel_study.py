@@ -10,8 +10,9 @@ import numpy as np
 
 from harness.analysis.study_report import find_newest_runs
 from harness.arrays import FloatArray, IntArray
-from harness.datasets import read_choices, read_ratings
+from harness.datasets import Source, name_source, read_choices, read_ratings
 from harness.errors import BadInput
+from harness.expected import check_names
 from harness.panel import HumanLevel, Panel, human_level_choices, make_panel
 from harness.store import Store
 from harness.types import PredictionStatus
@@ -24,7 +25,7 @@ class PanelStudy:
     Attributes
     ----------
     ratings
-        File of ratings; None takes those of the study.
+        File or frame of ratings; None takes those of the study.
     database
         URL of the study's database, where there is no file of ratings.
     item, annotator, label
@@ -37,7 +38,7 @@ class PanelStudy:
         File of labels by experts who are none of the panel, if the study names one.
     """
 
-    ratings: str | Path | None = None
+    ratings: Source | None = None
     database: str = ""
     item: str = "item"
     annotator: str = "annotator"
@@ -45,6 +46,10 @@ class PanelStudy:
     classes: Sequence[str] | None = None
     clusters: Mapping[str, str] = field(default_factory=dict)
     reference: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.classes is not None:
+            check_names("classes", self.classes)
 
     def read_panel(self) -> Panel:
         """Read the ratings.
@@ -88,8 +93,8 @@ class PanelStudy:
         with Store(self.database) as store:
             return read_study_model(store, panel, model)
 
-    def read_labels(self, panel: Panel, path: str | Path, name: str, *, partial: bool = False) -> IntArray:
-        """Class that a file gives every item of the panel, −1 where it is empty.
+    def read_labels(self, panel: Panel, path: Source, name: str, *, partial: bool = False) -> IntArray:
+        """Class that a file or frame gives every item of the panel, −1 where it is empty.
 
         Parameters
         ----------
@@ -113,8 +118,9 @@ class PanelStudy:
         rated = set(panel.items)
         for item in found:
             if item not in rated:
-                raise BadInput(f"{path}: the item {item!r} has no rating in {self.ratings or 'the study'}")
-        return panel.codes(f"{name} in {path}", found)
+                rated_in = "the study" if self.ratings is None else name_source(self.ratings)
+                raise BadInput(f"{name_source(path)}: the item {item!r} has no rating in {rated_in}")
+        return panel.codes(f"{name} in {name_source(path)}", found)
 
 
 def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapping[str, str]) -> Panel:

@@ -21,9 +21,10 @@ from harness.columns import ABSTAINED, NO, YES, ItemIndex, ItemValues, LabelColu
 from harness.config import Study
 from harness.datasets import read_ratings
 from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate import CONFIDENCE, Strata, check_watchable, keep_predicted
+from harness.estimate import CONFIDENCE, Estimates, Strata, check_watchable, keep_predicted
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
+from harness.types import HtmlTable, Shown, estimate_table
 
 _PACKAGES = ("oversight", "numpy", "scipy", "openai", "sqlmodel")
 
@@ -46,7 +47,7 @@ class ExpertReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyReport:
+class StudyReport(Shown):
     """A whole study.
 
     Attributes
@@ -71,6 +72,20 @@ class StudyReport:
     created: str
     clusters: tuple[int, int] | None = None
     left_out: Sequence[str] = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row an estimate of a model; the truth beside it where the key was opened."""
+        return [
+            {"model": model.name} | row | ({"truth": model.truth} if self.opened else {})
+            for model in self.models
+            for row in Estimates(model.estimates, model.undefined).records()
+        ]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: a table a model."""
+        tables = [estimate_table(m.estimates, m.undefined, f"{self.name}: {m.name}") for m in self.models]
+        asked = f"{self.n_answers} of {self.n_questions} questions answered"
+        return (*tables, HtmlTable(notes=(asked, *self.left_out)))
 
     @property
     def opened(self) -> bool:

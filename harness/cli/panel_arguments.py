@@ -91,8 +91,3 @@ def cluster_lines(
             for why, names in by_reason.items()
         ),
     ]
-
-
-def format_number(value: float | None, digits: int = 3) -> str:
-    """A number, or a dash where it is undefined."""
-    return "–" if value is None else f"{value:.{digits}f}"

@@ -1,4 +1,4 @@
-"""Frames to rows: pandas, polars, pyarrow, and whatever speaks the dataframe interchange protocol."""
+"""Frames to rows: pandas, polars, pyarrow, and what speaks the interchange protocol or hands out Arrow."""
 
 from __future__ import annotations
 
@@ -13,21 +13,38 @@ from harness.errors import DataError, InMemory, WrongType
 FRAME = InMemory("frame")
 
 
-class Frame(Protocol):
-    """A table in memory, of whatever library."""
+class InterchangeFrame(Protocol):
+    """A table in memory that speaks the dataframe interchange protocol."""
 
     def __dataframe__(self) -> Any:
         """Itself in the dataframe interchange protocol."""
         ...
 
 
-Source: TypeAlias = "str | os.PathLike[str] | Frame"
+class ArrowFrame(Protocol):
+    """A table in memory that hands out its columns as Arrow, as newer libraries do instead."""
+
+    @property
+    def columns(self) -> Any:
+        """Its columns, or their names; what is no table has none."""
+        ...
+
+    def __arrow_c_stream__(self) -> Any:
+        """Itself as a stream of Arrow."""
+        ...
+
+
+Frame: TypeAlias = "InterchangeFrame | ArrowFrame"
+Source: TypeAlias = "str | os.PathLike[str] | InterchangeFrame | ArrowFrame"
 """A file by its path, or a frame."""
 
 
 def is_frame(given: object) -> TypeGuard[Frame]:
     """Whether something is a frame."""
-    return hasattr(given, "__dataframe__") or _is_of(given, "pandas", "DataFrame")
+    speaks = hasattr(given, "__dataframe__") or (
+        hasattr(given, "__arrow_c_stream__") and hasattr(given, "columns")
+    )
+    return speaks and not isinstance(given, type)
 
 
 def check_path(given: Source) -> str | os.PathLike[str]:
@@ -74,7 +91,7 @@ def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
     except ImportError:
         raise DataError("frames of this library need: pip install pyarrow", file=FRAME) from None
     try:
-        table = frame if isinstance(frame, pa.Table | pa.RecordBatch) else from_dataframe(frame)
+        table = pa.table(frame) if hasattr(frame, "__arrow_c_stream__") else from_dataframe(frame)
     except Exception as error:  # each library has errors of its own
         raise DataError(f"cannot be read: {error}", file=FRAME) from error
     _refuse_double(table.column_names)

@@ -15,7 +15,8 @@ from .core import (
     z_value as z_value,
 )
 from .data import (
-    CONFIDENCE as CONFIDENCE, Estimates as Estimates, LabelledArrays as LabelledArrays, Strata as Strata,
+    CONFIDENCE as CONFIDENCE, Estimates as Estimates, LabelledArrays as LabelledArrays,
+    ModelEstimates as ModelEstimates, Strata as Strata,
     Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
     all_estimators as all_estimators, decode as decode, estimate_counts as estimate_counts,
     estimate_tallies as estimate_tallies, find_strata as find_strata, tally as tally,
@@ -54,10 +55,11 @@ from .model_comparison import (
     compare as compare,
 )
 from .planning import (
-    SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
+    QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,
+    accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, make_plan as make_plan,
-    outcomes_to_settle as outcomes_to_settle, plan_samples as plan_samples,
+    outcomes_to_settle as outcomes_to_settle, plan as plan, plan_samples as plan_samples,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )

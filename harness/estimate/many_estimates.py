@@ -12,7 +12,7 @@ from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionC
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import bound_missing
 from harness.estimate.collected import collected_part
-from harness.estimate.data import Conditioning, Estimates, Strata, all_estimators, tally_pool
+from harness.estimate.data import Conditioning, Estimates, ModelEstimates, Strata, all_estimators, tally_pool
 from harness.estimate.evaluation import accuracy, complete
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
@@ -97,7 +97,7 @@ def model_accuracies(
     level: float = 0.95,
     joint: bool = False,
     **options: Any,
-) -> dict[str, Estimates]:
+) -> ModelEstimates:
     """`accuracies` of every model, by name; each from the labels of the items that it was asked about.
 
     Parameters
@@ -115,7 +115,8 @@ def model_accuracies(
         )
         for name, predictions in zip(models, columns, strict=True)
     }
-    return {name: mark_joint(made, level, number) for name, made in found.items()} if joint else found
+    joined = {name: mark_joint(made, level, number) for name, made in found.items()} if joint else found
+    return ModelEstimates(joined)
 
 
 def joint_level(level: float, models: int) -> float:

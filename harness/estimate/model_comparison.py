@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from harness.estimate.comparison import (
     adjust_comparisons,
     mcnemar,
     paired_difference,
+    pairs_table,
     rank_models,
     sign_test,
 )
@@ -43,13 +45,14 @@ from harness.estimate.routed import (
     routed_pool,
 )
 from harness.expected import check_mapping
+from harness.types import HtmlTable, Shown
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelComparison:
+class ModelComparison(Shown):
     """All pairs of models compared, and their ranking where one was made.
 
     Attributes
@@ -63,6 +66,14 @@ class ModelComparison:
 
     pairs: tuple[Comparison, ...]
     ranking: Ranking | None = None
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a pair; those of the ranking are its own."""
+        return [row for pair in self.pairs for row in pair.records()]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        return (*(self.ranking.html_tables() if self.ranking else ()), pairs_table(self.pairs))
 
 
 def compare(

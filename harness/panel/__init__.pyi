@@ -19,8 +19,9 @@ from .ratings import (
     stratify_by_certainty as stratify_by_certainty,
 )
 from .superhuman import (
-    AssumptionCheck as AssumptionCheck, DirectResult as DirectResult, Evidence as Evidence,
-    GrowthPoint as GrowthPoint, SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, Superhuman as Superhuman,
+    AssumptionCheck as AssumptionCheck, CEILING_NAMES as CEILING_NAMES,
+    DirectResult as DirectResult, Evidence as Evidence, GrowthPoint as GrowthPoint,
+    SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, Superhuman as Superhuman,
     assess_superhuman as assess_superhuman,
     assess_superhuman_from_counts as assess_superhuman_from_counts, betting_confidence as betting_confidence,
     certify as certify, compute_bounds_by_size as compute_bounds_by_size, differing as differing,

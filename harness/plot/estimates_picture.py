@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.analysis import estimator_name
 from harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
+from harness.types import estimator_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

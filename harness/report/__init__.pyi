@@ -3,16 +3,15 @@ from .estimate_json import (
     gather_cautions as gather_cautions, model_to_json as model_to_json, study_to_json as study_to_json,
 )
 from .estimate_words import (
-    caution_text as caution_text, check_lines as check_lines, cost_text as cost_text,
-    interval_text as interval_text, items_text as items_text,
-    label_texts as label_texts, method_text as method_text, note_lines as note_lines,
-    questions_text as questions_text, value_text as value_text,
+    check_lines as check_lines, cost_text as cost_text, items_text as items_text,
+    label_texts as label_texts, questions_text as questions_text,
 )
 from .gate_words import (
     gate_to_json as gate_to_json, gate_to_junit as gate_to_junit, gate_to_markdown as gate_to_markdown,
 )
+from .open_study import study_report as study_report
 from .panel_json import (
-    CEILING_NAMES as CEILING_NAMES, agreement_to_json as agreement_to_json,
+    agreement_to_json as agreement_to_json,
     certificate_to_json as certificate_to_json, parity_to_json as parity_to_json, to_json as to_json,
 )
 from .search_findings import (

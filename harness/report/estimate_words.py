@@ -1,53 +1,9 @@
-"""Estimates in words: the same on the terminal and on the page."""
+"""A model's report in words: the same on the terminal and on the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from harness.analysis import ItemCounts, ModelReport, estimator_name
-from harness.types import Counts, Estimate
-
-OUTSIDE = "* outside 0–100 % as computed, cut off for display"
-
-
-def percent(share: float) -> str:
-    """``71.2 %``."""
-    return f"{100 * share:.1f} %"
-
-
-def value_text(estimate: Estimate) -> str:
-    """``71.2 %``, with a star where display cuts it off."""
-    return percent(estimate.clipped) + ("*" if estimate.value != estimate.clipped else "")
-
-
-def interval_text(estimate: Estimate) -> str:
-    """``66.4 % – 75.7 %``, with a mark where it may not hold."""
-    return f"{percent(estimate.low)} – {percent(estimate.high)}" + ("" if estimate.holds else " (!)")
-
-
-def caution_text(estimate: Estimate) -> str:
-    """Why the interval may not hold, to stand right beneath it; empty where it holds."""
-    return "" if estimate.holds else f"(!) may not hold: {estimate.why}"
-
-
-def method_text(estimate: Estimate) -> str:
-    """``exact 95%``, with the name of the interval as a person writes it."""
-    return f"{estimate.interval.replace('_', '-').replace('+', ' + ')} {estimate.level:.0%}"
-
-
-def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:
-    """What a reader must know of estimates, with the names of those it is about, and why some are missing."""
-    about: dict[str, list[str]] = {}
-    for name, estimate in estimates.items():
-        for note in estimate.notes:
-            about.setdefault(note, []).append(estimator_name(name))
-        if estimate.value != estimate.clipped:
-            about.setdefault(f"{percent(estimate.value)} as computed", []).append(estimator_name(name))
-    lines = [
-        f"{'all estimates' if len(names) == len(estimates) > 1 else ' · '.join(names)}: {note}"
-        for note, names in about.items()
-    ]
-    return lines + [f"{estimator_name(name)}: no estimate: {why}" for name, why in undefined.items()]
+from harness.analysis import ItemCounts, ModelReport
+from harness.types import Counts
 
 
 def items_text(items: ItemCounts) -> str:

@@ -9,14 +9,6 @@ import orjson
 
 from harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Superhuman
 
-CEILING_NAMES = {
-    "U_e": "U(e), pairs of annotators, as published",
-    "U_t": "U(t), all pairs, as published",
-    "U_star": "U*, annotators from a pool",
-    "U_panel": "U(p), these annotators, nothing assumed",
-}
-"""As tables name the upper bounds of the average annotator's accuracy."""
-
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
     """Every coefficient, with the notes on α."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.report.estimate_words import percent
 from harness.report.search_findings import SearchedCandidate, SearchedWinner, SearchReport
+from harness.types import percent
 
 
 def search_text(report: SearchReport) -> str:

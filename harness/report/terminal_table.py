@@ -8,23 +8,26 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import GateReport, ModelReport, StudyReport, estimator_name
+from harness.analysis import GateReport, ModelReport, StudyReport
 from harness.report.estimate_words import (
-    OUTSIDE,
-    caution_text,
     check_lines,
     cost_text,
-    interval_text,
     items_text,
     label_texts,
+    questions_text,
+)
+from harness.types import (
+    OUTSIDE,
+    Estimate,
+    caution_text,
+    estimator_name,
+    interval_text,
     method_text,
     note_lines,
     percent,
-    questions_text,
     value_text,
 )
 from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
-from harness.types import Estimate
 
 
 def estimates_table(study: StudyReport) -> RenderableType:

@@ -1,7 +1,16 @@
+from .estimate_words import (
+    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_text as caution_text,
+    estimate_table as estimate_table,
+    estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
+    note_lines as note_lines, value_text as value_text,
+)
 from .estimates import Counts as Counts, Estimate as Estimate
 from .finding import Finding as Finding
 from .flag_words import explain_flag as explain_flag
 from .foreign import ForeignAnswer as ForeignAnswer
+from .html_table import (
+    HtmlTable as HtmlTable, format_number as format_number, percent as percent, span as span,
+)
 from .interval import Interval as Interval
 from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
@@ -13,3 +22,4 @@ from .records import (
     Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind, Prediction as Prediction,
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )
+from .shown import Shown as Shown, to_frame as to_frame

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from harness.expected import check_names
+from harness.types.estimate_words import estimate_table
 from harness.types.flag_words import explain_flag
+from harness.types.html_table import HtmlTable
 from harness.types.interval import Interval
+from harness.types.shown import Shown
 
 _ROUNDING = 1e-9
 
@@ -44,7 +48,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Shown):
     """One estimated quantity with its uncertainty and what it rests on.
 
     Attributes
@@ -133,6 +137,17 @@ class Estimate:
     def clipped(self) -> float:
         """`value` moved into [0, 1], for display only."""
         return min(1.0, max(0.0, self.value))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Its one row; the counts of `Counts` stand beside the others."""
+        fields = asdict(self)
+        counts, flags = fields.pop("n"), fields.pop("flags")
+        first = {"estimator": fields.pop("estimator"), **fields, "holds": self.holds}
+        return [first | {"flags": ", ".join(flags), "assumptions": "; ".join(self.assumptions), **counts}]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        return (estimate_table({self.estimator: self}, {}),)
 
     def __str__(self) -> str:
         """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``."""

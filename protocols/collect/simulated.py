@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness import BadInput, derive_seed
-from harness.expected import check_mapping
+from harness import BadInput, check_mapping, derive_seed
 from harness.types import Answer, Question, Verdict
 
 

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import BadInput, DataError, derive_seed
+from harness import BadInput, DataError, check_mapping, check_names, derive_seed
 from harness.datasets import Portion, Row, are_texts, fold, read_portions, read_rows
-from harness.expected import check_mapping, check_names
 from harness.store import ReplyFields, Response
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 from protocols.routing import Pending

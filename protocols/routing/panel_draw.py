@@ -14,8 +14,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, IntArray, derive_seed, name_protocol
-from harness.expected import check_names
+from harness import BadInput, IntArray, check_names, derive_seed, name_protocol
 from harness.types import Assignment, Item, ProtocolStatement
 from protocols.routing.roster import ANY_CLASS, Roster
 from protocols.routing.rule import question_id

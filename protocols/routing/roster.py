@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import DataError
-from harness.expected import check_names
+from harness import DataError, check_names
 
 ANY_CLASS = "*"
 _KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email": str}

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput, derive_seed, name_protocol
+from harness import BadInput, check_mapping, derive_seed, name_protocol
 from harness.config import Study
 from harness.estimate import (
     ROUTED_ASSUMPTIONS,
@@ -26,7 +26,6 @@ from harness.estimate import (
     targeted_propensities,
     vote_posterior,
 )
-from harness.expected import check_mapping
 from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster

@@ -15,7 +15,7 @@ from harness.estimate import (
     paired_proportions,
     sign_test,
 )
-from harness.estimate.comparison.paired import TIED
+from harness.estimate.comparison.two_models import TIED
 from harness.estimate.core.p_values import sign_p_value
 
 

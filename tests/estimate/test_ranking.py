@@ -8,8 +8,8 @@ from scipy import stats
 
 from harness import EstimateError
 from harness.estimate import holm, mcnemar, rank_models
-from harness.estimate.comparison.paired import TIED
 from harness.estimate.comparison.ranking import adjust_comparisons
+from harness.estimate.comparison.two_models import TIED
 from harness.estimate.core.p_values import bonferroni
 
 

@@ -1,4 +1,4 @@
-"""A text is never taken for a list of texts, nor for a dictionary, by anything that the wings' faces offer."""
+"""A text is never taken for a list of texts, nor for a dictionary, by what the wings' faces offer."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ SHARED = (
     COLUMNS,
     "harness/store/tables/",
     "harness/errors.py",
+    "harness/expected.py",
     "harness/registry.py",
     "harness/seeding.py",
     "harness/output/",

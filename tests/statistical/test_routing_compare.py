@@ -17,7 +17,7 @@ from harness.estimate import (
     sign_test,
     synthesise_population,
 )
-from harness.estimate.comparison.paired import TIED
+from harness.estimate.comparison.two_models import TIED
 
 pytestmark = pytest.mark.statistical
 K, QUESTIONS = 4, 300

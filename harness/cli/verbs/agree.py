@@ -16,13 +16,13 @@ from harness.cli.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
-    format_number,
     panel_study,
 )
 from harness.errors import BadInput
 from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
 from harness.plot import agreement, agreement_height, draw_svg
 from harness.report import agreement_to_json, to_json
+from harness.types import format_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,12 +16,12 @@ from harness.cli.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
-    format_number,
     panel_study,
 )
 from harness.errors import BadInput
 from harness.panel import (
     AGGREGATES,
+    CEILING_NAMES,
     SUPERHUMAN_TESTS,
     AssumptionCheck,
     GrowthPoint,
@@ -31,7 +31,8 @@ from harness.panel import (
     compute_bounds_by_size,
 )
 from harness.plot import CERTIFICATE_HEIGHT, certificate, draw_svg
-from harness.report import CEILING_NAMES, certificate_to_json
+from harness.report import certificate_to_json
+from harness.types import format_number
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}

@@ -18,7 +18,6 @@ from harness.cli.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
-    format_number,
     panel_study,
     split_names,
 )
@@ -26,6 +25,7 @@ from harness.errors import BadInput
 from harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
 from harness.plot import draw_svg, parity
 from harness.report import parity_to_json
+from harness.types import format_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

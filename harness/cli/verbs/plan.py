@@ -11,11 +11,10 @@ Items in clusters count for fewer: questions are multiplied by 1 + (M − 1)·R.
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 from harness.cli.conventions import emit
-from harness.estimate import SamplePlan, check_least, check_unit, plan_samples
+from harness.estimate import SamplePlan, check_least, check_unit, plan
 
 _NOTE = (
     "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
@@ -44,32 +43,32 @@ def run(args: argparse.Namespace) -> int:
     """Print both tables: for an accuracy, and for the difference of two models."""
     check_least("--cluster-size", args.cluster_size, 1)
     check_unit("--intraclass", args.intraclass)
-    effect = 1 + (args.cluster_size - 1) * args.intraclass
-    accuracies, differences = plan_samples(
+    made = plan(
         args.options,
         args.accuracy,
         models=args.models,
-        half_width=0.03 if args.width is None and args.questions is None else args.width,
-        questions=None if args.questions is None else max(1, round(args.questions / effect)),
+        half_width=args.width,
+        questions=args.questions,
         level=args.level,
         power=args.power,
         sensitivity=args.sensitivity,
         specificity=args.specificity,
+        cluster_size=args.cluster_size,
+        intraclass=args.intraclass,
     )
     names = ["options", "accuracy", "models", "level", "power", "sensitivity", "specificity"]
-    names += ["cluster_size", "intraclass"] if effect > 1 else []
+    names += ["cluster_size", "intraclass"] if args.cluster_size > 1 and args.intraclass > 0 else []
     payload = {
         **{name: getattr(args, name) for name in names},
-        "estimate": [_row(plan, "half_width", effect) for plan in accuracies],
-        "compare": [_row(plan, "detectable", effect) for plan in differences],
+        "estimate": [_row(p, "half_width") for p in made.accuracy],
+        "compare": [_row(p, "detectable") for p in made.difference],
     }
     emit(args, payload, _tables(payload))
     return 0
 
 
-def _row(p: SamplePlan, width_name: str, effect: float) -> dict[str, Any]:
-    questions = p.questions if effect == 1 else math.ceil(p.questions * effect)
-    return {"protocol": p.protocol, "questions": questions, width_name: p.half_width, "saving": p.saving}
+def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:
+    return {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width, "saving": p.saving}
 
 
 def _tables(payload: dict[str, Any]) -> list[Any]:

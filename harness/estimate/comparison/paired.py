@@ -7,8 +7,6 @@ returns one frozen `Comparison`; a difference that is not significant is a tie, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,81 +17,12 @@ from harness.estimate.comparison.difference import (
     difference_interval,
     paired_proportions,
 )
+from harness.estimate.comparison.two_models import Comparison
 from harness.estimate.core import check_items, check_level, check_rows, sign_p_value
 from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
 from harness.estimate.routed import RoutedSample, check_predicted
-from harness.types import Interval, explain_flag
-
-TIED = "tie"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """The difference in accuracy of two models on the same items.
-
-    Attributes
-    ----------
-    first, second
-        Names of the models.
-    difference
-        Accuracy of the first minus that of the second, not clipped.
-    low, high
-        Interval of confidence `level` within [−1, 1].
-    p_value
-        p-value of "no difference", two-sided, after `adjusted`.
-    level
-        Confidence level; a tie is declared unless p_value ≤ 1 − level.
-    method
-        ``"paired"``, ``"sign"``, ``"mcnemar"``, ``"max-z"``.
-    items, questions
-        Items compared and questions used for it (answers).
-    adjusted
-        For how many comparisons at once p and interval were widened, and how: ``"none"``, ``"holm"``…
-    why
-        Why the interval may hold the difference less often than `level` says; empty where it does not.
-    """
-
-    first: str
-    second: str
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    level: float
-    method: str
-    items: int
-    questions: int
-    adjusted: str = "none"
-    assumptions: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    why: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the interval covers the difference as often as its level says, if what it assumes is so."""
-        return not self.why
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words."""
-        return tuple(map(explain_flag, self.flags))
-
-    @property
-    def verdict(self) -> str:
-        """Name of the better model, or ``"tie"`` where the data do not tell them apart."""
-        if self.p_value > 1 - self.level or self.difference == 0:
-            return TIED
-        return self.first if self.difference > 0 else self.second
-
-    def __str__(self) -> str:
-        """``a − b: +0.052 [+0.011, +0.093], p = 0.013 → a · mcnemar · 812 items, 240 questions``."""
-        verdict = "tie" if self.verdict == TIED else f"{self.verdict} is better"
-        return (
-            f"{self.first} − {self.second}: {self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}], "
-            f"p = {self.p_value:.2g} → {verdict} · {self.method} · {self.items} items, "
-            f"{self.questions} questions" + (f" · the interval may not hold: {self.why}" if self.why else "")
-        )
+from harness.types import Interval
 
 
 def paired_difference(

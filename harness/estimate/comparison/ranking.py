@@ -14,15 +14,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri, stdtr
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.estimate.comparison.paired import TIED, Comparison, mcnemar
+from harness.estimate.comparison.paired import mcnemar
+from harness.estimate.comparison.two_models import TIED, Comparison
 from harness.estimate.core import bonferroni, check_known, check_level, holm, two_sided, z_value
 from harness.estimate.routed import t_quantile
+from harness.types import HtmlTable, Shown, percent
 
 _MANY = 30
 """Items on which every pair must differ before the bootstrap of the largest |z| is trusted."""
@@ -32,7 +35,7 @@ CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on th
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
+class Ranking(Shown):
     """Models from best to worst, with every pair compared at one joint level.
 
     Attributes
@@ -56,9 +59,30 @@ class Ranking:
     critical: float
     level: float
 
+    def records(self) -> list[dict[str, Any]]:
+        """A row a model."""
+        rows = zip(self.names, self.values, self.ranks, strict=True)
+        return [{"model": n, "accuracy": v, "best_rank": a, "worst_rank": b} for n, v, (a, b) in rows]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        shown = (percent(min(1.0, max(0.0, value))) for value in self.values)
+        return (
+            HtmlTable(
+                title=f"Ranking, joint level {self.level:.0%}",
+                columns=("model", "rank", "accuracy"),
+                rows=list(zip(self.names, self._spans, shown, strict=True)),
+                notes=("models that share a rank cannot be told apart",),
+            ),
+        )
+
+    @property
+    def _spans(self) -> list[str]:
+        return [str(a) if a == b else f"{a}–{b}" for a, b in self.ranks]
+
     def __str__(self) -> str:
         """One line a model: ``1–2  model  0.712``."""
-        spans = [str(a) if a == b else f"{a}–{b}" for a, b in self.ranks]
+        spans = self._spans
         width = max(len(s) for s in spans)
         rows = zip(spans, self.names, self.values, strict=True)
         return "\n".join(f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows)

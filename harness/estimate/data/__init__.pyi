@@ -1,7 +1,8 @@
 from .confidence_strata import CONFIDENCE as CONFIDENCE, Strata as Strata, find_strata as find_strata
 from .decoding import decode as decode
 from .every_estimator import (
-    Estimates as Estimates, all_estimators as all_estimators, estimate_counts as estimate_counts,
+    Estimates as Estimates, ModelEstimates as ModelEstimates,
+    all_estimators as all_estimators, estimate_counts as estimate_counts,
 )
 from .labelled_arrays import (
     LabelledArrays as LabelledArrays, label_arrays as label_arrays, to_arrays as to_arrays,

@@ -4,21 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, check_counts, check_level
 from harness.estimate.data.stratified import Tallies, Tally, estimate_tallies
 from harness.estimate.estimators import POINTS
 from harness.estimate.intervals import check_method
-from harness.types import Estimate
+from harness.types import Estimate, HtmlTable, Shown, estimate_table
 
 
-class Estimates(dict[str, Estimate]):
+class Estimates(dict[str, Estimate], Shown):
     """Estimates by estimator name; `undefined` says why an estimator is not among them."""
 
     def __init__(self, estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> None:
         super().__init__(estimates)
         self.undefined: Mapping[str, str] = MappingProxyType(dict(undefined))
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row an estimate; one that is undefined has no value, and its reason as `why`."""
+        made = [e.records()[0] | {"estimator": name} for name, e in self.items()]
+        return [*made, *({"estimator": name, "why": why} for name, why in self.undefined.items())]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        return (estimate_table(self, self.undefined),)
+
+
+class ModelEstimates(dict[str, Estimates], Shown):
+    """All estimates of several models, by the model's name."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row an estimate."""
+        return [{"model": name} | row for name, made in self.items() for row in made.records()]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: a table a model."""
+        return tuple(estimate_table(made, made.undefined, name) for name, made in self.items())
 
 
 def all_estimators(

@@ -1,3 +1,4 @@
+from .priced_protocols import QuestionPlan as QuestionPlan, plan as plan
 from .sample_size import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,9 +13,17 @@ from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
 from harness.panel.agreement.kappa import Pairwise, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
 from harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel
+from harness.types import HtmlTable, Shown, format_number
 
 T = TypeVar("T")
 
+_NAMES = {
+    "alpha": "Krippendorff's α",
+    "fleiss": "Fleiss' κ",
+    "ac1": "Gwet's AC1",
+    "mean_cohen": "Cohen's κ, mean of pairs",
+    "observed": "agreeing pairs",
+}
 RELIABLE = 0.8
 """Rule of thumb of content analysis (Krippendorff 2004): below it a category is not well defined."""
 
@@ -31,7 +39,7 @@ class AnnotatorAgreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementReport:
+class AgreementReport(Shown):
     """Every coefficient of a panel.
 
     Attributes
@@ -68,6 +76,44 @@ class AgreementReport:
     unreliable: tuple[str, ...]
     clusters: int | None = None
     assumptions: tuple[str, ...] = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a coefficient; that of a class is its α against the rest."""
+        ends = (None, None) if self.alpha is None else (self.alpha.low, self.alpha.high)
+        value = None if self.alpha is None else self.alpha.value
+        found = [{"coefficient": "alpha", "class": "", "value": value, "low": ends[0], "high": ends[1]}]
+        others = {
+            "fleiss": self.fleiss,
+            "ac1": self.ac1,
+            "mean_cohen": self.mean_cohen,
+            "observed": self.observed,
+        }
+        found += [{"coefficient": name, "class": "", "value": value} for name, value in others.items()]
+        classes = self.categories.items()
+        return found + [{"coefficient": "alpha", "class": name, "value": value} for name, value in classes]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        rows = []
+        for row in self.records():
+            ends = [row.get("low"), row.get("high")]
+            shown = "" if None in ends else " – ".join(map(format_number, ends))
+            name = _NAMES[row["coefficient"]] + (f" of {row['class']!r}" if row["class"] else "")
+            rows.append((name, format_number(row["value"]), shown))
+        low = f"below {RELIABLE}, not reliable by rule of thumb: {', '.join(self.unreliable)}"
+        return (
+            HtmlTable(
+                title=f"Agreement of {self.annotators} annotators on {self.items:,} items",
+                columns=("coefficient", "value", "interval"),
+                rows=rows,
+                notes=(
+                    *(self.alpha.notes if self.alpha else ()),
+                    *(f"{name}: {why}" for name, why in self.undefined.items()),
+                    *([low] if self.unreliable else ()),
+                    *self.assumptions,
+                ),
+            ),
+        )
 
 
 def measure_agreement(

@@ -13,7 +13,7 @@ both (`certainty`); the published way is an option.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,8 +22,9 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_level
+from harness.panel.parity.certainty_bins import Parity, ParityBin
 from harness.panel.parity.clustered_shares import Share, estimate_difference, estimate_share
-from harness.panel.parity.detection import Detection, measure_detection, probability_at_least
+from harness.panel.parity.detection import measure_detection, probability_at_least
 from harness.panel.ratings import (
     CLUSTERS_ARE_DRAWS,
     EDGES,
@@ -33,89 +34,12 @@ from harness.panel.ratings import (
     leave_rater_out,
     split_by_certainty,
 )
-from harness.types import explain_flag
 
 FEW = 30
 """Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
 BY_ITEM_ALONE = {"at_least_80": "the chance of 80 % or more takes items as independent"}
 """What is withheld of items in clusters → why."""
 RULE = 0.8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParityBin:
-    """One bin of certainty.
-
-    Attributes
-    ----------
-    items, judgements
-        Items in it, and rows (item, rater).
-    clusters
-        Clusters that these items come in, the independent units of every interval and test; None if items
-        are independent, which are then the units.
-    p_d
-        Mean certainty: the accuracy to expect of an expert who draws from the same votes.
-    at_least_80
-        P(accuracy ≥ 80 % on so many items | p_d); None of items in clusters, which do not tell it.
-    human, model
-        Accuracy against the reference, on the same rows.
-    delta, p_value
-        Human − model, paired by unit.
-    detection
-        Precision, recall and F1 of the positive class, if one was named.
-    flags
-        ``"few_items"`` below 30, ``"few_clusters"`` likewise; ``"too_few_clusters: n"`` where fewer than 20
-        give no detection.
-    """
-
-    name: str
-    items: int
-    judgements: int
-    p_d: float
-    at_least_80: float | None
-    human: Share
-    model: Share
-    delta: Share
-    p_value: float
-    detection: Detection | None
-    flags: tuple[str, ...]
-    clusters: int | None = None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words."""
-        return tuple(map(explain_flag, self.flags))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parity:
-    """All bins, and the aggregate that they take apart.
-
-    Attributes
-    ----------
-    stratify
-        The 80 % rule: human or model accuracy over all is below .8, so the aggregate misleads.
-    method
-        ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
-    guessing
-        Accuracy of one who draws a class uniformly.
-    clusters, assumptions
-        Clusters that all items come in, as in a bin, and what is then assumed.
-    undefined
-        What is withheld of items in clusters → why.
-    """
-
-    overall: ParityBin
-    bins: tuple[ParityBin, ...]
-    stratify: bool
-    method: str
-    level: float
-    guessing: float
-    humans: tuple[str, ...]
-    voters: tuple[str, ...]
-    clusters: int | None = None
-    assumptions: tuple[str, ...] = ()
-    undefined: Mapping[str, str] = field(default_factory=dict)
 
 
 def measure_parity(

@@ -12,4 +12,4 @@ from .direct_comparison import (
     DirectResult as DirectResult, differing as differing, direct_plan as direct_plan,
     direct_result as direct_result, draw_annotators as draw_annotators,
 )
-from .verdict import Superhuman as Superhuman
+from .verdict import CEILING_NAMES as CEILING_NAMES, Superhuman as Superhuman

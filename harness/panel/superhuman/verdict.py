@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.panel.superhuman.assumptions import AssumptionCheck
 from harness.panel.superhuman.certificate import Certainty
 from harness.panel.superhuman.condition import Condition
 from harness.panel.superhuman.direct_comparison import DirectPlan
-from harness.types import explain_flag
+from harness.types import HtmlTable, Shown, explain_flag
+
+CEILING_NAMES = {
+    "U_e": "U(e), pairs of annotators, as published",
+    "U_t": "U(t), all pairs, as published",
+    "U_star": "U*, annotators from a pool",
+    "U_panel": "U(p), these annotators, nothing assumed",
+}
+"""As tables name the upper bounds of the average annotator's accuracy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Superhuman:
+class Superhuman(Shown):
     """Bounds, scores and the decision.
 
     Attributes
@@ -79,6 +88,42 @@ class Superhuman:
     flags: tuple[str, ...] = ()
     clusters: int | None = None
     undefined: Mapping[str, str] = field(default_factory=dict)
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a ceiling."""
+        return [
+            {
+                "ceiling": name,
+                "bound": c.bound,
+                "high": c.high,
+                "confidence": c.confidence,
+                "valid": name in self.valid,
+                "certified": name in self.certified,
+                "L": self.L,
+                "L_low": self.L_low,
+            }
+            for name, c in self.against.items()
+        ]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        head = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
+        marks = dict.fromkeys(self.certified, "certified") | {
+            name: "does not hold here" for name in self.against if name not in self.valid
+        }
+        rows = [
+            (
+                CEILING_NAMES[name],
+                f"{c.bound:.4f}",
+                f"{c.high:.4f}",
+                f"{c.confidence:.5f}",
+                marks.get(name, ""),
+            )
+            for name, c in self.against.items()
+        ]
+        at_most = ("the average annotator is at most", "bound", f"at {self.level:.0%}", "confidence", "")
+        notes = (head, *([self.why] if self.why else ()), *self.notes)
+        return (HtmlTable(title=self.verdict, columns=at_most, rows=rows, notes=notes),)
 
     @property
     def notes(self) -> tuple[str, ...]:

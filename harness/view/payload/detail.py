@@ -7,9 +7,9 @@ from typing import Any
 from harness.analysis import close_interval, estimate_strata
 from harness.config import Study
 from harness.errors import OversightError, StoreError
-from harness.report import estimate_to_json, interval_text, value_text
+from harness.report import estimate_to_json
 from harness.store import Store
-from harness.types import Estimate
+from harness.types import Estimate, interval_text, value_text
 
 
 def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:

@@ -5,28 +5,31 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from harness.analysis import ModelReport, StudyReport, compare_study, estimator_name, report_study
+from harness.analysis import ModelReport, StudyReport, compare_study, report_study
 from harness.config import Study
 from harness.errors import OversightError, StoreError
 from harness.output import redact
 from harness.report import (
-    caution_text,
     check_lines,
     comparison_to_json,
     cost_text,
     gather_cautions,
-    interval_text,
     items_text,
     label_texts,
-    method_text,
     model_to_json,
-    note_lines,
     questions_text,
     study_to_json,
-    value_text,
 )
 from harness.store import Store
-from harness.types import Estimate
+from harness.types import (
+    Estimate,
+    caution_text,
+    estimator_name,
+    interval_text,
+    method_text,
+    note_lines,
+    value_text,
+)
 
 
 def read_overview(study: Study, store: Store) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from harness.arrays import IntArray
 from harness.config import Study
 from harness.errors import OversightError, StoreError
 from harness.panel import (
+    CEILING_NAMES,
     RELIABLE,
     Panel,
     assess_superhuman,
@@ -27,7 +28,7 @@ from harness.panel import (
     measure_agreement,
     measure_parity,
 )
-from harness.report import CEILING_NAMES, agreement_to_json, certificate_to_json, parity_to_json
+from harness.report import agreement_to_json, certificate_to_json, parity_to_json
 from harness.store import Store
 
 T = TypeVar("T")

@@ -1,0 +1,43 @@
+"""A study by its folder or file, opened from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.analysis import StudyReport, report_study
+from harness.config import STUDY_FILE, Study, read_study
+from harness.errors import WrongType
+from harness.expected import check_names
+from harness.store import Store
+
+
+def study_report(
+    study: str | os.PathLike[str] | Study = STUDY_FILE, *, models: Sequence[str] | None = None
+) -> StudyReport:
+    """Estimate the models of a study from what its database holds, as ``oversight estimate`` does.
+
+    Parameters
+    ----------
+    study
+        Its folder, its ``study.toml``, or what `harness.config.read_study` made of it.
+    models
+        Names of models; None takes all that were run.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is wrong; names line and key.
+    BadInput
+        If there are no answers or no predictions yet, or the study is a panel.
+    """
+    if models is not None:
+        check_names("models", models)
+    if not isinstance(study, Study):
+        if not isinstance(study, str | os.PathLike):
+            raise WrongType("study", "the path of a study.toml or of its folder, or a Study", study)
+        path = Path(study)
+        study = read_study(path / STUDY_FILE if path.is_dir() else path)
+    with Store(study.store_url) as store:
+        return report_study(store, study, runs=models)

@@ -1,0 +1,83 @@
+"""Results that a notebook shows as a table and that become a frame; only the latter imports pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import ConfigError, WrongType
+from harness.types.html_table import HtmlTable, write_html
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Shown:
+    """A result with rows."""
+
+    __slots__ = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries of one form."""
+        raise NotImplementedError
+
+    def html_tables(self) -> Sequence[HtmlTable]:
+        """What a notebook shows."""
+        raise NotImplementedError
+
+    def to_frame(self) -> DataFrame:
+        """The rows as a frame of pandas, see `to_frame`."""
+        return to_frame(self)
+
+    def _repr_html_(self) -> str:
+        return write_html(self.html_tables())
+
+
+def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
+    """Results, or records such as items, questions, labels and predictions, as a frame of pandas.
+
+    Parameters
+    ----------
+    result
+        An estimate, all estimates of one or several models, a comparison or ranking, a plan, a report of a
+        study, agreement, certificate, parity; a dictionary of these by name, which becomes the column
+        ``name``; or a list of records, whose fields are the columns. The columns that an item keeps in its
+        `meta` stand beside its fields.
+
+    Raises
+    ------
+    ConfigError
+        If pandas is not installed.
+    WrongType
+        If it is none of these.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ConfigError("frames need: pip install pandas") from None
+    return pd.DataFrame(_records(result))
+
+
+def _records(result: object) -> list[dict[str, Any]]:
+    if isinstance(result, Shown):
+        return result.records()
+    if isinstance(result, Mapping):
+        return [{"name": name} | record for name, one in result.items() for record in _records(one)]
+    if isinstance(result, Iterable) and not isinstance(result, str | bytes):
+        return [_fields(record) for record in result]
+    raise WrongType("result", "a result or a list of records", result)
+
+
+def _fields(record: object) -> dict[str, Any]:
+    """The fields of a record, words in place of enumerated values, its own columns beside them."""
+    if isinstance(record, Shown):
+        (only,) = record.records()
+        return only
+    if not is_dataclass(record) or isinstance(record, type):
+        raise WrongType("result", "a result or a list of records", record)
+    found = {field.name: getattr(record, field.name) for field in fields(record)}
+    more = found.pop("meta", {})
+    plain = {name: value.value if isinstance(value, Enum) else value for name, value in found.items()}
+    return plain | {name: value for name, value in more.items() if name not in plain}

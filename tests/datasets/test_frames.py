@@ -1,0 +1,168 @@
+"""Frames are read like files: items, keys, ratings and predictions; errors name row and column."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import harness as h
+from harness.datasets import read_choices
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "text": "first", "options": ["x", "y", "z"], "subject": "s1"},
+    {"id": "b", "text": "second", "options": ["p", "q"], "subject": "s2"},
+]
+
+
+class Interchanged:
+    """A frame of a library that is known by nothing but the interchange protocol."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __dataframe__(self, **options: Any) -> Any:
+        return self._table.__dataframe__(**options)
+
+
+def in_polars(rows: list[dict[str, Any]]) -> Any:
+    return pytest.importorskip("polars").DataFrame(rows)
+
+
+def in_columns(rows: list[dict[str, Any]]) -> Interchanged:
+    """Lists are unknown to the protocol: options are columns of their own, or JSON."""
+    flat = [{**row, "options": json.dumps(row["options"])} if "options" in row else row for row in rows]
+    return Interchanged(pa.Table.from_pylist(flat))
+
+
+FRAMES: list[Callable[[list[dict[str, Any]]], Any]] = [
+    pd.DataFrame,
+    pa.Table.from_pylist,
+    in_polars,
+    in_columns,
+]
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> list[h.Item]:
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)))
+    return h.read_items(path, meta=["subject"])
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_gives_the_items_of_a_file(frame: Any, items: list[h.Item]) -> None:
+    assert h.read_items(frame(ROWS), meta=["subject"]) == items
+
+
+def test_the_index_of_pandas_may_hold_the_ids(items: list[h.Item]) -> None:
+    assert h.read_items(pd.DataFrame(ROWS).set_index("id"), meta=["subject"]) == items
+
+
+def test_options_may_be_arrays_or_columns() -> None:
+    import numpy as np
+
+    arrays = pd.DataFrame([{**row, "options": np.array(row["options"])} for row in ROWS])
+    columns = pd.DataFrame([{"id": 3, "text": "t", "A": "yes", "B": "no", "C": None}])
+    assert [item.options for item in h.read_items(arrays)] == [("x", "y", "z"), ("p", "q")]
+    assert [(item.id, item.options) for item in h.read_items(columns, options=["A", "B", "C"])] == [
+        ("3", ("yes", "no"))
+    ]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_an_error_names_row_and_column(missing: Any) -> None:
+    frame = pd.DataFrame([*ROWS, {**ROWS[0], "id": "c", "text": missing}])
+    with pytest.raises(h.DataError, match=r"^frame, row 2, column 'text': is empty") as caught:
+        h.read_items(frame)
+    assert (caught.value.file, caught.value.line, caught.value.field) == ("frame", 2, "text")
+
+
+def test_a_missing_column_and_an_id_twice() -> None:
+    frame = pd.DataFrame(ROWS)
+    with pytest.raises(h.DataError, match=r"column 'no': there is no such column; there are: id, text"):
+        h.read_items(frame, id="no")
+    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'id': the id 'a' was used in row 0"):
+        h.read_items(frame.assign(id="a"))
+    with pytest.raises(h.DataError, match="^frame, column 'text': the column is there twice"):
+        h.read_items(pd.concat([frame, frame[["text"]]], axis=1))
+    with pytest.raises(h.DataError, match="^frame: there are no items in it"):
+        h.read_items(frame.head(0))
+
+
+def test_no_library_is_loaded_to_look_at_a_frame(
+    monkeypatch: pytest.MonkeyPatch, items: list[h.Item]
+) -> None:
+    table = pa.Table.from_pylist(ROWS)
+    monkeypatch.delitem(sys.modules, "pandas")
+    assert h.read_items(table, meta=["subject"]) == items
+    assert "pandas" not in sys.modules
+
+
+def test_the_key_from_a_frame(items: list[h.Item]) -> None:
+    key = pd.DataFrame({"id": ["b", "a"], "label": ["q", "x"]})
+    assert h.read_key(key, items) == {"a": 0, "b": 1}
+    with pytest.raises(h.DataError, match=r"column 'id': there is no such column; there are: label"):
+        h.read_key(key[["label"]], items)
+    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'label': 'no' is none of the options"):
+        h.read_key(key.assign(label=["q", "no"]), items)
+    with pytest.raises(h.DataError, match=r"^frame, row 0, column 'id': no answer for 1 items"):
+        h.read_key(key.head(1), items)
+
+
+def test_ratings_and_choices_from_a_frame() -> None:
+    frame = pd.DataFrame({"item": ["i", "i"], "annotator": ["a", "b"], "label": ["yes", None]})
+    assert h.read_ratings(frame) == [h.Rating("i", "a", "yes")]
+    assert read_choices(frame.head(1)) == {"i": "yes"}
+    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'annotator': 'a' rates .* first in row 0"):
+        h.read_ratings(frame.assign(annotator="a", label="no"))
+
+
+def test_predictions_from_a_frame(items: list[h.Item]) -> None:
+    frame = pd.DataFrame({"id": ["b", "a"], "prediction": ["q", None], "confidence": [0.75, None]})
+    found = h.predictions_from_frame(frame, items)
+    assert [(p.item_id, p.option, p.status, p.confidence) for p in found] == [
+        ("b", 1, h.PredictionStatus.OK, 0.75),
+        ("a", None, h.PredictionStatus.UNREADABLE, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
+        ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' is there twice"),
+        ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is none of the options of 'b'"),
+        ({"confidence": 2}, r"row 0, column 'confidence': must lie between 0 and 1, is 2"),
+    ],
+)
+def test_a_wrong_prediction_is_named(change: dict[str, Any], message: str, items: list[h.Item]) -> None:
+    frame = pd.DataFrame({"id": ["b", "a"], "prediction": ["q", "x"], "confidence": [0.5, 0.5]})
+    with pytest.raises(h.DataError, match=f"^frame, {message}"):
+        h.predictions_from_frame(frame.assign(**change), items)
+
+
+@pytest.mark.parametrize("given", [5, None, ROWS, pd.Series(["a"])])
+def test_what_is_neither_path_nor_frame_is_named(given: Any) -> None:
+    kind = type(given).__name__
+    with pytest.raises(TypeError, match=rf"^source: expected a path or a frame \(.*\), got {kind}$"):
+        h.read_items(given)
+
+
+def test_records_of_another_kind_are_named(items: list[h.Item]) -> None:
+    with pytest.raises(h.WrongType, match=r"^items: expected a list of harness.Item, got the text 'a'"):
+        h.read_key(pd.DataFrame({"id": [], "label": []}), "a")  # type: ignore[arg-type]
+    with pytest.raises(h.WrongType, match=r"^predictions\[0\]: expected a harness.Prediction, got Item"):
+        h.accuracy(items, [])  # type: ignore[arg-type]
+    with pytest.raises(h.WrongType, match=r"^models: expected a dictionary of name to predictions, got list"):
+        h.compare([[], []], [])  # type: ignore[arg-type]
+    with pytest.raises(h.WrongType, match=r"^mapping: expected an ItemMapping"):
+        h.read_items(pd.DataFrame(ROWS), {"text": "text"})  # type: ignore[arg-type]
+    with pytest.raises(h.WrongType, match=r"^model: expected a model's name or a callable .*, got int"):
+        h.run(5, items, store="never.db")  # type: ignore[arg-type]
