@@ -115,9 +115,11 @@ def _refuse_double(names: Sequence[str]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value without what its library wraps around it: numpy's numbers and arrays, and its NaN."""
+    """A value without what its library wraps around it: numpy's numbers and arrays, its NaN, and tuples."""
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, tuple):
+        return list(value)
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  NaN alone
 
 

@@ -90,9 +90,9 @@ def test_a_missing_column_and_an_id_twice() -> None:
         h.read_items(frame, id="no")
     with pytest.raises(h.DataError, match=r"^frame, row 1, column 'id': the id 'a' was used in row 0"):
         h.read_items(frame.assign(id="a"))
-    with pytest.raises(h.DataError, match="^frame, column 'text': the column is there twice"):
+    with pytest.raises(h.DataError, match=r"^frame, column 'text': the column is there twice"):
         h.read_items(pd.concat([frame, frame[["text"]]], axis=1))
-    with pytest.raises(h.DataError, match="^frame: there are no items in it"):
+    with pytest.raises(h.DataError, match=r"^frame: there are no items in it"):
         h.read_items(frame.head(0))
 
 

@@ -1,9 +1,10 @@
-"""The event loop of a run: uvloop where it is installed, which takes less time for each call."""
+"""The event loop of a run: uvloop where it is installed, beside a notebook's, which runs already."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -11,7 +12,34 @@ T = TypeVar("T")
 
 
 def run_in_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, as `asyncio.run` does."""
+    """Run a coroutine to its end, as `asyncio.run` does; where a loop runs already, in its own thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _run(main)
+    return _run_beside(main)
+
+
+def _run_beside(main: Coroutine[Any, Any, T]) -> T:
+    """In another thread; an interrupt, which only this one hears, stops what is under way there."""
+    started = list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]]()
+
+    async def begin() -> T:
+        started.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await main
+
+    with ThreadPoolExecutor(1) as beside:
+        work = beside.submit(_run, begin())
+        try:
+            return work.result()
+        except KeyboardInterrupt:
+            for loop, task in started:
+                if task is not None and not work.done():
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
+
+
+def _run(main: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner(loop_factory=_find_loop()) as runner:
         return runner.run(main)
 

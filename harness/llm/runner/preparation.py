@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -12,6 +11,7 @@ import orjson
 from harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
 from harness.llm.limits import Budget, Limiter
 from harness.llm.models import CallCounts, LimitedModel, ModelReply, Request, RunnableModel, make_model
+from harness.llm.runner.event_loop import run_in_loop
 from harness.llm.runner.prompt import answer_schema
 from harness.llm.runner.targets import Target, Wanted
 
@@ -77,7 +77,7 @@ def prepare(
                 await model.close()
         return found
 
-    found = asyncio.run(look())
+    found = run_in_loop(look())
     errors = [one.error for one in found if one.error is not None]
     if errors and len(errors) == len(found):
         raise errors[0]

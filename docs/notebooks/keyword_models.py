@@ -1,0 +1,34 @@
+"""Stand-ins for language models: functions from prompt to answer, which need no network and no key."""
+
+from __future__ import annotations
+
+import re
+
+WORDS = {
+    "cardiology": "heart|chest pain|palpitation|valve|defibrillator|stent|atrial|syncope|murmur|ecg",
+    "neurology": "seizure|headache|tremor|numb|weakness|memory|stroke|migraine|carbamazepine|gait",
+    "gastroenterology": "stool|bowel|colon|liver|swallow|reflux|jaundice|biopsy|diarrh|abdom",
+    "pulmonology": "cough|breath|lung|wheez|inhaler|sputum|oxygen|asthma",
+    "nephrology": "kidney|egfr|creatinine|dialysis|urine|protein|renal|potassium",
+    "endocrinology": "thyroid|glucose|insulin|hormone|diabet|adrenal|cortisol|calcium|tsh",
+    "dermatology": "skin|rash|itch|mole|plaque|blister|cream|nail|scalp",
+    "rheumatology": "joint|knuckle|stiff|lupus|gout|swollen|ccp|arthritis",
+}
+
+
+def careful(prompt: str) -> str:
+    """The specialty whose words occur most often; it always has an answer."""
+    text = prompt.lower()
+    return max(WORDS, key=lambda name: len(re.findall(WORDS[name], text)))
+
+
+def hasty(prompt: str) -> str:
+    """The first specialty of which one of three words occurs, or a refusal."""
+    text = prompt.lower()
+    few = {name: "|".join(words.split("|")[:3]) for name, words in WORDS.items()}
+    return next((name for name, words in few.items() if re.search(words, text)), "I cannot tell.")
+
+
+def stubborn(prompt: str) -> str:  # noqa: ARG001  it does not read
+    """Cardiology, whatever the note says."""
+    return "cardiology"

@@ -1,0 +1,44 @@
+"""What a wing offers is seen before it is used: by `dir`, and so by the completion of every shell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import harness as h
+from tests.house.faces import WINGS
+
+VERBS = ("compare", "agree", "certify", "parity", "plan", "study_report", "to_frame", "run", "__version__")
+
+
+@pytest.mark.parametrize("name", [*WINGS, "harness.plot", "harness.estimate"])
+def test_a_fresh_interpreter_shows_and_completes_every_name(name: str) -> None:
+    code = f"""
+import importlib, rlcompleter, sys
+face = importlib.import_module({name!r})
+assert set(dir(face)) >= set(face.__all__)
+completer = rlcompleter.Completer({{"face": face}})
+shown = set()
+while (found := completer.complete("face.", len(shown))) is not None:
+    shown.add(found.removeprefix("face.").rstrip("()"))
+missing = {{name for name in face.__all__ if not name.startswith("_")}} - shown
+assert not missing, missing
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_calls_of_the_command_line_are_there_and_documented() -> None:
+    assert set(VERBS) <= set(dir(h))
+    for name in VERBS[:-1]:
+        assert "Parameters" in (getattr(h, name).__doc__ or ""), name
+    assert h.__version__.count(".") >= 2
+
+
+def test_importing_the_face_costs_no_heavy_library() -> None:
+    code = (
+        "import sys, harness; dir(harness); "
+        "assert not {'numpy', 'pandas', 'scipy', 'sqlalchemy', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,150 @@
+"""Results as frames and as HTML: every row, nothing unescaped, nothing silent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+import harness as h
+from harness.estimate import ModelEstimates
+from harness.types import Shown
+
+EVIL = "<script>alert('x')</script>&"
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open, self.seen, self.texts = list[str](), set[str](), list[str]()
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.seen.add(tag)
+        assert not any("color" in (value or "") or name.startswith("on") for name, value in attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def shown(result: Any) -> str:
+    """The texts of what a notebook shows, whose tags are the harmless ones."""
+    tags = Tags(result._repr_html_())
+    assert tags.seen <= {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+    return " | ".join(tags.texts)
+
+
+def labelled(models: int = 2, n: int = 60) -> tuple[dict[str, list[h.Prediction]], list[h.Label]]:
+    """Every item has one yes-answer to its true option; model m is wrong on every (m + 3)-th."""
+    labels = [h.Label(f"i{j}", 0, h.LabelKind.ORDINARY, 2, 0.5) for j in range(n)]
+    made = {
+        f"{EVIL}{m}": [h.Prediction(f"i{j}", int(j % (m + 3) == 0)) for j in range(n)] for m in range(models)
+    }
+    return made, labels
+
+
+def test_an_estimate_is_a_row() -> None:
+    estimate = h.estimate_counts(4, 77, 120, 321, 360)["ml"]
+    (row,) = estimate.to_frame().to_dict("records")
+    assert (row["estimator"], row["value"], row["holds"]) == ("ml", estimate.value, True)
+    assert (row["ordinary"], row["complementary"]) == (120, 360)
+    assert "ML | 65.6 % | 58.7 % – 71.7 % | exact 95%" in shown(estimate)
+
+
+def test_estimates_that_are_undefined_are_rows_with_a_reason() -> None:
+    found = h.estimate_counts(4, 0, 0, 321, 360)
+    frame = found.to_frame().set_index("estimator")
+    assert "ord" in found.undefined
+    assert frame["value"].isna()["ord"]
+    assert frame.loc["ord", "why"] == found.undefined["ord"]
+    assert f"Ord (yes only): no estimate: {found.undefined['ord']}" in shown(found)
+
+
+def test_several_models_have_a_column_for_their_names_and_are_escaped() -> None:
+    models, labels = labelled()
+    found = h.model_accuracies(models, labels)
+    assert isinstance(found, ModelEstimates)
+    assert list(found.to_frame()["model"].unique()) == list(models)
+    assert EVIL in shown(found)
+    by_name = h.to_frame({name: made["ml"] for name, made in found.items()})
+    assert list(by_name["name"]) == list(models)
+
+
+def test_an_interval_that_may_not_hold_says_so() -> None:
+    from dataclasses import replace
+
+    estimate = replace(h.estimate_counts(4, 77, 120, 321, 360)["ml"], why=EVIL)
+    assert f"(!) may not hold: {EVIL}" in shown(estimate)
+    assert not estimate.to_frame()["holds"].item()
+
+
+def test_comparisons_and_rankings() -> None:
+    from harness.types import LabelDesign, Labels
+
+    models, labels = labelled(3)
+    asked = Labels(labels, LabelDesign(statements=(), asked=frozenset(x.item_id for x in labels)))
+    found = h.compare(models, asked)
+    assert len(found.to_frame()) == 3
+    assert {"first", "second", "difference", "verdict", "p_value", "holds"} <= {*found.to_frame()}
+    assert EVIL in shown(found)
+    assert found.ranking is not None
+    assert list(found.ranking.to_frame()["model"]) == list(found.ranking.names)
+    assert "models that share a rank cannot be told apart" in shown(found.ranking)
+    assert found.pairs[0].to_frame()["verdict"].item() == found.pairs[0].verdict
+
+
+def test_a_plan() -> None:
+    found = h.plan(8, 0.7, questions=400)
+    assert {*found.to_frame()["of"]} == {"accuracy", "difference"}
+    assert {*found.to_frame()["questions"]} == {400}
+    assert "targeted" in shown(found)
+    clustered = h.plan(8, 0.7, half_width=0.03, cluster_size=5, intraclass=0.25)
+    alone = h.plan(8, 0.7, half_width=0.03)
+    assert [p.questions for p in clustered.accuracy] == [2 * p.questions for p in alone.accuracy]
+    with pytest.raises(h.EstimateError, match="intraclass"):
+        h.plan(8, cluster_size=2, intraclass=2)
+
+
+def test_records_become_frames() -> None:
+    item = h.Item("a", "text", ("x", "y"), (1, 0), {"subject": "s", "text": "not this one"})
+    frame = h.to_frame([item])
+    assert list(frame) == ["id", "text", "options", "permutation", "subject"]
+    assert h.read_items(frame, meta=["subject"], shuffle=False)[0].options == item.options
+    label = h.Label("a", 0, h.LabelKind.COMPLEMENTARY, 2, 0.5, "ana")
+    assert h.to_frame([label])["kind"].item() == "complementary"
+    assert h.to_frame([h.Prediction("a", 1)])["status"].item() == "ok"
+    assert h.to_frame([]).empty
+
+
+@pytest.mark.parametrize("given", [5, "text", [5], None])
+def test_what_is_no_result_is_named(given: Any) -> None:
+    with pytest.raises(h.WrongType, match=r"^result: expected a result or a list of records, got"):
+        h.to_frame(given)
+
+
+def test_without_pandas_the_mend_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(h.ConfigError, match="pip install"):
+        h.estimate_counts(4, 77, 120, 321, 360).to_frame()
+
+
+def test_results_are_shown_without_pandas() -> None:
+    code = (
+        "import sys, harness as h; h.estimate_counts(4, 77, 120, 321, 360)._repr_html_();"
+        "assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_has_rows_says_which() -> None:
+    for kind in Shown.__subclasses__():
+        assert "records" in vars(kind), kind
+        assert "html_tables" in vars(kind), kind
