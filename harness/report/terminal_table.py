@@ -16,6 +16,7 @@ from harness.report.estimate_words import (
     label_texts,
     questions_text,
 )
+from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
 from harness.types import (
     OUTSIDE,
     Estimate,
@@ -27,7 +28,6 @@ from harness.types import (
     percent,
     value_text,
 )
-from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
 
 
 def estimates_table(study: StudyReport) -> RenderableType:
