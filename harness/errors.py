@@ -73,6 +73,11 @@ class DataError(BadInput):
         Line (text formats) or row (Parquet), counted from 1.
     field
         Column or key.
+
+    Attributes
+    ----------
+    reason
+        The message without the place.
     """
 
     def __init__(
@@ -84,7 +89,7 @@ class DataError(BadInput):
         if field is not None:
             where += f" [{field}]" if where else f"[{field}]"
         super().__init__(f"{where}: {message}" if where else message)
-        self.file, self.line, self.field = file, line, field
+        self.file, self.line, self.field, self.reason = file, line, field, redact(message)
 
 
 class ConfigError(BadInput):

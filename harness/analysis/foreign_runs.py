@@ -14,6 +14,7 @@ from harness.analysis.inputs import read_new_items, read_stored_items, store_ite
 from harness.config import RunSpec, Study
 from harness.datasets import (
     format_of,
+    how_log_ended,
     iterate_foreign,
     pause_collector,
     read_ahead,
@@ -21,9 +22,9 @@ from harness.datasets import (
     write_predictions,
 )
 from harness.errors import BadInput, DataError
-from harness.llm import fold_text, read_foreign_option, refuse_stranger
+from harness.llm import read_foreign_option, refuse_stranger
 from harness.store import BULK, ImportedFields, Store, split_into_batches
-from harness.types import ForeignAnswer, Item, PredictionStatus
+from harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,10 @@ class ImportedRun:
         Items of the study that have none.
     by_status
         Number of predictions of each status.
+    errors, error
+        How many answers of the log ended with an error, and the first kind of it.
+    ended
+        How the other program's run ended, where that was before its end; empty otherwise.
     """
 
     run: str
@@ -49,6 +54,9 @@ class ImportedRun:
     items: int
     missing: int
     by_status: Mapping[PredictionStatus, int]
+    errors: int
+    error: str
+    ended: str
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
@@ -73,7 +81,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     )
     run, items = spec.id, read_new_items(study)
     with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
-        found = partial(_match, store, iterate_foreign(file, kind), file)
+        found = partial(_match, store, iterate_foreign(file, kind, model), file)
         # Items that are to be stored with the answers or not at all have to be there to be looked up.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -85,8 +93,19 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 store.runs.store_imported(run, predictions)
                 answers += len(predictions)
         by_status = store.runs.count_statuses(run)
+        failed = PredictionStatus.FAILED
+        reasons = [(reason, n) for status, reason, n in store.runs.count_reasons(run) if status == failed]
     n = sum(by_status.values())
-    return ImportedRun(run=run, answers=answers, items=n, missing=len(ids) - n, by_status=by_status)
+    return ImportedRun(
+        run=run,
+        answers=answers,
+        items=n,
+        missing=len(ids) - n,
+        by_status=by_status,
+        errors=sum(n for _, n in reasons),
+        error=next((reason.removeprefix("import: ") for reason, _ in reasons), ""),
+        ended=how_log_ended(file) if kind == "inspect" else "",
+    )
 
 
 def _digest(path: Path) -> str:
@@ -149,12 +168,12 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:
 
 
 def export_predictions(study: Study, file: str) -> int:
-    """Write every stored answer of every run as Parquet; how many rows.
+    """Write every stored answer of every run, in the format of the name's ending; how many rows.
 
     Raises
     ------
     BadInput
-        If no model was run yet.
+        If no model was run yet, or the name ends otherwise.
     """
     with Store(study.store_url) as store:
         runs = store.runs.read_runs()

@@ -26,6 +26,7 @@ class ItemsSection(Section):
 
     `cluster` names a column whose equal values make items depend on each other, such as the patient that
     images are of; estimates, comparisons and panels then take clusters as the independent units.
+    `skip_bad` leaves wrong rows out, which are counted, instead of refusing the file.
     """
 
     file: str | None = None
@@ -41,6 +42,7 @@ class ItemsSection(Section):
     meta: list[str] = Field(default=[])
     cluster: str | None = None
     shuffle: bool = True
+    skip_bad: bool = False
 
     @model_validator(mode="after")
     def _one_source(self) -> ItemsSection:

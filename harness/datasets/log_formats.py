@@ -33,7 +33,7 @@ def format_of(path: str | Path) -> str:
         return "helm"
     if name.startswith("samples_") and name.endswith(".jsonl"):
         return "lm-eval"
-    if name.endswith((".csv", ".jsonl", ".parquet", ".gz")):
+    if name.endswith((".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")):
         return "table"
     raise DataError(f"which program wrote this? Give --format, one of {', '.join(READERS)}", file=path)
 
@@ -43,8 +43,10 @@ def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
     return list(iterate_foreign(path, kind))
 
 
-def iterate_foreign(path: str | Path, kind: str) -> Iterator[ForeignAnswer]:
+def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> Iterator[ForeignAnswer]:
     """Read a log's answers one by one; the last may not be good although the first were.
+
+    Of a log that says whose answers it holds those of `model` are read, or all if they are of one model.
 
     Raises
     ------
@@ -56,7 +58,10 @@ def iterate_foreign(path: str | Path, kind: str) -> Iterator[ForeignAnswer]:
     if not path.is_file():
         raise DataError("there is no such file", file=path)
     seen: dict[str | tuple[str, str, int], int] = {}
+    chosen = _choose_model(READERS[kind](path), path, model)
     for answer in READERS[kind](path):
+        if chosen and answer.model != chosen:
+            continue
         one = answer.id and not answer.sample
         key = answer.id if one else (answer.id, "" if answer.id else answer.text, answer.sample)
         if key in seen:
@@ -67,3 +72,17 @@ def iterate_foreign(path: str | Path, kind: str) -> Iterator[ForeignAnswer]:
         yield answer
     if not seen:
         raise DataError("there are no answers in it", file=path)
+
+
+def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
+    """Whose answers to read of a log that holds those of several models; empty if it does not say."""
+    first = next(answers, None)
+    if first is None or not first.model:
+        return ""
+    names = dict.fromkeys([first.model, *(answer.model for answer in answers)])
+    if model in names:
+        return str(model)
+    if len(names) > 1:
+        told = f"answers of {len(names)} models are in it: {', '.join(names)}; --model takes one of them"
+        raise DataError(told, file=path, field="model")
+    return first.model

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight predictions``."""
     add = parser.add_argument
     add("action", choices=["import", "items", "export"])
-    add("file", help="the log to read, or for export the .parquet file to write")
+    add("file", help="the log to read, or for export the .csv, .jsonl or .parquet to write")
     add("--format", choices=list(READERS), help="told by the file's name if left out")
     add("--model", help="import: the name under which the model is estimated")
     add("--out", default="items.jsonl", help="items: the file to write (default: %(default)s)")
@@ -35,7 +35,15 @@ def run(args: argparse.Namespace) -> int:
         text = f"{args.model}: {found.answers} answers to {found.items} items; {counts}"
         if found.missing:
             text += f"; {found.missing} items of the study have none"
+        if found.errors:
+            noun = "answer ended with an error and counts as a failed prediction"
+            if found.errors > 1:
+                noun = "answers ended with errors and count as failed predictions"
+            text += f"\n    {found.errors} {noun}; for example: {found.error}"
+        if found.ended:
+            text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
         payload = {"run": found.run, "answers": found.answers, "items": found.items}
+        payload |= {"errors": found.errors, "ended": found.ended}
         payload |= {status.value: n for status, n in found.by_status.items()}
         emit(args, payload, text)
     elif args.action == "items":
