@@ -1,4 +1,4 @@
-"""Items as people have them: benchmarks as published, files with wrong rows, of Excel, in several languages."""
+"""Items as people have them: benchmarks as published, wrong rows, files of Excel, other code pages."""
 
 from __future__ import annotations
 
