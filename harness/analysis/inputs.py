@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, starmap
 
+from harness.columns import ItemValues
 from harness.config import Study
 from harness.datasets import (
     BadRows,
@@ -172,6 +173,18 @@ def note_source(study: Study, store: Store, digest: str | None, ids: list[str]) 
     """Note which items came of a source, if they are many and it did not change; `digest` is from before."""
     if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids)
+
+
+def read_meta(study: Study, store: Store, column: str) -> ItemValues:
+    """What every item has in a column; one named in [items] meta after items were stored is read from there.
+
+    Errors as of reading items.
+    """
+    found = store.columns.read_meta(column)
+    if (found.code < 0).any() and column in study.items.meta and not store.read_only:
+        store_items(study, store)
+        found = store.columns.read_meta(column)
+    return found
 
 
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:

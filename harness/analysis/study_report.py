@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.costs import run_cost, study_prices
+from harness.analysis.inputs import read_meta
 from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
@@ -249,7 +250,7 @@ def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
         return ItemValues.of({name: certain.get(name, "no vote") for name in index.ids}, index)
     if column is None:
         return None
-    found = store.columns.read_meta(column)
+    found = read_meta(study, store, column)
     if column == CONFIDENCE and (found.code < 0).all():
         return CONFIDENCE
     for place in np.flatnonzero(found.code < 0):
