@@ -66,7 +66,7 @@ class ExpertsSection(Section):
     """
 
     roster: str = "experts.toml"
-    protocol: str = next(iter(PROTOCOLS))
+    protocol: str = Field(default=next(iter(PROTOCOLS)), json_schema_extra={"enum": list(PROTOCOLS)})
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
     models: list[str] = Field(default=[])
