@@ -23,6 +23,7 @@ from harness.config import Study
 from harness.datasets import read_ratings
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import CONFIDENCE, Strata, check_watchable, keep_predicted
+from harness.output import did_you_mean
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
 
@@ -221,7 +222,8 @@ def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
         raise BadInput("no model was run yet; see: oversight run --help")
     for name in names or ():
         if name not in newest:
-            raise BadInput(f"the model {name!r} was not run; there are: {', '.join(newest)}")
+            known = f"there are: {', '.join(newest)}{did_you_mean(name, newest)}"
+            raise BadInput(f"the model {name!r} was not run; {known}")
     runs, left_out = list[dict[str, Any]](), list[str]()
     for name in names or newest:
         if store.run_columns.has_answer(newest[name]["id"]):

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from harness.config.models import EndpointSection, ModelSection, Section
 from harness.errors import ConfigError
+from harness.output import did_you_mean
 from harness.registry import PROTOCOLS, state_protocol
 from harness.types import ProtocolStatement
 
@@ -216,5 +217,8 @@ class Study(Section):
         """
         if name not in self.models:
             known = ", ".join(self.models) or "none"
-            raise ConfigError(f"study.toml [models]: there is no model {name!r}; there are: {known}")
+            raise ConfigError(
+                f"study.toml [models]: there is no model {name!r}; there are: {known}"
+                + did_you_mean(name, self.models)
+            )
         return self.models[name].with_endpoint(self.endpoints)

@@ -15,7 +15,7 @@ from harness.datasets.row import BadRows, Row
 from harness.datasets.rows import read_portions, read_rows
 from harness.draws import draw_orders
 from harness.errors import DataError
-from harness.output import shorten
+from harness.output import did_you_mean, shorten
 from harness.seeding import derive_seeds
 from harness.types import Item
 
@@ -105,7 +105,8 @@ def read_key(
             raise row.error(id_column, f"the id {item.id!r} is there twice")
         label = str(row.fields[label_column]).strip()
         if label not in item.options:
-            raise row.error(label_column, f"{label!r} is none of the options of {item.id!r}")
+            told = f"{label!r} is none of the options of {item.id!r}{did_you_mean(label, item.options)}"
+            raise row.error(label_column, told)
         truth[item.id] = item.options.index(label)
     missing = [item.id for item in items if item.id not in truth]
     if missing:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import DataError
-from harness.output import make_printable, shorten
+from harness.output import did_you_mean, make_printable, shorten
 
 _MOST = 2**31 - 1
 """What an integer column of every database holds."""
@@ -40,7 +40,9 @@ class Row:
         """
         if column not in self.fields:
             known = ", ".join(list(self.fields)[:12])
-            raise self.error(column, f"there is no such column; there are: {known}")
+            raise self.error(
+                column, f"there is no such column; there are: {known}{did_you_mean(column, self.fields)}"
+            )
         return self.fields[column]
 
     def find(self, field: str) -> Any:

@@ -8,6 +8,7 @@ from .estimate_words import (
     label_texts as label_texts, method_text as method_text, note_lines as note_lines,
     questions_text as questions_text, value_text as value_text,
 )
+from .interval_names import method_words as method_words
 from .panel_json import (
     CEILING_NAMES as CEILING_NAMES, agreement_to_json as agreement_to_json,
     certificate_to_json as certificate_to_json, parity_to_json as parity_to_json, to_json as to_json,

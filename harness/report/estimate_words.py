@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.analysis import ItemCounts, ModelReport, estimator_name
+from harness.report.interval_names import method_words
 from harness.types import Counts, Estimate
 
 OUTSIDE = "* outside 0–100 % as computed, cut off for display"
@@ -31,8 +32,8 @@ def caution_text(estimate: Estimate) -> str:
 
 
 def method_text(estimate: Estimate) -> str:
-    """``exact 95%``, with the name of the interval as a person writes it."""
-    return f"{estimate.interval.replace('_', '-').replace('+', ' + ')} {estimate.level:.0%}"
+    """``exact 95%``, with the name of the interval in words."""
+    return f"{method_words(estimate.interval)} {estimate.level:.0%}"
 
 
 def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:

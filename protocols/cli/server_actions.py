@@ -15,6 +15,7 @@ from harness.store import Store
 from protocols.collect import Campaign, Difference, Look, measure_progress, watch_campaign
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
+_TITLES = {"foreign": "not counted"}
 _SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
 
 
@@ -83,7 +84,9 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     with Store(study.store_url) as store:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
-    table = Table("expert", *shown, "s/answer", "left", title="Answers")
+    table = Table(
+        "expert", *(_TITLES.get(name, name) for name in shown), "seconds per answer", "left", title="Answers"
+    )
     for expert, p in now.items():
         typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
         left = "" if p.seconds_left is None else _span(p.seconds_left)

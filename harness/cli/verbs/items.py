@@ -9,6 +9,7 @@ import argparse
 
 from harness.analysis import check_items
 from harness.cli.conventions import add_study, emit, study_of
+from harness.output import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +35,9 @@ def run(args: argparse.Namespace) -> int:
         "first": {"id": first.id, "text": first.text[:200], "options": list(first.shown_options)},
     }
     options = ", ".join(f"K={k}: {n}" for k, n in found.by_options.items())
-    text = f"{found.items} items ({options}), median {found.median_words} words\n"
+    text = f"{counted(found.items, 'item')} ({options}), median {found.median_words} words\n"
     if found.bad.number:
-        text += "\n".join([f"{found.bad.number} wrong rows left out:", *found.bad.lines(), ""])
+        text += "\n".join([f"{counted(found.bad.number, 'wrong row')} left out:", *found.bad.lines(), ""])
     text += f"first: {first.id}: {first.text[:100]}\n       {' | '.join(first.shown_options)}"
     emit(args, payload, text)
     return 0

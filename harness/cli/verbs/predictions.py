@@ -10,6 +10,7 @@ import argparse
 from harness.cli.conventions import add_study, emit, study_of
 from harness.datasets import READERS
 from harness.errors import ConfigError
+from harness.output import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("give the model a name with --model")
         found = import_predictions(study_of(args), args.file, args.model, args.format)
         counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
-        text = f"{args.model}: {found.answers} answers to {found.items} items; {counts}"
+        text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
         if found.missing:
-            text += f"; {found.missing} items of the study have none"
+            text += f"; {counted(found.missing, 'item')} of the study without one"
         if found.errors:
             noun = "answer ended with an error and counts as a failed prediction"
             if found.errors > 1:
@@ -48,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
         emit(args, payload, text)
     elif args.action == "items":
         n = write_log_items(args.file, args.out, args.format)
-        emit(args, {"written": args.out, "items": n}, f"wrote {n} items to {args.out}")
+        emit(args, {"written": args.out, "items": n}, f"wrote {counted(n, 'item')} to {args.out}")
     else:
         n = export_predictions(study_of(args), args.file)
-        emit(args, {"written": args.file, "rows": n}, f"wrote {n} answers to {args.file}")
+        emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")
     return 0
