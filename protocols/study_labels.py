@@ -20,10 +20,8 @@ from harness.store import Response, Store
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
     ReplyFields,
-    SimulatedExperts,
     export_questions,
     iterate_replies,
-    read_label_studio_export,
     read_panel,
     write_ratings,
 )
@@ -153,6 +151,8 @@ def import_answers(
             return _import_yes_no(store, files)
         asked, items = read_pending(study, store), {item.id: item for item in store.content.read_items()}
         if label_studio:
+            from protocols.collect import read_label_studio_export
+
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, asked, items, roster)
             return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
@@ -216,6 +216,8 @@ def simulate_answers(
     seed
         Seed of the errors; the study's if None.
     """
+    from protocols.collect import SimulatedExperts
+
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Store(study.store_url) as store:

@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any
 
 from harness import BadInput, ConfigError, load_protocol
-from harness.analysis import find_newest_runs
 from harness.config import Study
 from harness.store import Store, split_into_batches
 from harness.types import Assignment, Item, PredictionStatus, Question
@@ -37,6 +36,8 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
+        from harness.analysis import find_newest_runs
+
         chosen = find_newest_runs(store, study.experts.models or None)
         if chosen.left_out:
             raise BadInput(f"{chosen.left_out[0]}; run it, or name the other models under [experts]")

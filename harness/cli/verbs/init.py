@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.preset:
         items = _find_items(args.folder, args.items, asks=asks)
         if items:
-            proposal = propose(Path(args.folder) / items, classes)
+            proposal = propose(os.path.normpath(Path(args.folder) / items), classes)
             proposal = replace(proposal, text=args.text) if args.text else proposal
             proposal = _ask(proposal, items) if asks else proposal
     files = begin_study(

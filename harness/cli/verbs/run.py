@@ -100,7 +100,8 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
     """Say what `summarise_run` counted."""
     said = [
         f"{name}: {counted(result['predictions'], 'answer')}, {result['asked_now']} asked now; "
-        f"{result['ok']} readable, {result['unreadable']} unreadable, {result['truncated']} truncated, {result['failed']} failed"
+        f"{result['ok']} readable, {result['unreadable']} unreadable, {result['truncated']} truncated, "
+        f"{result['failed']} failed"
     ]
     if sample := result.get("sample"):
         said.append(f"    a first look at {sample['items']:,} of {sample['of']:,} items, drawn at random; ")
