@@ -16,7 +16,6 @@ import webbrowser
 from harness.cli.conventions import add_study, study_of
 from harness.errors import ConfigError
 from harness.output import say
-from harness.view import serve_study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
+    from harness.view import serve_study
+
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {args.port}")
 
