@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     items, proposal = args.items, None
     if not args.preset:
         items = _find_items(args.folder, args.items, asks=asks)
-        if items:
+        if items and Path(os.path.normpath(Path(args.folder) / items)).is_file():
             proposal = propose(os.path.normpath(Path(args.folder) / items), classes)
             proposal = replace(proposal, text=args.text) if args.text else proposal
             proposal = _ask(proposal, items) if asks else proposal
@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
     written = [str(path) for path in files]
     payload = {"written": written, "items": items, "proposal": proposal}
     told = [] if proposal is None or items is None else _tell(proposal, items)
-    if not (items or args.preset):
-        told = ["no data file is here yet: put the items into items.jsonl"]
+    if proposal is None and not args.preset:
+        told = [f"there is no data file yet: put the items into {items or 'items.jsonl'}"]
     told.append(f"wrote {', '.join(written)}; next: oversight items check")
     emit(args, payload, "\n".join(told))
     return 0
@@ -61,9 +61,7 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
     if given:
         if (Path(folder) / given).is_file():
             return given
-        if not Path(given).is_file():
-            raise BadInput(f"--items: there is no file {given}")
-        return os.path.relpath(given, folder)
+        return os.path.relpath(given, folder) if Path(given).is_file() else given
     found = find_item_files(folder)
     if len(found) > 1:
         names = ", ".join(found)
