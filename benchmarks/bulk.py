@@ -47,7 +47,11 @@ COMMANDS = {
     "predictions_import": (("predictions", "import", "log.csv", "--model", "m"), ("prediction",)),
 }
 
-READ = {"item_words": "SELECT position, id || ' ' || text || ' ' || options FROM item ORDER BY position"}
+READ = {
+    "item_words": "SELECT position, id || ' ' || text || ' ' || options FROM item ORDER BY position",
+    # as they stood in the file; the command writes them in an order of its own
+    "answer": "SELECT * FROM answer ORDER BY position",
+}
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+import numpy as np
+
 
 def derive_seed(seed: int, *names: str) -> int:
     """64-bit seed from a study's seed and names, such as an item's id.
@@ -19,4 +21,6 @@ def derive_seed(seed: int, *names: str) -> int:
 def derive_seeds(seed: int, *names: str, last: Iterable[str]) -> list[int]:
     """What `derive_seed` gives for each of some last names."""
     start, hashed = "\x1f".join((str(seed), *names, "")), hashlib.sha256
-    return [int.from_bytes(hashed((start + name).encode()).digest()[:8], "big") for name in last]
+    digests = [hashed((start + name).encode()).digest() for name in last]
+    seeds: list[int] = np.frombuffer(b"".join(digests), dtype=">u8")[::4].tolist()
+    return seeds

@@ -7,19 +7,18 @@ is opened.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 
 from harness import BadInput, ConfigError
 from harness.analysis import note_source, read_items_ahead, stream_items, study_items, study_truth
 from harness.config import Study
 from harness.datasets import pause_collector, read_ahead
-from harness.store import Response, Store
+from harness.store import ReplyFields, Store
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
-    ReplyFields,
     export_questions,
     iterate_replies,
     read_panel,
@@ -80,6 +79,7 @@ def _route_questions(study: Study, roster: Roster) -> Routed:
     with Store(study.store_url) as store, store.together(exclusive=True):
         if store.panel.has_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
+        is_new = not store.content.has_items()
 
         def store_items() -> Iterator[list[Item]]:
             for portion in store.content.store_items(chain.from_iterable(items.portions)):
@@ -89,7 +89,7 @@ def _route_questions(study: Study, roster: Roster) -> Routed:
         for questions in draw_questions(study, store, roster, store_items()):
             asked.update([expert for _, _, _, expert, *_ in questions])
             new += store.content.add_question_fields(questions)
-        note_source(study, store, items.digest, ids)
+        note_source(study, store, items.digest, ids, are_all=is_new)
     return Routed(asked=asked, new=new, items=len(ids))
 
 
@@ -151,7 +151,7 @@ def import_answers(
             return _import_yes_no(store, files)
         asked, items = read_pending(study, store), {item.id: item for item in store.content.read_items()}
         if label_studio:
-            from protocols.collect import read_label_studio_export
+            from protocols.collect import read_label_studio_export  # with much that nobody else needs
 
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, asked, items, roster)
@@ -171,14 +171,17 @@ class _AskedExperts:
         self._enough, self._looked_up = store.content.count_questions() / 10, 0
         self._read: dict[str, str] | None = None
 
-    def find(self, ids: Collection[str]) -> Mapping[str, str]:
+    def find(self, ids: Sequence[str]) -> list[str | None]:
+        """Whom each question was put to, None if it was never asked."""
         if self._read is None and self._looked_up > self._enough:
             self._read = self._content.read_experts()
-        read = self._read or {}
-        found = {name: read.pop(name) for name in ids if name in read}
-        others = [name for name in ids if name not in found]
-        self._looked_up += len(others)
-        return found | self._content.find_experts(others) if others else found
+        found = list(map((self._read or {}).pop, ids, repeat(None)))
+        others = [name for name, expert in zip(ids, found, strict=True) if expert is None]
+        if others:
+            self._looked_up += len(others)
+            looked_up = self._content.find_experts(others)
+            found = [expert or looked_up.get(name) for name, expert in zip(ids, found, strict=True)]
+        return found
 
 
 def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]:
@@ -192,7 +195,7 @@ def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]
             yield portion
 
     with pause_collector():
-        replies = map(Response._make, chain.from_iterable(read_ahead(count())))
+        replies = chain.from_iterable(read_ahead(count()))
         return read, store.content.replies.add_replies(replies)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from harness.cli.main import VERBS
+from harness.registry import load_module
 
 ROOT = Path(__file__).parents[1]
 DOCS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md")]
@@ -26,3 +30,16 @@ def test_what_a_document_names_exists(path: Path) -> None:
         assert (ROOT / script).exists(), script
     for name in re.findall(r"`((?:harness|protocols|agents)(?:\.\w+)+)", text):
         assert pkgutil.resolve_name(name), name
+
+
+def test_the_workflow_of_the_gate_is_one_and_calls_what_there_is() -> None:
+    text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text.split("<!-- test: workflow -->\n```yaml\n")[1].split("```")[0])
+    steps = workflow["jobs"]["gate"]["steps"]
+    lines = [step.get("run", "").replace("\\\n", "") for step in steps]
+    calls = [shlex.split(line)[1:] for text in lines for line in text.splitlines() if "oversight" in line[:9]]
+    assert [words[0] for words in calls] == ["run", "gate"]
+    for verb, *options in calls:
+        parser = argparse.ArgumentParser()
+        load_module(VERBS[verb][0]).add_arguments(parser)
+        parser.parse_args(options)

@@ -10,6 +10,9 @@ from .foreign_runs import (
     export_predictions as export_predictions, import_predictions as import_predictions,
     write_log_items as write_log_items,
 )
+from .gate import (
+    Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
+)
 from .inputs import (
     check_items as check_items, note_source as note_source, read_items_ahead as read_items_ahead,
     stream_items as stream_items, study_clusters as study_clusters, study_items as study_items,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,21 +52,27 @@ def compare_study(
     test: str = "auto",
     adjustment: str = "max-z",
     level: float | None = None,
+    store: Store | None = None,
 ) -> StudyComparison:
     """`harness.compare` of the newest runs of a study, or of those named; at the study's level.
+
+    Parameters
+    ----------
+    store
+        The study's database where it is open.
 
     Raises
     ------
     BadInput
         If fewer than two models were run, there are no answers, or the protocol does not allow the test.
     """
-    with Store(study.store_url) as store:
-        chosen = find_newest_runs(store, names)
-        index = store.columns.read_index()
+    with Store(study.store_url) if store is None else nullcontext(store) as opened:
+        chosen = find_newest_runs(opened, names)
+        index = opened.columns.read_index()
         models = {
-            run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
+            run["name"]: opened.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
         }
-        labels = study_labels(study, store, index)
+        labels = study_labels(study, opened, index)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found = compare(models, labels, test=test, adjustment=adjustment, level=level or study.estimate.level)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from functools import cache, partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,8 @@ from harness.datasets import (
     write_predictions,
 )
 from harness.errors import BadInput, DataError
-from harness.llm import read_foreign_option, refuse_stranger
-from harness.store import BULK, ImportedFields, Store, split_into_batches
+from harness.llm import read_foreign_option, read_named_options, refuse_stranger
+from harness.store import ImportedFields, Store
 from harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
 
@@ -85,16 +87,21 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         # Items that are to be stored with the answers or not at all have to be there to be looked up.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
-        answers = 0
+        counts, most = Counter[str](), 0
         with store.together(exclusive=True):
             ids = known if known is not None else store_items(study, store, items)
             store.runs.add_run(spec)
             for predictions in found(set(ids)) if ahead is None else ahead:
                 store.runs.store_imported(run, predictions)
-                answers += len(predictions)
-        by_status = store.runs.count_statuses(run)
-        failed = PredictionStatus.FAILED
-        reasons = [(reason, n) for status, reason, n in store.runs.count_reasons(run) if status == failed]
+                counts.update([status for _, _, status, *_ in predictions])
+                most = max(most, *[sample for _, _, _, _, sample, *_ in predictions])
+        answers, failed = counts.total(), PredictionStatus.FAILED
+        if most or store.runs.count_predictions(run) != answers:  # not each of another item
+            by_status = store.runs.count_statuses(run)
+        else:
+            by_status = {status: counts[status] for status in PredictionStatus}
+        told = store.runs.count_reasons(run) if counts[failed] else []
+        reasons = [(reason, n) for status, reason, n in told if status == failed]
     n = sum(by_status.values())
     return ImportedRun(
         run=run,
@@ -116,7 +123,7 @@ def _digest(path: Path) -> str:
 
 
 def _match(
-    store: Store, answers: Iterable[ForeignAnswer], file: str, ids: Container[str]
+    store: Store, answers: Iterable[list[ForeignAnswer]], file: str, ids: Set[str]
 ) -> Iterator[list[ImportedFields]]:
     """What is stored of answers to the study's items, a portion at a time."""
 
@@ -125,22 +132,38 @@ def _match(
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
-    for portion in split_into_batches(answers, BULK):
-        known = [answer.id for answer in portion if answer.id in ids]
+
+    def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
+        name = answer.id
+        if offered is None:
+            item = by_text().get(fold_text(answer.text))
+            if item is None:
+                raise refuse_stranger(answer, file)
+            name, offered = item.id, item.options
+        option, status, reason = read_foreign_option(answer, name, offered, file)
+        used = (answer.input_tokens, answer.output_tokens, answer.seconds)
+        sure = None if option is None else answer.confidence
+        return name, option, status.value, reason, answer.sample, answer.raw, *used, sure
+
+    for portion in answers:
+        rows = _match_named(portion, classes, ids)
+        left = [answer for answer, row in zip(portion, rows, strict=True) if row is None]
+        known = [answer.id for answer in left if answer.id in ids]
         options = dict.fromkeys(known, classes) if classes else store.content.find_options(known)
-        rows = []
-        for answer in portion:
-            name, offered = answer.id, options.get(answer.id)
-            if offered is None:
-                item = by_text().get(fold_text(answer.text))
-                if item is None:
-                    raise refuse_stranger(answer, file)
-                name, offered = item.id, item.options
-            option, status, reason = read_foreign_option(answer, name, offered, file)
-            used = (answer.input_tokens, answer.output_tokens, answer.seconds)
-            sure = None if option is None else answer.confidence
-            rows.append((name, option, status.value, reason, answer.sample, answer.raw, *used, sure))
-        yield rows
+        matched = iter([match(answer, options.get(answer.id)) for answer in left])
+        yield [row or next(matched) for row in rows]
+
+
+def _match_named(
+    portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
+) -> list[ImportedFields | None]:
+    """What is stored of answers that plainly name one of the classes; None of those to be looked at."""
+    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses = zip(*portion, strict=True)
+    is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
+    named = read_named_options(said, classes) if classes and is_plain else {}
+    ok = PredictionStatus.OK.value
+    rows = zip(names, map(named.get, said), repeat(ok), repeat(""), samples, raw, *used, strict=False)
+    return [None if row[1] is None else row for row in rows]
 
 
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:

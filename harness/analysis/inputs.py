@@ -169,10 +169,15 @@ def digest_source(study: Study) -> str | None:
     return digest.hexdigest()
 
 
-def note_source(study: Study, store: Store, digest: str | None, ids: list[str]) -> None:
-    """Note which items came of a source, if they are many and it did not change; `digest` is from before."""
+def note_source(
+    study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
+) -> None:
+    """Note which items came of a source, if they are many and it did not change; `digest` is from before.
+
+    `are_all` if there were none before, so that they need not be compared with what is stored.
+    """
     if digest and len(ids) >= MANY and digest == digest_source(study):
-        store.content.note_source(digest, ids)
+        store.content.note_source(digest, ids, are_all=are_all)
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:

@@ -68,6 +68,20 @@ def parse_numbers(
     return numbers
 
 
+def parse_look(text: str) -> tuple[int, int]:
+    """J and L of ``J/L``, a planned look.
+
+    Raises
+    ------
+    BadInput
+        If it is none.
+    """
+    parts = text.split("/")
+    if len(parts) != 2 or not all(part.isdigit() for part in parts):
+        raise BadInput(f"--look: give J/L, such as 2/5, not {text!r}")
+    return int(parts[0]), int(parts[1])
+
+
 def duration(text: str) -> float:
     """Seconds of ``90``, ``90s``, ``10m`` or ``2h``."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text)

@@ -26,6 +26,7 @@ VERBS = {
     "predictions": ("harness.cli.verbs.predictions", "bring in answers another program has, or export all"),
     "estimate": ("harness.cli.verbs.estimate", "accuracy of every model, with its interval"),
     "compare": ("harness.cli.verbs.compare", "which model is better, with ties shown as ties"),
+    "gate": ("harness.cli.verbs.gate", "pass, fail or undecided: a model against a bar, for CI"),
     "plan": ("harness.cli.verbs.plan", "how many questions an interval costs, and the reverse"),
     "agree": ("harness.cli.verbs.agree", "how well annotators agree: alpha, kappas, per class and person"),
     "certify": ("harness.cli.verbs.certify", "certify that a model beats the average annotator"),
@@ -51,6 +52,7 @@ verbs:
 {verbs}
 
 exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was changed)
+            gate: 0 pass, 1 fail, 3 undecided
 """
 
 

@@ -169,10 +169,9 @@ def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | No
     texts, ids = ([value.strip() for value in columns[name]] for name in (mapping.text, mapping.id))
     if "" in texts or "" in ids:
         return None
-    values = zip(*(columns[name] for name in mapping.meta), strict=True) if mapping.meta else repeat(())
-    # `repeat` has no end
-    meta = [dict(zip(mapping.meta, each, strict=True)) for each, _ in zip(values, ids, strict=False)]
-    return list(zip(ids, texts, options, meta, strict=False))
+    values = list(zip(*(columns[name] for name in mapping.meta), strict=True)) or [()] * len(ids)
+    each = {found: dict(zip(mapping.meta, found, strict=True)) for found in set(values)}
+    return list(zip(ids, texts, options, [each[found] for found in values], strict=False))
 
 
 def _read_every_option(columns: Columns, mapping: ItemMapping) -> Iterable[tuple[str, ...]] | None:

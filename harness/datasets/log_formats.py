@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from harness.datasets.json_logs import read_helm, read_inspect
+from harness.datasets.portions import split_records
 from harness.datasets.row_logs import read_lm_eval, read_table
 from harness.errors import DataError
 from harness.types import ForeignAnswer
+
+_Key = str | tuple[str, str, int]
+"""An item's id, or what takes its place and the number of the sample."""
 
 READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
     "inspect": read_inspect,
@@ -40,11 +45,11 @@ def format_of(path: str | Path) -> str:
 
 def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
     """Read a log in one of the formats of `READERS`; errors as of `iterate_foreign`."""
-    return list(iterate_foreign(path, kind))
+    return list(chain.from_iterable(iterate_foreign(path, kind)))
 
 
-def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> Iterator[ForeignAnswer]:
-    """Read a log's answers one by one; the last may not be good although the first were.
+def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> Iterator[list[ForeignAnswer]]:
+    """Read a log's answers, some thousand at a time; the last may not be good although the first were.
 
     Of a log that says whose answers it holds those of `model` are read, or all if they are of one model.
 
@@ -57,19 +62,16 @@ def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> It
     path = Path(path)
     if not path.is_file():
         raise DataError("there is no such file", file=path)
-    seen: dict[str | tuple[str, str, int], int] = {}
+    seen: dict[_Key, int] = {}
     chosen = _choose_model(READERS[kind](path), path, model)
-    for answer in READERS[kind](path):
-        if chosen and answer.model != chosen:
-            continue
-        one = answer.id and not answer.sample
-        key = answer.id if one else (answer.id, "" if answer.id else answer.text, answer.sample)
-        if key in seen:
-            name = answer.id or answer.text[:40]
-            message = f"{name!r} was answered in {seen[key]} already (sample {answer.sample})"
-            raise DataError(message, file=path, line=answer.line)
-        seen[key] = answer.line
-        yield answer
+    for records in split_records(READERS[kind](path)):
+        portion = [answer for answer in records if answer.model == chosen] if chosen else records
+        keys = [a.id if a.id and not a.sample else _key_of(a) for a in portion]
+        if len(set(keys)) < len(keys) or not seen.keys().isdisjoint(keys):
+            _refuse_second(portion, keys, seen, path)
+        seen.update(zip(keys, [answer.line for answer in portion], strict=True))
+        if portion:
+            yield portion
     if not seen:
         raise DataError("there are no answers in it", file=path)
 
@@ -86,3 +88,19 @@ def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | Non
         told = f"answers of {len(names)} models are in it: {', '.join(names)}; --model takes one of them"
         raise DataError(told, file=path, field="model")
     return first.model
+
+
+def _key_of(answer: ForeignAnswer) -> _Key:
+    return (answer.id, "" if answer.id else answer.text, answer.sample)
+
+
+def _refuse_second(
+    portion: Sequence[ForeignAnswer], keys: Sequence[_Key], lines: dict[_Key, int], path: Path
+) -> None:
+    """Raise the error of the first answer whose key was there before, in these lines or the portion."""
+    for answer, key in zip(portion, keys, strict=True):
+        if key in lines:
+            name = answer.id or answer.text[:40]
+            message = f"{name!r} was answered in {lines[key]} already (sample {answer.sample})"
+            raise DataError(message, file=path, line=answer.line)
+        lines[key] = answer.line

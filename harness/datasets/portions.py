@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 import orjson
@@ -135,19 +136,18 @@ def _row_or_raise(found: Row | DataError) -> Row:
 
 def split_records(records: Iterable[T]) -> Iterator[list[T]]:
     """Portions of records; where one cannot be read, those before it come first."""
-    portion: list[T] = []
-    try:
-        for record in records:
-            portion.append(record)
-            if len(portion) == PORTION:
-                yield portion
-                portion = []
-    except DataError:
+    source, number = iter(records), PORTION
+    while number == PORTION:
+        portion, bad = list[T](), None
+        try:
+            portion.extend(islice(source, PORTION))  # up to one that cannot be read
+        except DataError as error:
+            bad = error
         if portion:
             yield portion
-        raise
-    if portion:
-        yield portion
+        if bad is not None:
+            raise bad
+        number = len(portion)
 
 
 def are_texts(*columns: Iterable[Any]) -> bool:

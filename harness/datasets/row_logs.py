@@ -168,7 +168,7 @@ def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
     sure = _read_shares(columns.get("confidence"), n)
     if not are_texts(*given) or len(counts) < len(numbers) or sure is None:
         return None
-    ids, texts, said, raw, errors = ([text.strip() for text in column] for column in given)
+    ids, texts, said, raw, errors = (list(map(str.strip, column)) for column in given)
     written = [text or answer for text, answer in zip(raw, said, strict=True)]
     answers = [answer or None for answer in said]
     fields: tuple[Iterable[Any], ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import pickle
+import marshal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
@@ -15,7 +15,8 @@ T = TypeVar("T")
 def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
     """Read portions of tuples to their end now, and give them later; meanwhile they are in a file of no name.
 
-    So that a database is not locked while a file is read, nor opened for one that turns out to be bad.
+    So that a database is not locked while a file is read, nor opened for one that turns out to be bad. Tuples
+    hold texts, numbers, tuples, dictionaries and None, which are written in half the time of any values.
     """
     given = _read_and_give(portions)
     next(given)
@@ -23,15 +24,12 @@ def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
 
 
 def _read_and_give(portions: Iterable[list[T]]) -> Iterator[list[T]]:
-    number = 0
     with TemporaryFile() as spool:
-        for portion in portions:
-            pickle.dump(portion, spool, pickle.HIGHEST_PROTOCOL)
-            number += 1
+        sizes = [spool.write(marshal.dumps(portion)) for portion in portions]
         spool.seek(0)
         yield []  # all is read
-        for _ in range(number):
-            yield pickle.load(spool)  # noqa: S301  written above
+        for size in sizes:
+            yield marshal.loads(spool.read(size))  # noqa: S302  written above
 
 
 @contextmanager

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, split_records
 from harness.errors import DataError
 
+_BYTES = 1 << 18
+"""Of a text are decoded at once."""
 _DELIMITERS = (",", ";", "\t")
 _ENCODING = (
     "not UTF-8, perhaps Windows-1252 or another code page; save it with UTF-8 encoding "
@@ -31,8 +34,7 @@ def read_csv_portions(path: Path) -> Iterator[Portion]:
     while number == PORTION:
         start, records, bad = reader.line_num + 1, list[list[str]](), None
         try:
-            for record in islice(reader, PORTION):
-                records.append(record)  # those before one that cannot be read count, too
+            records.extend(islice(reader, PORTION))  # up to one that cannot be read
         except csv.Error as error:
             bad = _name_malformed(error, path, reader.line_num)
         except DataError as error:
@@ -73,16 +75,36 @@ def check_header(header: Sequence[str] | None, path: Path) -> list[str]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Decode a text line by line, so that a file of any length takes little memory."""
+    """Decode a text, so that a file of any length takes little memory."""
+    return chain.from_iterable(_line_portions(path))
+
+
+def _line_portions(path: Path) -> Iterator[Iterable[str]]:
+    """Decode many lines at once; where that fails, those that are left one by one, up to the bad one."""
+    given, encoding = 0, "utf-8-sig"
+    try:
+        with _open(path) as stream:
+            while text := stream.read(_BYTES) + stream.readline():
+                yield io.StringIO(text.decode(encoding), newline="\n")
+                given, encoding = given + text.count(b"\n"), "utf-8"
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error):
+        yield islice(_each_line(path), given, None)
+
+
+def _each_line(path: Path) -> Iterator[str]:
     number = 0
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+        with _open(path) as stream:
             for number, line in enumerate(stream, start=1):
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
         raise DataError(_ENCODING, file=path, line=number) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
+
+
+def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
 def _find_delimiter(head: str) -> str:

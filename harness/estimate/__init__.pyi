@@ -1,6 +1,7 @@
 from .anytime_accuracy import check_watchable as check_watchable
 from .by_design import number_clusters as number_clusters
 from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
+from .collected import collected_part as collected_part
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
     mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
@@ -30,6 +31,11 @@ from .estimators import (
     scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
 )
 from .evaluation import accuracy as accuracy
+from .gate import (
+    ANY_TIME as ANY_TIME, EITHER_SIDE as EITHER_SIDE, FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED,
+    Verdict as Verdict, gate_accuracy as gate_accuracy, gate_at_look as gate_at_look,
+    gate_difference as gate_difference,
+)
 from .growing import growing_accuracy as growing_accuracy
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
@@ -50,7 +56,8 @@ from .model_comparison import (
 from .planning import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan, plan_samples as plan_samples,
+    difference_variances as difference_variances, make_plan as make_plan,
+    outcomes_to_settle as outcomes_to_settle, plan_samples as plan_samples,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )

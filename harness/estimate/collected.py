@@ -21,7 +21,9 @@ from harness.estimate.routed import FEW_OPEN
 from harness.seeding import derive_seed
 
 
-def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[str, ...]]:
+def collected_part(
+    labels: LabelColumns, items: BoolArray, *, by_arrival: bool = False
+) -> tuple[LabelColumns, tuple[str, ...]]:
     """Labels of the share that every expert has reached, and flags that say what was left out.
 
     Parameters
@@ -31,6 +33,9 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
         asks on until an item is resolved.
     items
         Items that matter, shape (N,): those with a prediction.
+    by_arrival
+        Cut an expert's answers in the order of their arrival, so that what is kept is kept for good as more
+        arrive: a verdict at several looks needs that.
 
     Raises
     ------
@@ -62,7 +67,7 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     kept = np.zeros(len(labels), dtype=np.bool_)
     for name, n, _, e in put:
         own = label[heard & (expert == e)]
-        own = own[np.argsort(labels.questions.order[own], kind="stable")]
+        own = np.sort(own) if by_arrival else own[np.argsort(labels.questions.order[own], kind="stable")]
         # rounded up or down by chance, so that experts with few questions count for no more than their part
         wanted = share * n + derive_seed(0, "rounded", name) / 2**64 - 1e-9
         kept[own[: int(wanted)]] = True

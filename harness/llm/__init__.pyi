@@ -18,6 +18,7 @@ from .runner import (
     cancel_batches as cancel_batches, check_template as check_template, draw_sample as draw_sample,
     forecast as forecast, make_spec as make_spec,
     option_letters_of as option_letters_of, parse_answer as parse_answer,
-    read_foreign_option as read_foreign_option, refuse_stranger as refuse_stranger, run as run,
-    run_batches as run_batches, run_in_loop as run_in_loop, run_targets as run_targets,
+    read_foreign_option as read_foreign_option, read_named_options as read_named_options,
+    refuse_stranger as refuse_stranger, run as run, run_batches as run_batches,
+    run_in_loop as run_in_loop, run_targets as run_targets,
 )

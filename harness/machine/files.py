@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -37,15 +38,28 @@ def write_whole(text: str, path: str | Path, mode: int = 0o666) -> Path:
     """Write a file so that it is there whole or not at all, and return its path.
 
     Missing folders are made. `mode` is the permissions before the user's mask.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be written, or something is there that is no file: a folder, a device.
     """
     path = Path(path)
-    part = path.with_name(path.name + ".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part.unlink(missing_ok=True)  # or it would keep the permissions that it had
-    opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(opened, "w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+    part = path.parent / (path.name + ".part")
+    try:
+        if not path.name or (path.exists() and not path.is_file()):  # which the new file would replace
+            raise ConfigError(f"{path}: cannot be written: it is no file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)  # or it would keep the permissions that it had
+        with os.fdopen(
+            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8"
+        ) as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
     return path

@@ -9,6 +9,9 @@ from .estimate_words import (
     questions_text as questions_text, value_text as value_text,
 )
 from .interval_names import method_words as method_words
+from .gate_words import (
+    gate_to_json as gate_to_json, gate_to_junit as gate_to_junit, gate_to_markdown as gate_to_markdown,
+)
 from .panel_json import (
     CEILING_NAMES as CEILING_NAMES, agreement_to_json as agreement_to_json,
     certificate_to_json as certificate_to_json, parity_to_json as parity_to_json, to_json as to_json,
@@ -17,4 +20,6 @@ from .search_findings import (
     SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,
 )
 from .search_terminal import search_text as search_text
-from .terminal_table import counts_table as counts_table, estimates_table as estimates_table
+from .terminal_table import (
+    counts_table as counts_table, estimates_table as estimates_table, gate_table as gate_table,
+)

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import ModelReport, StudyReport, estimator_name
+from harness.analysis import GateReport, ModelReport, StudyReport, estimator_name
 from harness.report.estimate_words import (
     OUTSIDE,
     caution_text,
@@ -23,6 +23,7 @@ from harness.report.estimate_words import (
     questions_text,
     value_text,
 )
+from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
 from harness.types import Estimate
 
 
@@ -45,6 +46,18 @@ def estimates_table(study: StudyReport) -> RenderableType:
         table.add_section()
     asked = questions_text(study.n_answers, study.n_questions)
     lines = [*study.left_out, *(line for model in study.models for line in _notes(model, asked))]
+    return Group(table, *map(Text, lines))
+
+
+def gate_table(report: GateReport) -> RenderableType:
+    """One row per bar and model; below it why one is undecided, and what would settle it."""
+    names = ("verdict", "bar", "found", "against the other side", "answers")
+    table = Table(*names, title=f"{report.study}: gate")
+    lines = []
+    for check in report.checks:
+        row = [requirement_text(check), found_text(check), evidence_text(check), str(check.verdict.answers)]
+        table.add_row(Text(check.verdict.verdict.upper()), *map(Text, row))
+        lines += [f"{check.model}: {line}" for line in explain_verdict(check)]
     return Group(table, *map(Text, lines))
 
 

@@ -1,5 +1,7 @@
-from .columns import RunColumns as RunColumns
-from .database import BULK as BULK, PORTION as PORTION, split_into_batches as split_into_batches
+from .columns import ColumnRepository as ColumnRepository, RunColumns as RunColumns
+from .database import (
+    BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
+)
 from .endpoints import Batch as Batch, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
@@ -7,7 +9,7 @@ from .labelling import (
 )
 from .planned_looks import PlannedLook as PlannedLook
 from .read_only import has_database as has_database
-from .replies import Response as Response
+from .replies import ReplyFields as ReplyFields, Response as Response
 from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
 from .runs import (

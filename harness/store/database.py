@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from itertools import islice
+from pathlib import Path
 from typing import Any, Self, TypeVar, TypeVarTuple
 
 import orjson
@@ -74,6 +75,7 @@ class Database:
         try:
             keep_secret(sa.make_url(url).password)
             file = sa.make_url(url).database if url.startswith("sqlite:///") else None
+            self._file = None if file == ":memory:" else file
             self.read_only = file is not None and is_read_only(file)
             more = {"creator": lambda: connect_read_only(file)} if file and self.read_only else {}
             self._engine = sa.create_engine(
@@ -90,6 +92,8 @@ class Database:
         except StoreError:
             self.close()
             raise
+        # a file that is taken away later is not made again, empty
+        sa.event.listen(self._engine, "do_connect", self._expect_file)
 
     def close(self) -> None:
         """Close all connections."""
@@ -124,20 +128,44 @@ class Database:
                 ) from error
 
     @contextmanager
-    def watching(self) -> Iterator[Callable[[], int]]:
-        """What gives a number that changes whenever any process has written, at next to no cost.
+    def watching(self) -> Iterator[Callable[[], str]]:
+        """What gives a text that changes whenever any process has written, at next to no cost.
 
-        Of a file that can only be read it stays the same; on a server others' databases change it, too.
+        Of a file that can only be read it stays the same; on a server others' databases change it, too. A
+        file that was removed or replaced is a `StoreError`; who watches again sees what is there then.
         """
         is_file = self._engine.dialect.name == "sqlite"
-        query = "PRAGMA data_version" if is_file else "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"
+        # the whole snapshot: one that was open for long ends without a change of the newest number
+        query = "PRAGMA data_version" if is_file else "SELECT pg_current_snapshot()::text"
         with self._raising_store_errors(), self._engine.connect() as connection:
+            migrate(connection, self._shown, read_only=self.read_only)
+            connection.rollback()
+            opened = self._identify()
 
-            def read_version() -> int:
+            def read_version() -> str:
+                if self._identify() != opened:
+                    self._engine.dispose()  # its connections read what no name leads to any more
+                    raise StoreError(f"{self._shown}: the file was replaced by another")
                 with self._raising_store_errors(), connection.begin():
-                    return int(connection.exec_driver_sql(query).scalar_one())
+                    return str(connection.exec_driver_sql(query).scalar_one())
 
             yield read_version
+
+    def _expect_file(self, *_: object) -> None:
+        self._identify()
+
+    def _identify(self) -> tuple[int, int] | None:
+        """Which file lies under the database's name; None where it is no file."""
+        if self._file is None:
+            return None
+        try:
+            found = Path(self._file).stat()
+        except FileNotFoundError:
+            self._engine.dispose()
+            raise StoreError(f"{self._shown}: the file is not there any more") from None
+        except OSError as error:
+            raise StoreError(f"{self._shown}: the database cannot be used: {error.strerror}") from error
+        return found.st_dev, found.st_ino
 
     @contextmanager
     def unless_busy(self) -> Iterator[sa.Connection]:

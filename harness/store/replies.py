@@ -7,13 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import BULK, Database, Repository, split_into_batches
+from harness.store.database import Database, Repository, split_into_batches
 from harness.store.tables import AnswerRow, RatingRow, execute_many, insert_tuples
+
+ReplyFields = tuple[str, str, str, str, str]
+"""The fields of a `Response`, in its order."""
+
+_SORTED = 50_000
+"""Replies that are written together, in the order of their keys: the pages of an index are then written to
+once for several of them, which takes a third less time."""
 
 
 class Response(NamedTuple):
@@ -93,7 +101,7 @@ class ReplyRepository(Repository):
             found[place][expert] = n
         return found
 
-    def add_replies(self, replies: Iterable[Response]) -> int:
+    def add_replies(self, replies: Iterable[ReplyFields]) -> int:
         """Store replies, all or none, a portion at a time; return how many were new.
 
         Raises
@@ -101,33 +109,30 @@ class ReplyRepository(Repository):
         StoreError
             If something has another reply already.
         """
-        new, given = 0, set[str]()
+        new = 0
         with self._database.transaction(exclusive=True) as connection:
-            is_empty = connection.execute(sa.select(self._table.c.position).limit(1)).first() is None
-            for portion in split_into_batches(replies, BULK):
-                names = [reply.id for reply in portion]
-                known = {} if is_empty and given.isdisjoint(names) else self.find_values(names)
-                given.update(names if is_empty else ())
-                fresh: dict[str, Response] = {}
-                for reply in portion:
-                    if reply.id not in known:
-                        known[reply.id] = reply.value
-                        fresh[reply.id] = reply
-                    elif known[reply.id] != reply.value:
-                        raise StoreError(
-                            f"question {reply.id!r} was answered {known[reply.id]!r} before and now "
-                            f"{reply.value!r}; a question has one answer"
-                        )
-                rows = self._make_rows(connection, fresh.values(), {})
-                insert_tuples(connection, self._table, self._names, rows, "refuse")
-                new += len(fresh)
+            last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
+            places = count(0 if last is None else last + 1)
+            for portion in split_into_batches(replies, _SORTED):
+                names = [reply[0] for reply in portion]
+                values = self._select_values(names)
+                known: dict[str, str] = {} if last is None else dict(connection.execute(values).all())
+                fresh = _leave_out(portion, known) if known or len(set(names)) < len(names) else portion
+                rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
+                rows.sort(key=itemgetter(0))
+                stored = insert_tuples(connection, self._table, self._names, rows)
+                if stored < len(rows):  # portions before held the same
+                    _leave_out(portion, dict(connection.execute(values).all()))
+                new += stored
         return new
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
         """Id of what was asked → what was said, of these ids; fewer if some are open."""
+        return dict(self._database.read_tuples(self._select_values(names)))
+
+    def _select_values(self, names: Sequence[str]) -> sa.Select[Any]:
         t = self._table.c
-        query = sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
-        return dict(self._database.read_tuples(query))
+        return sa.select(t[self._id], t[self._value]).where(self._database.among(t[self._id], names))
 
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
@@ -157,3 +162,19 @@ class ReplyRepository(Repository):
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
             for r in replies
         ]
+
+
+def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list[ReplyFields]:
+    """The replies whose id is not known yet, once each; the others have to be the same as what is known."""
+    fresh, values = list[ReplyFields](), dict(known)
+    for reply in replies:
+        name, _, value, *_ = reply
+        if name not in values:
+            values[name] = value
+            fresh.append(reply)
+        elif values[name] != value:
+            raise StoreError(
+                f"question {name!r} was answered {values[name]!r} before and now {value!r}; a question has "
+                "one answer"
+            )
+    return fresh

@@ -156,7 +156,8 @@ class RunRepository(Repository):
     def store_imported(self, run_id: str, rows: Sequence[ImportedFields]) -> None:
         """Store answers of another program's run, as `store_predictions` does."""
         names = ("run_id", *_IMPORTED, "attempts", "source")
-        values = [(run_id, *row, 1, Source.IMPORT.value) for row in rows]
+        source = Source.IMPORT.value
+        values = [(run_id, *row, 1, source) for row in rows]
         with self._database.transaction() as connection:
             upsert_tuples(connection, _PREDICTION, names, values)
 

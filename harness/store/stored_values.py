@@ -50,7 +50,7 @@ def make_rows_storable(
     if not many:
         return statement, _clean(parameters)
     # All at once, since next to none holds anything that must go.
-    rows = [row.values() if isinstance(row, dict) else row for row in parameters]
+    rows = [row.values() for row in parameters] if isinstance(parameters[0], dict) else parameters
     texts = "\n".join(map(_join_texts, zip(*rows, strict=True)))
     return statement, parameters if make_storable(texts) == texts else [_clean(row) for row in parameters]
 

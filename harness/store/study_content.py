@@ -92,14 +92,21 @@ class ContentRepository(Repository):
                 yield portion
             index_new_words(connection, first)
 
+    def has_items(self) -> bool:
+        """Whether any item is stored."""
+        return bool(self._database.read_rows(sa.select(_ITEM.c.id).limit(1)))
+
     def read_source(self, digest: str) -> list[str] | None:
         """Ids of the items of a source that was noted, in its order; None if none was."""
         noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
         return list(self._iterate_first_ids(noted[0][0])) if noted else None
 
-    def note_source(self, digest: str, ids: Sequence[str]) -> None:
-        """Note whose items these are, so that they need not be read again, if they are the first of all."""
-        if all(map(eq, self._iterate_first_ids(len(ids)), ids)):
+    def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
+        """Note whose items these are, so that they need not be read again, if they are the first of all.
+
+        `are_all` if they are known to be all.
+        """
+        if are_all or all(map(eq, self._iterate_first_ids(len(ids)), ids)):
             self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
 
     def _iterate_first_ids(self, number: int) -> Iterator[str]:

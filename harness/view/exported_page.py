@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
 from harness.config import Study
 from harness.errors import OversightError
@@ -18,12 +16,17 @@ from harness.registry import EXPORTED_PARTS, PAGES, load_page
 from harness.store import PORTION, Store, split_into_batches
 from harness.view import payload
 from harness.view.page_parts import make_page
-from harness.view.written_json import write_json
+from harness.view.written_json import keep_keys, write_json
 
 _TEXTS = frozenset(
-    {"text", "raw", "comment", "detail", "meta", "system", "template", "reason", "note", "thought", "reply"}
+    {
+        *("text", "raw", "comment", "detail", "meta", "reason", "note", "thought", "reply", "refused"),
+        *("system", "template", "task", "stop", "extra"),
+    }
 )
-"""Fields of any part that hold what people or models wrote."""
+"""Fields of any part that hold what people or models wrote; numbers under these names are none."""
+_OPTIONS = frozenset({"option", "options"})
+"""Fields that hold texts of options, where items have options of their own, or numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ def write_page(
         What the file holds; None takes the defaults.
     """
     options = options or ExportOptions()
+    keep_keys(study)
     frame = payload.read_frame(study, store)
     overview = payload.read_overview(study, store) if report is None else payload.describe_report(report)
     parts = {"frame": frame, "overview": overview, **dict(_read_parts(study, store, frame))}
@@ -91,17 +95,46 @@ def write_parts(
     options = options or ExportOptions()
     held = {"parts": parts, "items": items}
     data = {
-        **(held if options.texts else leave_out_texts(held)),
+        **(held if options.texts else leave_out_texts(held, own_options=_has_own_options(parts["frame"]))),
         "note": note or _say_contents(len(items), of, options),
     }
     return write_whole(make_page(write_json(data).decode()), path)
 
 
-def leave_out_texts(value: Any) -> Any:
-    """The same with empty texts wherever a field holds what people or models wrote."""
+def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
+    """The same with nothing wherever a field holds what people or models wrote.
+
+    Parameters
+    ----------
+    own_options
+        Whether the options are texts of the items, too, and no classes; they are numbered.
+    """
     if isinstance(value, Mapping):
-        return {key: None if key in _TEXTS else leave_out_texts(each) for key, each in value.items()}
-    return [leave_out_texts(each) for each in value] if isinstance(value, list | tuple) else value
+        return {
+            key: _without_text(each)
+            if key in _TEXTS
+            else _number_options(each)
+            if own_options and key in _OPTIONS
+            else leave_out_texts(each, own_options=own_options)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [leave_out_texts(each, own_options=own_options) for each in value]
+    return value
+
+
+def _without_text(value: Any) -> Any:
+    return value if isinstance(value, int | float) else [] if isinstance(value, list | tuple) else None
+
+
+def _number_options(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [f"option {k}" if isinstance(each, str) else each for k, each in enumerate(value, 1)]
+    return None if isinstance(value, str) else value
+
+
+def _has_own_options(frame: Mapping[str, Any]) -> bool:
+    return not frame["classes"]
 
 
 def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -132,12 +165,10 @@ def _key(name: str, **params: str) -> str:
 
 def _choose_items(store: Store, frame: Mapping[str, Any], options: ExportOptions) -> list[dict[str, Any]]:
     """Items in full until the file would be too large, in the order of their positions."""
-    chosen, size = [], 0
-    own_options = not frame["classes"]
+    chosen, size, own_options = [], 0, _has_own_options(frame)
     for place, row in _describe_in_order(store, _order_items(store, frame)):
-        if not options.texts and own_options:
-            row["options"] = [f"option {k}" for k in range(1, len(row["options"]) + 1)]
-        size += len(orjson.dumps(row if options.texts else leave_out_texts(row), default=str))
+        kept = row if options.texts else leave_out_texts(row, own_options=own_options)
+        size += len(write_json(kept))
         if size > options.most_bytes:
             break
         chosen.append({"position": place, **row})

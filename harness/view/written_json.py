@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
-from harness.output import redact_secrets
+from harness.config import Study
+from harness.output import keep_secret, redact_secrets
+
+
+def keep_keys(study: Study) -> None:
+    """Have no key of a study's models written, wherever it stands."""
+    for name in study.models:
+        keep_secret(os.environ.get(study.model(name).api_key_env))
 
 
 def write_json(value: Any) -> bytes:

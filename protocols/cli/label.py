@@ -13,12 +13,13 @@ examples: oversight label route
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from importlib import import_module
 
 from harness import BadInput
 from harness.cli import add_study, emit, study_of
 from harness.config import Study
 from harness.output import counted
-from protocols.cli.server_actions import close, pull, push, show_status, watch
 from protocols.study_labels import (
     export_open,
     export_ratings,
@@ -84,16 +85,26 @@ def simulate(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
+def _on_server(name: str) -> Callable[[argparse.Namespace, Study], int]:
+    """A verb of `server_actions`, which all others would wait for if it was not loaded when it is called."""
+
+    def act(args: argparse.Namespace, study: Study) -> int:
+        code: int = getattr(import_module("protocols.cli.server_actions"), name)(args, study)
+        return code
+
+    return act
+
+
 SUB_VERBS = {
     "route": (route, "draw the questions (of a panel: who rates what) and store them"),
     "export": (export_files, "write the open questions, one file per expert"),
     "import": (import_files, "read filled-in files; all or nothing"),
     "simulate": (simulate, "answer the open questions from a sealed key"),
-    "push": (push, "send the questions to Label Studio, one project per expert"),
-    "pull": (pull, "bring answers from Label Studio; only what changed"),
-    "watch": (watch, "pull again and again, with progress and the running estimate"),
-    "close": (close, "pull a last time and end the campaign"),
-    "status": (show_status, "who was asked what, and what came back"),
+    "push": (_on_server("push"), "send the questions to Label Studio, one project per expert"),
+    "pull": (_on_server("pull"), "bring answers from Label Studio; only what changed"),
+    "watch": (_on_server("watch"), "pull again and again, with progress and the running estimate"),
+    "close": (_on_server("close"), "pull a last time and end the campaign"),
+    "status": (_on_server("show_status"), "who was asked what, and what came back"),
 }
 
 

@@ -9,6 +9,6 @@ from .label_studio import (
 )
 from .simulated import SimulatedExperts as SimulatedExperts
 from .spreadsheet import (
-    ReplyFields as ReplyFields, export_questions as export_questions, iterate_replies as iterate_replies,
+    export_questions as export_questions, iterate_replies as iterate_replies,
     read_answers as read_answers, read_panel as read_panel, write_ratings as write_ratings,
 )

@@ -14,15 +14,15 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress, repeat
 from pathlib import Path
 
 import numpy as np
 
 from harness import BadInput, DataError, derive_seed
 from harness.datasets import Portion, Row, are_texts, read_portions, read_rows
-from harness.store import Response
+from harness.store import ReplyFields, Response
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict, find_option
 from protocols.routing import Pending
 
@@ -34,9 +34,7 @@ _SAID = {**_VERDICTS, "": ""}
 
 _FilledRow = tuple[Row, str]
 """A row and what its last needed column holds."""
-ReplyFields = tuple[str, str, str, str, str]
-"""The fields of a `Response`, in its order."""
-_FindExperts = Callable[[Collection[str]], Mapping[str, str]]
+_FindExperts = Callable[[Sequence[str]], Sequence[str | None]]
 
 
 def export_questions(
@@ -98,7 +96,7 @@ def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> 
         skip, a question that was never asked or was put to another expert, a second answer.
     """
     known = {question.id: question for question in questions}
-    read = iterate_replies(paths, lambda ids: {i: known[i].expert for i in ids if i in known})
+    read = iterate_replies(paths, lambda ids: [known[i].expert if i in known else None for i in ids])
     replies = (Response(*fields) for portion in read for fields in portion)
     return [Answer(known[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
@@ -106,7 +104,7 @@ def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> 
 def iterate_replies(paths: Iterable[str | Path], find_experts: _FindExperts) -> Iterator[list[ReplyFields]]:
     """Read the same as the fields of replies, one a question, in portions; errors as of `read_answers`.
 
-    `find_experts` tells whom some questions were put to, and leaves out those that were never asked.
+    `find_experts` tells whom some questions were put to, None of one that was never asked.
     """
     given: dict[str, str] = {}
     for path in paths:
@@ -126,15 +124,16 @@ def _read_columns(
     comments = columns.get("comment", [""] * len(names))
     if not are_texts(names, experts, said, comments):
         return None
-    verdicts = [_SAID.get(text.strip().lower(), "?") for text in said]
+    verdicts = [_SAID.get(text, "?") for text in said]
+    if "?" in verdicts:
+        verdicts = [_SAID.get(text.strip().lower(), "?") for text in said]
     rows = zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False)
-    found = [row for row in rows if row[2]]
-    names = [row[0] for row in found]
-    asked = find_experts(names)
-    is_good = "?" not in verdicts and [asked.get(name) for name in names] == [row[1] for row in found]
+    found = list(compress(rows, verdicts))
+    names, experts = (list(compress(column, verdicts)) for column in (names, experts))
+    is_good = "?" not in verdicts and find_experts(names) == experts
     if not is_good or len(set(names)) < len(names) or not given.keys().isdisjoint(names):
         return None
-    given.update((row[0], row[2]) for row in found)
+    given.update(zip(names, filter(None, verdicts), strict=True))
     return found
 
 
@@ -146,15 +145,15 @@ def _read_filled(portion: Portion, given: dict[str, str], find_experts: _FindExp
     except DataError as error:
         bad = error
     asked = find_experts([str(row.fields["question_id"]) for row, _ in filled])
-    for row, said in filled:
+    for (row, said), put_to in zip(filled, asked, strict=True):
         name, expert = str(row.fields["question_id"]), str(row.fields["expert"])
         verdict = _VERDICTS.get(said.lower())
         if verdict is None:
             raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
-        if name not in asked:
+        if put_to is None:
             raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
-        if expert != asked[name]:
-            raise row.error("expert", f"the question was put to {asked[name]!r}, not to {expert!r}")
+        if expert != put_to:
+            raise row.error("expert", f"the question was put to {put_to!r}, not to {expert!r}")
         if name in given:
             _check_same(row, "answer", given[name], verdict)
             continue

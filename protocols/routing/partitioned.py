@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -111,6 +112,11 @@ class Partitioned:
         able = list(map(free.find_unlimited, classes))
         if not all(able):  # somebody's capacity counts, or nobody judges a class
             yield from self._draw_several(items, seeds, free)
+            return
+        if min(options) >= 0 and max(map(len, able)) == 1:  # which is drawn needs no further word
+            counts = [len(item.options) for item in items]
+            experts = [name for (name,) in able]
+            yield from zip([item.id for item in items], options, experts, repeat(1), counts, strict=False)
             return
         for item, option, names, word, seed in zip(items, options, able, words, seeds, strict=True):
             place = word * len(names)

@@ -36,7 +36,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
-        from harness.analysis import find_newest_runs
+        from harness.analysis import find_newest_runs  # with the estimates, which take long to load
 
         chosen = find_newest_runs(store, study.experts.models or None)
         if chosen.left_out:

@@ -1,4 +1,4 @@
-"""Estimates, comparisons and reports of a stored study make no record of an item, a question or an answer."""
+"""Estimates, comparisons and the page's numbers make no record of an item, a question or an answer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from harness.config import read_study
 from harness.store import Store
 from harness.types import Answer, Item, Label, Prediction, Question
+from harness.view.payload import read_closing, read_differences, read_frame, read_overview, read_progress
 from protocols.collect.label_studio.watch import estimate_running
 from tests.test_studies import call, copied, inside
 
@@ -26,8 +27,14 @@ def test_no_record_is_made(study: str, tmp_path: Path, monkeypatch: pytest.Monke
     with inside(folder):
         for kind in (Answer, Item, Label, Prediction, Question):
             monkeypatch.setattr(kind, "__init__", refuse)
-        for words in (["estimate", "--json"], ["compare", "--json"], ["report", "--json"]):
+        for words in (["estimate", "--json"], ["compare", "--json"]):
             assert call(words)[0] == 0
+        with Store("sqlite:///study.db") as store:
+            read = read_study(Path("study.toml"))
+            for part in (read_frame, read_progress, read_overview, read_differences):
+                assert part(read, store)
+            model = read_frame(read, store)["models"][0]
+            assert read_closing(read, store, model=model).keys() >= {"points", "why"}
 
 
 def test_a_search_and_a_running_estimate_make_none_of_a_label(

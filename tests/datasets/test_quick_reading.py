@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,7 @@ from unittest import mock
 import pytest
 
 from harness import DataError
-from harness.datasets import ItemMapping, iterate_fields, iterate_foreign, read_portions, read_rows
+from harness.datasets import ItemMapping, iterate_fields, read_foreign, read_portions, read_rows
 from harness.datasets.portions import CsvPortion, JsonPortion
 
 TABLES = [
@@ -61,7 +62,7 @@ def outcome(path: Path, *, items: bool = False) -> object:
             classes = () if "options" in text else ("x", "y", "z")
             mapping = ItemMapping(classes=classes, meta=("m",) if '"m"' in text else ())
             return [f for p in iterate_fields(read_portions(path), mapping, str(path)) for f in p]
-        return list(iterate_foreign(path, "table"))
+        return read_foreign(path, "table")
     except DataError as error:
         return str(error)
 
@@ -106,3 +107,23 @@ def test_lines_are_counted_through_breaks_and_blank_lines(end: str, tmp_path: Pa
         next(rows)
     file.write_bytes(file.read_bytes() + b'd,"open')
     assert [row.line for row in islice(read_rows(file), 2)] == [2, 6]
+
+
+@pytest.mark.parametrize("bytes_at_once", [1, 7, 1 << 18])
+def test_a_text_that_breaks_off_is_read_up_to_there(
+    bytes_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.datasets.rows._BYTES", bytes_at_once)
+    text = "\ufeffid,text\n" + "".join(f"i{j},é\u2028\x0b{j}\n" for j in range(50))
+    file = tmp_path / "rows.csv"
+    file.write_text(text)
+    assert [row.fields["text"] for row in read_rows(file)] == [f"é\u2028\x0b{j}" for j in range(50)]
+    file.write_bytes(text.encode() + b"i50,\xff\ni51,x\n")
+    rows = read_rows(file)
+    assert [row.line for row in islice(rows, 50)] == list(range(2, 52))
+    with pytest.raises(DataError, match=":52: not UTF-8"):
+        next(rows)
+    packed = tmp_path / "rows.csv.gz"
+    packed.write_bytes(gzip.compress(text.encode())[:-12])
+    with pytest.raises(DataError, match="cannot be read"):
+        list(read_rows(packed))

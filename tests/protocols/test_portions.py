@@ -15,6 +15,8 @@ from harness import ConfigError, DataError, StoreError, derive_seed
 from harness.analysis import import_predictions
 from harness.analysis.inputs import store_items
 from harness.config import Study, read_study
+from harness.datasets import read_foreign
+from harness.llm.runner.prediction import to_predictions
 from harness.store import Store
 from harness.types import Item, PredictionStatus
 from protocols.collect import measure_progress
@@ -152,6 +154,26 @@ def test_a_stranger_in_the_last_line_of_a_log_leaves_nothing_behind(tmp_path: Pa
         found = import_predictions(study, str(log), "m")
         assert (found.answers, found.items, found.missing) == (N - 1, N - 1, 1)
     assert count(study) == {"item": N, "question": 0, "answer": 0, "run": 1, "prediction": N - 1}
+
+
+def test_answers_are_read_by_columns_as_they_are_one_by_one(tmp_path: Path) -> None:
+    study = lay_out(tmp_path)
+    classes = '"items.jsonl"\nclasses = ["a", "b", "c"]'
+    settings = tmp_path / "study.toml"
+    settings.write_text(settings.read_text().replace('"items.jsonl"', classes))
+    study = read_study(settings)
+    said = ["b", "C", "", "nothing", " a ", "B"]
+    lines = [f"i{j},{said[j % 6]},{'I say c.' if j % 4 else ''},0.5" for j in range(N)]
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(["id,prediction,raw,confidence", *lines]))
+    found = import_predictions(study, str(log), "m")
+    with Store(study.store_url) as store:
+        stored, items = store.runs.read_predictions(found.run), store.content.read_items()
+        assert stored == to_predictions(read_foreign(log, "table"), items, log)
+        assert store.runs.count_statuses(found.run) == found.by_status
+    log.write_text("id,text,prediction\ni0,,a\n,t 1,b\n,T  1,c\n")
+    found = import_predictions(study, str(log), "two of one item")
+    assert (found.answers, found.items, found.by_status[PredictionStatus.OK]) == (3, 2, 2)
 
 
 def test_items_that_left_the_file_have_no_answers_in_a_log(tmp_path: Path) -> None:

@@ -80,6 +80,24 @@ def test_a_question_has_one_answer_and_a_bad_batch_writes_nothing(url: str, item
         assert store.count_rows()["answer"] == 4
 
 
+def test_replies_keep_their_order_and_may_come_twice_in_whatever_portions(
+    url: str, items: list[Item], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.store.replies._SORTED", 2)
+    asked = [f"q{item.id}" for item in items[:5]]
+    order = [asked[j] for j in (3, 1, 3, 0, 2, 1)]
+    with Store(url) as store:
+        store.content.add_items(items)
+        store.content.add_questions(questions(items))
+        assert store.content.replies.add_replies([(name, "ana", "no", "t", "") for name in order]) == 4
+        assert list(store.content.replies.read_replies()) == [asked[j] for j in (3, 1, 0, 2)]
+        again = [(asked[4], "ana", "no", "t", ""), (asked[4], "ana", "yes", "t", "")]
+        for replies in (again, [again[0], (asked[0], "ana", "no", "t", ""), again[1]]):
+            with pytest.raises(StoreError, match="was answered 'no' before and now 'yes'"):
+                store.content.replies.add_replies(replies)
+        assert store.count_rows()["answer"] == 4
+
+
 def test_foreign_keys_hold(url: str, items: list[Item]) -> None:
     with Store(url) as store, pytest.raises(StoreError, match="nothing was written"):
         store.content.add_questions(questions(items))

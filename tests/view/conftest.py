@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -37,11 +37,15 @@ meta = ["level"]
 
 @dataclass(frozen=True)
 class Served:
-    """A server that runs, its address, and what a browser sends after its first visit."""
+    """A server that runs, its address, and what a browser sends after its first visit.
+
+    `errors` has what it told on the terminal, once it has ended.
+    """
 
     url: str
     process: subprocess.Popen[str]
     cookie: str = ""
+    errors: list[str] = field(default_factory=list)
 
     @property
     def port(self) -> int:
@@ -84,16 +88,18 @@ def serve(folder: Path, port: int = 0, *words: str) -> Iterator[Served]:
         [*command, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
+    told = list[str]()
     try:
         line = process.stdout.readline()
         assert line, process.communicate()[1]
         served = Served(json.loads(line)["url"], process)
         response, _ = served.ask("/session", "POST", Authorization=f"Bearer {served.token}")
         cookie = (response.getheader("Set-Cookie") or "").partition(";")[0]
-        yield Served(served.url, process, cookie)
+        yield Served(served.url, process, cookie, told)
     finally:
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
+        told.append(errors)
     assert process.returncode == 0, errors
 
 

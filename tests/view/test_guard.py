@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import socket
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from harness.machine import cache_dir
+from harness.errors import ConfigError
+from harness.machine import cache_dir, host_name
+from harness.view.server.guard import Guard
+from harness.view.server.token_file import read_token
 from tests.view.conftest import Served, serve
 
 
@@ -109,6 +114,94 @@ def test_beyond_the_loopback_only_when_asked(folder: Path) -> None:
         assert served.ask("/api/frame", Host=f"evil.example:{served.port}")[0].status == 403
 
 
+def test_a_name_that_is_exposed_is_answered_however_it_is_written(folder: Path) -> None:
+    with serve(folder, 0, "--expose", "localhost") as served:
+        assert urlsplit(served.url).hostname == "localhost"
+        for host in ("localhost", "LOCALHOST"):
+            assert served.ask("/api/frame", Host=f"{host}:{served.port}")[0].status == 200
+    guard = Guard(token="t", port=9, exposed="0.0.0.0")  # noqa: S104  that is what is tested
+    assert guard.is_own(f"{host_name()}:9")
+    assert guard.is_own(f"{host_name().upper()}:9")
+
+
+def test_names_without_a_port_are_those_of_port_80() -> None:
+    """As browsers write them."""
+    guard = Guard(token="t", port=80)
+    assert all(guard.is_own(host) for host in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST:80"))
+    assert not any(guard.is_own(host) for host in ("", "evil.example", "[::1", "127.0.0.1:81", "127.0.0.1:"))
+    assert not any(Guard(token="t", port=81).is_own(host) for host in ("127.0.0.1", "[::1]"))
+    named = Guard(token="t", port=9, exposed="Box.example")
+    assert named.is_own("box.example:9")
+    assert not named.is_own("other.example:9")
+
+
+@pytest.mark.parametrize(
+    "field", [b"Cookie: oversight-%d=\xe9", b"Cookie: %d\xff=1; ;;", b"Authorization: Bearer %d\xe9"]
+)
+def test_bytes_that_are_no_text_buy_nothing_and_trouble_nobody(served: Served, field: bytes) -> None:
+    method = b"POST /session" if b"Bearer" in field else b"GET /api/frame"
+    own = b"Host: 127.0.0.1:%d\r\nConnection: close" % served.port
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
+        connection.sendall(b"%b HTTP/1.1\r\n%b\r\n%b\r\n\r\n" % (method, own, field % served.port))
+        assert connection.recv(1000).startswith(b"HTTP/1.1 403 ")
+
+
+def test_cookies_of_other_servers_do_not_stand_in_the_way(served: Served) -> None:
+    others = "; ".join([f"other-{j}={'x' * 900}" for j in range(30)] + ['odd={"a": [1, 2]}', "no value"])
+    assert served.ask("/api/frame", Cookie=f"{others}; {served.cookie}")[0].status == 200
+
+
+def test_nonsense_is_answered_and_not_told_on_the_terminal(folder: Path) -> None:
+    with serve(folder) as served:
+        for line in (b"\x16\x03\x01\x00\xa5\x01\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n", b"GET / HTTP/9\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
+                connection.sendall(line)
+                assert connection.recv(1000).startswith(b"HTTP/1.0 400 ")
+        assert served.ask("/api/changes", "HEAD")[0].status == 400  # it would never end
+    assert served.errors == [""]
+
+
+def test_each_study_has_a_token_of_its_own_and_the_same_from_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Study files name their database relative to their folder."""
+    tokens = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        tokens.append(read_token("sqlite:///study.db"))
+    monkeypatch.chdir(tmp_path)
+    assert tokens[0] != tokens[1]
+    assert [read_token(f"sqlite:///{name}/study.db") for name in ("one", "two")] == tokens
+    assert read_token(f"sqlite:///{tmp_path}/one/../two/study.db") == tokens[1]
+
+
+def test_servers_that_start_at_once_keep_the_same_token(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(read_token, [f"sqlite:///{tmp_path}/new.db"] * 32))
+    assert len(found) == 1
+
+
+def test_a_token_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/odd.db"
+    before = {*(cache_dir() / "view").glob("*.token")}
+    token = read_token(url)
+    (path,) = {*(cache_dir() / "view").glob("*.token")} - before
+    path.rename(tmp_path / "kept")
+    path.symlink_to(tmp_path / "kept")
+    with pytest.raises(ConfigError, match="remove the file"):
+        read_token(url)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ConfigError, match="remove the file"):
+        read_token(url)
+    path.rmdir()
+    path.write_text("short")
+    path.chmod(0o600)
+    assert len(read_token(url)) >= 32
+    assert read_token(url) != token
+
+
 def test_the_token_is_kept_and_its_owner_s_alone(folder: Path, served: Served) -> None:
     with serve(folder) as again:
         assert again.token == served.token
@@ -144,3 +237,13 @@ def test_wrong_parameters_are_said(served: Served) -> None:
         response, body = served.ask(path)
         assert response.status == 400, path
         assert said in json.loads(body)["error"], path
+
+
+def test_the_browser_is_led_there_by_a_private_file() -> None:
+    from harness.cli.verbs.view import write_door
+
+    address = urlsplit(write_door("http://127.0.0.1:8642/#/?pass=secret-token"))
+    path = Path(address.path)
+    assert "secret-token" not in address.geturl()
+    assert "url=http://127.0.0.1:8642/#/?pass=secret-token" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

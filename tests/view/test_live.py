@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import sqlalchemy as sa
 
 from harness.store import Store
+from harness.view.server.live import ChangeFeed
 from tests.conftest import empty_database
 from tests.view.conftest import N, Served, fill, lay_out, serve
 
@@ -47,25 +54,30 @@ def lay_out_again(folder: Path) -> str:
 
 
 @contextmanager
-def listen(served: Served) -> Iterator[Iterator[int]]:
-    """The versions that the server tells."""
+def hear(served: Served) -> Iterator[Iterator[dict[str, Any]]]:
+    """What the server tells."""
     connection = HTTPConnection("127.0.0.1", served.port, timeout=20)
     connection.request("GET", "/api/changes", headers={"Cookie": served.cookie})
     response = connection.getresponse()
     assert response.getheader("Content-Type") == "text/event-stream"
     try:
-        yield _versions(response)
+        yield (json.loads(line[6:]) for line in iter(response.readline, b"") if line.startswith(b"data: "))
     finally:
         response.close()
         connection.close()
 
 
-def _versions(response: HTTPResponse) -> Iterator[int]:
-    while line := response.readline():
-        if line.startswith(b"data: "):
-            told = json.loads(line.removeprefix(b"data: "))
-            assert told["trouble"] == ""
-            yield told["version"]
+@contextmanager
+def listen(served: Served) -> Iterator[Iterator[int]]:
+    """The versions that the server tells, all of them without trouble."""
+    with hear(served) as told:
+        yield _versions(told)
+
+
+def _versions(told: Iterator[dict[str, Any]]) -> Iterator[int]:
+    for each in told:
+        assert each["trouble"] == ""
+        yield each["version"]
 
 
 def test_every_change_is_told_and_shown(folder: Path) -> None:
@@ -101,3 +113,71 @@ def test_items_arriving_are_found(folder: Path) -> None:
         found = served.read("items", words="zebra")
         assert found["matches"] == 1
         assert served.read("items", column="level", stratum="easy")["matches"] == N // 2
+
+
+def test_many_open_pages_do_not_keep_the_server_from_its_end(folder: Path) -> None:
+    with serve(folder) as served, contextlib.ExitStack() as pages:
+        for _ in range(100):
+            next(pages.enter_context(listen(served)))
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(timeout=20) == 0
+    assert served.errors == [""]
+
+
+def test_a_transaction_that_was_open_for_long_is_seen_when_it_ends(folder: Path) -> None:
+    """Others that began later have ended before."""
+    url = lay_out_again(folder)
+    if url.startswith("sqlite"):
+        pytest.skip("one at a time writes there")
+    engine = sa.create_engine(url)
+    with Store(url) as store, store.watching() as read, engine.connect() as old, engine.connect() as young:
+        for number, connection in enumerate((old, young)):
+            connection.execute(sa.text(f"CREATE TABLE more_{number} (x int)"))
+        young.commit()
+        before = read()
+        assert read() == before
+        old.commit()
+        assert read() != before
+    engine.dispose()
+
+
+def test_a_change_while_another_one_is_told_is_told_next() -> None:
+    async def follow() -> list[int | None]:
+        feed = ChangeFeed(cast(Store, None))
+        told = feed.versions()
+        feed.tell()
+        found = [await anext(told)]
+        for _ in range(2):
+            feed.tell()
+            found.append(await anext(told))
+            feed.tell()  # while the last one is on its way
+            found.append(await asyncio.wait_for(anext(told), 5))
+        feed.end()
+        return [*found, *[version async for version in told]]
+
+    assert asyncio.run(follow()) == [1, 2, 3, 4, 5]
+
+
+def test_a_file_that_is_taken_away_or_replaced_is_said_and_shown_again(tmp_path: Path) -> None:
+    fill(lay_out(tmp_path, ""), answered=N // 2)
+    shutil.copytree(tmp_path, tmp_path / "other")
+    answer_elsewhere(tmp_path / "other")
+    file = tmp_path / "study.db"
+    with serve(tmp_path) as served, hear(served) as told:
+        assert next(told)["trouble"] == ""
+        before = served.read("progress")["rows"]
+        file.rename(tmp_path / "aside.db")
+        assert any("not there any more" in each["trouble"] for each in told)
+        for name in ("frame", "items", "overview", "differences", "closing?model=good"):
+            response, body = served.ask(f"/api/{name}")
+            assert response.status == 400
+            assert b"not there any more" in body
+        assert not file.exists()  # none is made in its place, empty
+        (tmp_path / "aside.db").rename(file)
+        assert next(told)["trouble"] == ""
+        assert served.read("progress")["rows"] == before
+        assert "why" not in served.read("overview")
+        (tmp_path / "other" / "study.db").replace(file)
+        assert "replaced" in next(told)["trouble"]
+        assert next(told)["trouble"] == ""
+        assert served.read("progress")["rows"]["answer"] == before["answer"] + 1  # type: ignore[index]

@@ -11,6 +11,7 @@ import pytest
 from harness.analysis import StudyItems
 from harness.store import Store
 from harness.view.payload import read_item, read_items
+from harness.view.payload.items import read_filter
 from tests.conftest import empty_database
 from tests.view.conftest import N, Served, fill, lay_out, serve
 
@@ -86,6 +87,10 @@ def test_items_with_all_that_was_said(kind: str, tmp_path: Path, request: pytest
         assert [p["samples"][0]["raw"] for p in one["predictions"]] == ["red or blue"] * 2
         assert (one["previous"], one["next"]) == (None, "i27")
         assert one["meta"] == {"level": "hard"}
+
+
+def test_names_of_models_may_hold_other_ends_of_lines() -> None:
+    assert read_filter({"disagreed": "a\x85b\n\u2028\n"}).disagreed == ("a\x85b", "\u2028")
 
 
 def test_a_study_without_anything_says_what_is_missing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from harness.analysis import EstimateOptions, report_study, requested_interval, study_truth
-from harness.cli.conventions import add_study, emit, parse_numbers, study_of
+from harness.cli.conventions import add_study, emit, parse_look, parse_numbers, study_of
 from harness.config import EstimateSection, Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, estimate_counts
@@ -67,12 +67,7 @@ def _from_study(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
-    look, looks = 0, 0
-    if args.look:
-        parts = args.look.split("/")
-        if len(parts) != 2 or not all(part.isdigit() for part in parts):
-            raise BadInput(f"--look: give J/L, such as 2/5, not {args.look!r}")
-        look, looks = int(parts[0]), int(parts[1])
+    look, looks = parse_look(args.look) if args.look else (0, 0)
     return EstimateOptions(
         interval=args.interval or (None if args.published else requested_interval(study)),
         level=args.level or study.estimate.level,

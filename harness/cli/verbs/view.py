@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import threading
 import webbrowser
+from urllib.parse import urlsplit
 
 from harness.cli.conventions import add_study, study_of
 from harness.errors import ConfigError
+from harness.machine import cache_dir, write_whole
 from harness.output import say
 
 
@@ -31,12 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def write_door(url: str) -> str:
+    """The address of a private file that leads to the page: arguments of programs are seen by everybody."""
+    text = f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>oversight</title>'
+    path = cache_dir() / "view" / f"open-{urlsplit(url).port}.html"
+    return write_whole(text, path, mode=0o600).as_uri()
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     from harness.view import serve_study
 
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {args.port}")
+    if args.expose is not None and not args.expose.strip():
+        raise ConfigError("--expose needs an address of this machine; 0.0.0.0 stands for all")
 
     def ready(url: str) -> None:
         if args.json:
@@ -44,8 +57,14 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
         else:
             say(f"{url}\nCtrl-C stops it")
-        if not args.no_browser:
-            webbrowser.open(url)
+        if not args.no_browser:  # one for a terminal does not return before it is left
+            threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
-    serve_study(study_of(args), host=args.expose or "127.0.0.1", port=args.port, ready=ready)
+    host = "127.0.0.1" if args.expose is None else args.expose
+    serve_study(study_of(args), host=host, port=args.port, ready=ready)
+    if any(thread.daemon for thread in threading.enumerate()):
+        # the interpreter's own end does not get along with threads that still compute or wait for a database
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
     return 0

@@ -4,4 +4,5 @@ from .sample_size import (
     difference_variances as difference_variances, make_plan as make_plan, plan_samples as plan_samples,
     targeted_design_variance as targeted_design_variance, uniform_design_variance as uniform_design_variance,
 )
+from .sequential_size import outcomes_to_settle as outcomes_to_settle
 from .synthetic_population import synthesise_population as synthesise_population

@@ -5,7 +5,8 @@ from .parsing import (
     Unreadable as Unreadable, option_letters_of as option_letters_of, parse_answer as parse_answer,
 )
 from .prediction import (
-    read_foreign_option as read_foreign_option, refuse_stranger as refuse_stranger,
+    read_foreign_option as read_foreign_option,
+    read_named_options as read_named_options, refuse_stranger as refuse_stranger,
 )
 from .progress_bar import Progress as Progress
 from .prompt import DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template

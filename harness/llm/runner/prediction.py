@@ -221,6 +221,12 @@ def _read_exported(
     return options.index(str(answer.answer)), status, ""
 
 
+def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
+    """The options that answers name as `read_foreign_option` reads them; without those that name none."""
+    found = {said: _parse(said, options) for said in set(answers) if isinstance(said, str)}
+    return {said: option for said, option in found.items() if isinstance(option, int)}
+
+
 @lru_cache(maxsize=4096)  # with fixed classes few answers are there
 def _parse(text: str, options: tuple[str, ...], *, cut: bool = False) -> int | Unreadable:
     return parse_answer(text, options, cut=cut)

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.analysis import close_interval, estimate_strata
 from harness.config import Study
-from harness.errors import OversightError
+from harness.errors import OversightError, StoreError
 from harness.report import estimate_to_json, interval_text, value_text
 from harness.store import Store
 from harness.types import Estimate
@@ -16,6 +16,8 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
     """A model's estimate from the first so many labels, in the order of the draw."""
     try:
         found = close_interval(study, store, model)
+    except StoreError:  # says nothing of the study, and may be over soon
+        raise
     except OversightError as error:
         return {"why": str(error), "points": [], "watchable": False}
     return {
@@ -29,6 +31,8 @@ def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[
     """A model's accuracy in every stratum of a column of the items."""
     try:
         found = estimate_strata(study, store, model, column)
+    except StoreError:  # says nothing of the study, and may be over soon
+        raise
     except OversightError as error:
         return {"why": str(error), "strata": []}
     return {

@@ -69,14 +69,24 @@ def _describe_questions(
 
 
 def _describe_revision(revision: Revision) -> dict[str, Any]:
-    choices = [
-        choice
+    values = [
+        value
         for part in revision.result
         if isinstance(part, dict) and isinstance(value := part.get("value"), dict)
-        for choice in (value.get("choices") or value.get("text") or ())
     ]
     state = "deleted" if revision.deleted else "skipped" if revision.cancelled else "submitted"
-    return {"when": revision.updated_at, "state": state, "said": choices, "seconds": revision.seconds}
+    return {
+        "when": revision.updated_at,
+        "state": state,
+        "said": [choice for value in values for choice in value.get("choices") or ()],
+        "comment": "\n".join(text for value in values for text in _texts(value.get("text"))),
+        "seconds": revision.seconds,
+    }
+
+
+def _texts(value: object) -> list[str]:
+    """A text field of an annotation: one text, or one for each of its rows."""
+    return [value] if isinstance(value, str) else [*map(str, value)] if isinstance(value, list) else []
 
 
 def _describe_prediction(

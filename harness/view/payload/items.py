@@ -100,7 +100,8 @@ def read_filter(params: Mapping[str, str]) -> ItemFilter:
     return ItemFilter(
         **named | {n: kind(given[n]) for n, kind in _CHOICES.items() if n in given},
         stratum=(column, stratum) if column and stratum else None,
-        disagreed=tuple(params.get("disagreed", "").splitlines()),
+        # names may hold other ends of lines
+        disagreed=tuple(filter(None, params.get("disagreed", "").split("\n"))),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.analysis import ModelReport, StudyReport, compare_study, estimator_name, report_study
 from harness.config import Study
-from harness.errors import OversightError
+from harness.errors import OversightError, StoreError
 from harness.output import redact
 from harness.report import (
     caution_text,
@@ -33,6 +33,8 @@ def read_overview(study: Study, store: Store) -> dict[str, Any]:
     """What ``oversight estimate --json`` prints, with words; `why` where nothing can be estimated yet."""
     try:
         report = report_study(store, study)
+    except StoreError:  # says nothing of the study, and may be over soon
+        raise
     except OversightError as error:
         return {"why": str(error)}
     return describe_report(report)
@@ -55,10 +57,12 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
     }
 
 
-def read_differences(study: Study, store: Store) -> dict[str, Any]:  # noqa: ARG001  as all parts are called
+def read_differences(study: Study, store: Store) -> dict[str, Any]:
     """What ``oversight compare --json`` prints, with cautions in words; `why` where nothing compares."""
     try:
-        made = compare_study(study)
+        made = compare_study(study, store=store)
+    except StoreError:  # says nothing of the study, and may be over soon
+        raise
     except OversightError as error:
         return {"why": str(error)}
     return comparison_to_json(made) | {"cautions": gather_cautions(made.found.pairs)}

@@ -18,7 +18,7 @@ from harness.analysis import (
 )
 from harness.arrays import IntArray
 from harness.config import Study
-from harness.errors import OversightError
+from harness.errors import OversightError, StoreError
 from harness.panel import (
     RELIABLE,
     Panel,
@@ -116,6 +116,8 @@ def _attempt(found: dict[str, Any], name: str, work: Callable[[], T]) -> T | Non
     """What `work` gives, or None and the reason under ``undefined``."""
     try:
         return work()
+    except StoreError:
+        raise
     except OversightError as error:
         found["undefined"][name] = str(error)
         return None

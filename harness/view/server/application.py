@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
+import logging
 import signal
 import socket
 from collections.abc import Callable
@@ -14,15 +13,24 @@ from aiohttp import web
 
 from harness.config import Study
 from harness.errors import BadInput, ConfigError, OversightError
-from harness.output import keep_secret, say
+from harness.machine import host_name
+from harness.output import say
 from harness.store import Store, has_database
 from harness.view.page_parts import make_page, read_script, read_style
 from harness.view.server.guard import Guard, Handler, add_headers, refuse
 from harness.view.server.live import ChangeFeed
 from harness.view.server.parts import Parts
+from harness.view.server.remembered import RememberedColumns
 from harness.view.server.token_file import read_token
+from harness.view.written_json import keep_keys, write_json
 
 LOCAL = "127.0.0.1"
+_LONGEST_FIELD = 1 << 16
+"""Bytes of a header: browsers send the cookies of all that ever ran on this machine, at any port."""
+_SILENT = logging.getLogger(f"{__name__}.requests")
+"""What is wrong with a request is its sender's to know, and the terminal is no log of the network."""
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 
 
 def serve_study(
@@ -48,8 +56,7 @@ def serve_study(
     """
     if not has_database(study.store_url):
         raise BadInput("nothing is stored yet; see: oversight label route, or oversight run --help")
-    for name in study.models:  # so that none of them is ever sent, wherever it stands
-        keep_secret(os.environ.get(study.model(name).api_key_env))
+    keep_keys(study)
     with Store(study.store_url) as store, _listen(host, port) as listening:
         asyncio.run(_serve(study, store, listening, host, ready))
 
@@ -58,20 +65,29 @@ async def _serve(
     study: Study, store: Store, listening: socket.socket, host: str, ready: Callable[[str], None]
 ) -> None:
     port = int(listening.getsockname()[1])
-    guard = Guard(token=read_token(study.store_url), port=port, exposed=not _is_loopback(host))
+    guard = Guard(token=read_token(study.store_url), port=port, exposed="" if _is_loopback(host) else host)
     feed, ended = ChangeFeed(store), asyncio.Event()
+    store.columns = RememberedColumns(store, lambda: feed.version)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     parts = Parts(study, store, feed)
-    runner = web.AppRunner(make_application(guard, feed, parts), access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(
+        make_application(guard, feed, parts),
+        access_log=None,
+        logger=_SILENT,
+        shutdown_timeout=1.0,
+        max_field_size=_LONGEST_FIELD,
+    )
     await runner.setup()
     following = [asyncio.create_task(work) for work in (feed.follow(), parts.prepare())]
     try:
         await web.SockSite(runner, listening).start()
-        shown = f"[{host}]" if ":" in host else host
+        named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
+        shown = f"[{named}]" if ":" in named else named
         ready(f"http://{shown}:{port}/#/?pass={guard.token}")
         await ended.wait()
     finally:
+        feed.end()  # so that streams end by themselves, and nobody waits for their end
         for task in following:
             task.cancel()
         await asyncio.gather(*following, return_exceptions=True)
@@ -91,11 +107,11 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
         with contextlib.suppress(ConnectionError):
             async for version in feed.versions():
                 told = {"version": version, "trouble": feed.trouble}
-                line = ":\n\n" if version is None else f"data: {json.dumps(told)}\n\n"
-                await response.write(line.encode())
+                line = b":\n\n" if version is None else b"data: %b\n\n" % write_json(told)
+                await response.write(line)
         return response
 
-    application = web.Application(middlewares=[guard.check, _say_errors], client_max_size=1 << 16)
+    application = web.Application(middlewares=[_say_errors, guard.check], client_max_size=1 << 16)
     application.on_response_prepare.append(add_headers)
     application.add_routes(
         [
@@ -103,7 +119,7 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
             web.get("/script.js", _send(read_script(), "text/javascript")),
             web.get("/style.css", _send(read_style(), "text/css")),
             web.post("/session", guard.begin_session),
-            web.get("/api/changes", send_changes),
+            web.get("/api/changes", send_changes, allow_head=False),
             web.get("/api/{name}", send_part),
         ]
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,6 +18,7 @@ from aiohttp import web
 
 from harness.machine import host_name
 from harness.view.page_parts import SERVED_POLICY
+from harness.view.written_json import write_json
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _HEADERS = {
@@ -29,6 +30,9 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_OPEN = ("/", "/script.js", "/style.css", "/session")
+"""What is nothing of the study; all else needs the cookie."""
+_HOST = re.compile(r"(?P<name>\[[^]]*\]|[^:]*)(?::(?P<port>\d+))?")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -43,12 +47,13 @@ class Guard:
     port
         Where the server listens.
     exposed
-        Whether other machines may ask, by the address or the name of this one.
+        Address or name that other machines may ask by, beside every address and the name of this one; empty
+        where none may.
     """
 
     token: str
     port: int
-    exposed: bool
+    exposed: str = ""
 
     @property
     def cookie(self) -> str:
@@ -62,10 +67,12 @@ class Guard:
 
     def is_own(self, host: str) -> bool:
         """Whether a name with its port, as in Host, is one that the server is known by."""
-        name, _, port = host.rpartition(":")
-        if port != str(self.port):
+        found = _HOST.fullmatch(host.lower())
+        if found is None or (found["port"] or "80") != str(self.port):  # browsers leave out 80
             return False
-        return name in _LOCAL or (self.exposed and (_is_address(name) or name == host_name()))
+        own = (self.exposed.lower(), host_name().lower())
+        name = found["name"]
+        return name in _LOCAL or (bool(self.exposed) and (_is_address(name) or name in own))
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -76,21 +83,21 @@ class Guard:
         origin = request.headers.get("Origin")
         if origin is not None and origin != f"http://{hosts[0]}":
             return refuse(403, "requests of other pages are not answered")
-        if request.path.startswith("/api/") and not self._has_session(request):
+        if request.path not in _OPEN and not self._has_session(request):
             return refuse(403, "open the address that oversight view printed; it holds the token")
         return await handler(request)
 
     async def begin_session(self, request: web.Request) -> web.StreamResponse:
         """Exchange the token for the cookie."""
         kind, _, given = request.headers.get("Authorization", "").partition(" ")
-        if kind != "Bearer" or not hmac.compare_digest(given.encode(), self.token.encode()):
+        if kind != "Bearer" or not _is_same(given, self.token):
             return refuse(403, "the token is wrong; open the address that oversight view printed last")
         response = web.json_response({})
         response.set_cookie(self.cookie, self.session, httponly=True, samesite="Strict", path="/")
         return response
 
     def _has_session(self, request: web.Request) -> bool:
-        return hmac.compare_digest(request.cookies.get(self.cookie, "").encode(), self.session.encode())
+        return _is_same(request.cookies.get(self.cookie, ""), self.session)
 
 
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
@@ -100,7 +107,12 @@ async def add_headers(_request: web.Request, response: web.StreamResponse) -> No
 
 def refuse(status: int, why: str) -> web.Response:
     """An answer that says why there is none."""
-    return web.Response(status=status, text=json.dumps({"error": why}), content_type="application/json")
+    return web.Response(status=status, body=write_json({"error": why}), content_type="application/json")
+
+
+def _is_same(given: str, secret: str) -> bool:
+    """Whether a secret was given, in a time that does not tell how much of it; headers may hold any byte."""
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), secret.encode())
 
 
 def _is_address(name: str) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator
 
 from harness.errors import StoreError
 from harness.store import Store
+from harness.view.server.apart import run_apart
 
 _LOOK = 0.25
 """Seconds between two looks at the database."""
@@ -26,50 +28,58 @@ class ChangeFeed:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._changed = asyncio.Condition()
+        self._next, self._ended = asyncio.Event(), threading.Event()
         self.version = 0
-        """Number of changes seen so far."""
+        """Number of changes seen so far; the first look counts as one, for what was computed before it."""
         self.trouble = ""
         """Why the database cannot be read now; empty where it can."""
 
     async def follow(self) -> None:
-        """Look at the database again and again, until cancelled; one that is lost is tried again."""
-        while True:
+        """Look at the database again and again, until the end; one that is lost is tried again."""
+        await run_apart(self._look_on, asyncio.get_running_loop())
+
+    def _look_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        seen: object = None
+        while not self._ended.is_set():
             try:
-                await self._follow_connection()
+                with self._store.watching() as read:
+                    while not self._ended.is_set():
+                        found = read()
+                        if found != seen:
+                            loop.call_soon_threadsafe(self.tell)
+                        seen = found
+                        self._ended.wait(_LOOK)
             except StoreError as error:
-                self.trouble = str(error)
-                await self._tell()
-                await asyncio.sleep(4 * _LOOK)
+                seen = None
+                loop.call_soon_threadsafe(self.tell, str(error))
+                self._ended.wait(4 * _LOOK)
 
-    async def _follow_connection(self) -> None:
-        stack = contextlib.ExitStack()
-        read = await asyncio.to_thread(stack.enter_context, self._store.watching())
-        try:
-            seen = None
-            while True:
-                found = await asyncio.to_thread(read)
-                if (seen is not None and found != seen) or self.trouble:
-                    self.trouble = ""
-                    await self._tell()
-                seen = found
-                await asyncio.sleep(_LOOK)
-        finally:
-            stack.close()
+    def end(self) -> None:
+        """Look no longer, and let everybody go who waits for a change."""
+        self._ended.set()
+        self._next.set()
 
-    async def _tell(self) -> None:
+    def tell(self, trouble: str = "") -> None:
+        """Count a change, or what keeps the database from being read."""
+        if trouble and trouble == self.trouble:
+            return
+        self.trouble = trouble
         self.version += 1
-        async with self._changed:
-            self._changed.notify_all()
+        told, self._next = self._next, asyncio.Event()
+        told.set()
 
     async def versions(self) -> AsyncIterator[int | None]:
-        """The present version, then every later one; None where nothing changed for a while."""
+        """The present version, then later ones until the end; None where nothing changed for a while."""
+        if not self.version:
+            await self._next.wait()
         seen = self.version
         yield seen
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with self._changed:
-                    while self.version == seen:
-                        await asyncio.wait_for(self._changed.wait(), _SILENCE)
-            yield None if self.version == seen else self.version
-            seen = self.version
+        while not self._ended.is_set():
+            # a change that comes while a reader takes its time with the one before is told, too
+            following = self._next
+            if self.version == seen:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(following.wait(), _SILENCE)
+            if not self._ended.is_set():
+                before, seen = seen, self.version
+                yield None if seen == before else seen

@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 from harness.analysis import StudyItems
 from harness.config import Study
@@ -16,10 +17,13 @@ from harness.errors import BadInput, OversightError
 from harness.registry import PAGES, load_page
 from harness.store import Store
 from harness.view import payload
+from harness.view.server.apart import run_apart
 from harness.view.server.live import ChangeFeed
 from harness.view.written_json import write_json
 
 _MOST_KEPT = 64
+_MOST_PAGES = 4
+"""Pages of items that are read at once, each with a connection of its own to the database."""
 _AT_ONCE = 0.3
 """Seconds that columns of items may take to read while a page waits; slower ones are read behind its back."""
 _OWN: dict[str, Callable[..., Any]] = {
@@ -50,8 +54,9 @@ class Parts:
     def __init__(self, study: Study, store: Store, feed: ChangeFeed) -> None:
         self._study, self._store, self._feed = study, store, feed
         self._kept = OrderedDict[tuple[str, ...], tuple[int, bytes]]()
-        self._locks = dict[tuple[str, ...], asyncio.Lock]()
+        self._locks = WeakValueDictionary[tuple[str, ...], asyncio.Lock]()
         self._items = _ItemsAsRead(store, feed)
+        self._few_at_once = asyncio.Semaphore(_MOST_PAGES)
         self._one_at_a_time = asyncio.Semaphore(1)  # what is computed takes memory
 
     async def read(self, name: str, params: Mapping[str, str]) -> bytes:
@@ -63,23 +68,27 @@ class Parts:
             If there is no such part, or its parameters are wrong.
         """
         if name in _OF_ITEMS:
-            items, behind = await self._items.read()
-            found = await asyncio.to_thread(_OF_ITEMS[name], self._store, items, params)
-            return write_json({**found, "behind": behind})
+            return await self._read_of_items(name, params)
         key = (name, *(f"{k}={v}" for k, v in sorted(params.items())))
-        async with self._locks.setdefault(key, asyncio.Lock()):
+        lock = self._locks.setdefault(key, asyncio.Lock())  # kept as long as somebody holds or awaits it
+        async with lock:
             version = self._feed.version
             kept = self._kept.get(key)
             if kept is None or kept[0] != version:
                 async with contextlib.nullcontext() if name in _LIGHT else self._one_at_a_time:
                     version = self._feed.version
-                    kept = version, await asyncio.to_thread(make_part, self._study, self._store, name, params)
+                    kept = version, await run_apart(make_part, self._study, self._store, name, params)
             self._kept[key] = kept
             self._kept.move_to_end(key)
         while len(self._kept) > _MOST_KEPT:
-            gone, _ = self._kept.popitem(last=False)
-            self._locks.pop(gone, None)
+            self._kept.popitem(last=False)
         return kept[1]
+
+    async def _read_of_items(self, name: str, params: Mapping[str, str]) -> bytes:
+        async with self._few_at_once:
+            items, behind = await self._items.read()
+            found = await run_apart(_OF_ITEMS[name], self._store, items, params)
+        return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
         """Read what the items are filtered by, before anybody asks."""
@@ -87,7 +96,7 @@ class Parts:
             items, _ = await self._items.read()
             for column in self._study.items.meta:
                 with contextlib.suppress(OversightError):  # who asks for it is told
-                    await asyncio.to_thread(items.read_column, column)
+                    await run_apart(items.read_column, column)
 
 
 class _ItemsAsRead:
@@ -119,7 +128,7 @@ class _ItemsAsRead:
             version = self._feed.version
             if self._found is None or self._version != version:
                 started = time.monotonic()
-                self._found = await asyncio.to_thread(self._read)
+                self._found = await run_apart(self._read)
                 self._version, self._took = version, time.monotonic() - started
 
 

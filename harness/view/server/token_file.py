@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
+import stat
 from hashlib import sha256
 from pathlib import Path
 
 from harness.errors import ConfigError
-from harness.machine import cache_dir, write_whole
+from harness.machine import cache_dir, hold_start_lock, write_whole
+
+_SQLITE = "sqlite:///"
 
 
 def read_token(store_url: str) -> str:
@@ -18,21 +20,38 @@ def read_token(store_url: str) -> str:
     Raises
     ------
     ConfigError
-        If the file is another's, or others can read it.
+        If the file is another's, or others can read it; or it cannot be written.
     """
-    path = cache_dir() / "view" / f"{sha256(store_url.encode()).hexdigest()[:32]}.token"
-    with contextlib.suppress(FileNotFoundError):
-        _check_private(path)
-        token = path.read_text(encoding="ascii", errors="replace").strip()
-        if len(token) >= 32 and token.isascii():
-            return token
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = cache_dir() / "view" / f"{sha256(_name(store_url).encode()).hexdigest()[:32]}.token"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with hold_start_lock(path.parent):  # two servers that start at once keep the same one
+            return _read(path) or _make(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: the token cannot be kept: {error.strerror}") from error
+
+
+def _name(store_url: str) -> str:
+    """The same for every path that leads to a file, and for no other; a study's may begin in its folder."""
+    if not store_url.startswith(_SQLITE):
+        return store_url
+    return f"{_SQLITE}{Path(store_url.removeprefix(_SQLITE)).resolve()}"
+
+
+def _read(path: Path) -> str:
+    """The token that is kept; empty where there is none."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return ""
+    mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+    if not (mine and stat.S_ISREG(found.st_mode)):
+        raise ConfigError(f"{path}: others can read this token, or made it; remove the file")
+    token = path.read_text(encoding="ascii", errors="replace").strip()
+    return token if len(token) >= 32 and token.isascii() else ""
+
+
+def _make(path: Path) -> str:
     token = secrets.token_urlsafe(32)
     write_whole(token, path, mode=0o600)
     return token
-
-
-def _check_private(path: Path) -> None:
-    found = path.stat()
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
-        raise ConfigError(f"{path}: others can read this token, or made it; remove the file")

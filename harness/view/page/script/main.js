@@ -8,6 +8,7 @@ import { goByKey, showItemPage } from "./items/item.js";
 import { showItemsPage } from "./items/items.js";
 import { trouble } from "./core/later.js";
 import { followChanges } from "./core/live.js";
+import { keepPlace } from "./core/place.js";
 import { showModelPage } from "./models/model.js";
 import { showOverviewPage } from "./models/overview.js";
 import { showPanelPage } from "./panel/panel.js";
@@ -61,7 +62,7 @@ async function start() {
 async function drawPage({ again = false } = {}) {
   const turn = ++turns;
   const { page, params } = currentRoute();
-  const chosen = PAGES[page] ?? PAGES.overview;
+  const chosen = findPage(page) ?? PAGES.overview;
   drawFrame(page, chosen);
   const main = place("main");
   main.setAttribute("aria-busy", "true");
@@ -85,30 +86,25 @@ async function drawPage({ again = false } = {}) {
   shownRoute = page;
 }
 
-/** Note what is open and where the reader is; the returned function restores it in what was drawn anew. */
-function keepPlace(main) {
-  const summaries = (node) => [...node.querySelectorAll("details")];
-  const open = new Set(summaries(main).filter((part) => part.open).map((part) => part.firstElementChild.textContent));
-  const id = document.activeElement?.id;
-  const at = window.scrollY;
-  return () => {
-    for (const part of summaries(main)) if (open.has(part.firstElementChild.textContent)) part.open = true;
-    if (id) place(id)?.focus({ preventScroll: true });
-    window.scrollTo(0, at);
-  };
-}
-
 function drawFrame(page, chosen) {
-  const here = chosen.under ?? (PAGES[page] ? page : "overview");
+  const here = chosen.under ?? (findPage(page) ? page : "overview");
   document.title = `${chosen.title} · ${frame.name} · oversight`;
-  const links = frame.pages.filter((name) => PAGES[name]).map((name) =>
+  const links = frame.pages.filter(findPage).map((name) =>
     el("a", { href: linkTo(name), "aria-current": name === here && "page" }, PAGES[name].title));
   const head = el("div", {},
     el("p", { class: "study" }, el("b", {}, frame.name), " ", el("span", { class: "quiet", id: "counts" }, countsText()),
-      " ", el("span", { class: heard === "live" ? "quiet live" : "caution", id: "state" }, heard)),
+      " ", el("span", { class: heard === "live" ? "quiet live" : "caution", id: "state" }, heard || null)),
     el("nav", { "aria-label": "pages" }, links));
-  if (!place("top").firstElementChild?.isEqualNode(head)) replaceContent(place("top"), head);
+  if (!place("top").firstElementChild?.isEqualNode(head)) {
+    const restore = keepPlace(place("top"));
+    replaceContent(place("top"), head);
+    restore();
+  }
   replaceContent(place("bottom"), el("p", { class: "quiet" }, `oversight ${frame.version}. `, exportNote()));
+}
+
+function findPage(name) {
+  return Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
 }
 
 /** What has arrived so far: the first thing to change. */

@@ -76,13 +76,13 @@ function orderPicture({ order }, what, names) {
 
 /** Everybody who answered, those with times first, so that a person's line looks alike in all pictures. */
 function peopleInOrder(people, { bins, order }) {
-  const known = people.map((row) => row.name).filter((name) => name in order);
-  return [...known.filter((name) => name in bins), ...known.filter((name) => !(name in bins))];
+  const known = people.map((row) => row.name).filter((name) => Object.hasOwn(order, name));
+  return [...known.filter((name) => Object.hasOwn(bins, name)), ...known.filter((name) => !Object.hasOwn(bins, name))];
 }
 
 /** A line of sums for every person, or one for all where there are more than can be told apart. */
 function cumulativeLines(lists, names, ends) {
-  const own = names.filter((name) => name in lists).map((name) => [name, lists[name]]);
+  const own = names.filter((name) => Object.hasOwn(lists, name)).map((name) => [name, lists[name]]);
   const few = own.length <= SERIES ? own
     : [[ALL_PEOPLE, ends.map((_, place) => own.reduce((sum, [, list]) => sum + list[place], 0))]];
   return few.map(([name, list]) => {

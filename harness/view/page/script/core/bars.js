@@ -1,12 +1,12 @@
 /** Bars in parts: who has how much of what, from left to right in the order of the legend. */
 
-import { SERIES, bottomAxis, drawing, fittedText, linearScale, niceTicks, pictureWidth } from "./chart.js";
+import { SERIES, bottomAxis, drawing, linearScale, niceTicks, pictureWidth } from "./chart.js";
 import { svgEl } from "./dom.js";
 import { count } from "./format.js";
+import { fittedText, textWidth, widestText } from "./lettering.js";
 
 const BAR_ROW = 46;
 const BAR_HEIGHT = 18;
-const LETTER = 7.2;
 
 /**
  * One bar a row, with the name above it and every part's number inside where there is room.
@@ -34,7 +34,7 @@ function oneBar(row, top, { x, names, hollow, width }) {
     const room = x(before) - start;
     if (!part) return null;
     const words = `${count(part)} ${names[place]}`;
-    const shown = [words, count(part)].find((text) => text.length * LETTER + 6 < room);
+    const shown = [words, count(part)].find((text) => textWidth(text) + 8 < room);
     return svgEl("g", { class: `series-${place % SERIES}` },
       svgEl("rect", { x: start, y: top + 18, width: room, height: BAR_HEIGHT,
         class: hollow.includes(names[place]) ? "part hollow" : "part" }, svgEl("title", {}, `${row.label}: ${words}`)),
@@ -45,7 +45,7 @@ function oneBar(row, top, { x, names, hollow, width }) {
 }
 
 function barLegend(names, hollow, width, top) {
-  const each = 34 + LETTER * Math.max(...names.map((name) => name.length));
+  const each = 38 + widestText(names);
   const abreast = Math.max(1, Math.floor((width - 20) / each));
   const nodes = names.map((name, place) => {
     const left = 10 + each * (place % abreast);

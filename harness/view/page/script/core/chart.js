@@ -2,11 +2,11 @@
 
 import { svgEl } from "./dom.js";
 import { percent } from "./format.js";
+import { fittedText, textWidth, widestText } from "./lettering.js";
 
 const WIDEST = 860;
 const NARROW = 560;
 const ROW = 26;
-const TEXT = 7;
 export const SERIES = 6;
 
 /** How wide a picture is here: the page's width, up to a bound. */
@@ -39,14 +39,6 @@ export function drawing(width, height, ...children) {
   return svg;
 }
 
-/** A text that fits: cut with "…" where it is longer than the room. */
-export function fittedText(attributes, text, room, size = TEXT) {
-  const most = Math.max(4, Math.floor(room / size));
-  const whole = String(text);
-  const shown = whole.length > most ? `${whole.slice(0, most - 1)}…` : whole;
-  return svgEl("text", attributes, shown, shown === whole ? null : svgEl("title", {}, whole));
-}
-
 /** An axis along the bottom, with its marks, its grid and its title. */
 export function bottomAxis({ x, ticks, format, title, top, bottom, left, right }) {
   return [
@@ -76,7 +68,7 @@ function leftAxis({ y, ticks, format, title, left, right, top, bottom }) {
 export function dotPlot({ rows, axis }) {
   const width = pictureWidth();
   const narrow = width < NARROW;
-  const left = narrow ? 22 : Math.min(width * 0.36, 24 + TEXT * Math.max(...rows.map((row) => row.label.length), 4));
+  const left = narrow ? 22 : Math.min(width * 0.36, 40 + widestText(rows.map((row) => row.label)));
   const each = narrow ? ROW + 16 : ROW;
   const right = width - 30;
   const bottom = 8 + each * rows.length;
@@ -155,7 +147,7 @@ function oneLine(line, place, x, y, [left, right]) {
 
 function legendLines(names, width, top) {
   if (names.length < 2) return { nodes: [], height: 0 };
-  const each = Math.max(90, Math.min(width - 20, 50 + TEXT * Math.max(...names.map((name) => name.length))));
+  const each = Math.max(90, Math.min(width - 20, 50 + widestText(names)));
   const abreast = Math.max(1, Math.floor((width - 20) / each));
   const nodes = names.map((name, place) => {
     const x = 14 + each * (place % abreast);
@@ -197,13 +189,14 @@ export function scatterPlot({ points, axes, steps = [], height = 340 }) {
 
 function onePoint(point, x, y, right) {
   const at = { cx: x(point.x), cy: y(point.y) };
-  const flip = at.cx > right - TEXT * String(point.name).length;
+  const flip = at.cx > right / 2 && at.cx + textWidth(String(point.name)) > right;
+  const room = (flip ? at.cx : right + 24 - at.cx) - 12;
   const mark = svgEl("g", { class: `series-${(point.series ?? 0) % SERIES}` },
     point.low === null || point.low === undefined ? null
       : svgEl("line", { x1: at.cx, x2: at.cx, y1: y(point.low), y2: y(point.high), class: "bar" }),
     svgEl("circle", { ...at, r: 5, class: point.hollow ? "dot hollow" : "dot" }, svgEl("title", {}, point.name)),
     point.ring ? svgEl("circle", { ...at, r: 9, class: "ring" }) : null,
-    point.named ? svgEl("text", { x: at.cx + (flip ? -8 : 8), y: at.cy - 8, "text-anchor": flip ? "end" : "start" },
-      point.name) : null);
+    point.named ? fittedText({ x: at.cx + (flip ? -8 : 8), y: at.cy - 8, "text-anchor": flip ? "end" : "start" },
+      point.name, room) : null);
   return point.href ? svgEl("a", { href: point.href, "aria-label": point.name }, mark) : mark;
 }

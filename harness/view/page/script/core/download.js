@@ -5,6 +5,7 @@ import { el } from "./dom.js";
 const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
   "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline"];
 const SHARPNESS = 2;
+const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
 /** Hand a file to the reader. */
 export function download(name, content, type) {
@@ -34,7 +35,7 @@ export function standaloneSvg(svg) {
   [copy, ...copy.querySelectorAll("*")].forEach((node, place) => {
     const style = getComputedStyle(shown[place]);
     for (const name of PAINT) node.setAttribute(name, style.getPropertyValue(name));
-    node.removeAttribute("class");
+    for (const name of ["class", "href", "tabindex"]) node.removeAttribute(name); // a picture leads nowhere
   });
   const { width, height } = svg.viewBox.baseVal;
   const paper = document.createElementNS(svg.namespaceURI, "rect");
@@ -45,7 +46,7 @@ export function standaloneSvg(svg) {
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   copy.setAttribute("xmlns", svg.namespaceURI);
-  return new XMLSerializer().serializeToString(copy);
+  return new XMLSerializer().serializeToString(copy).toWellFormed().replace(NOT_XML, "\ufffd");
 }
 
 /** A picture as PNG. */

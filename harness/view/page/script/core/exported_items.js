@@ -1,8 +1,11 @@
 /** Items of a file that holds its data: the filters that a server would evaluate. */
 
+import { readQuery, splitWords } from "./exported_words.js";
 import { isNumber } from "./format.js";
 
 const PAGE = 50;
+const SAID = { confirmed: ["yes"], refuted: ["no"], abstained: ["unsure", "skip"], open: [null] };
+const knownWords = new Map();
 
 /** A page of the items that a filter finds, as the server gives it. */
 export function readExportedItems(kept, params) {
@@ -38,7 +41,7 @@ export function readExportedItem(kept, { id, ...wanted }) {
 
 /** The different values of a column of the items. */
 export function readExportedColumn(kept, { name }) {
-  const values = new Set(kept.items.map((item) => item.meta?.[name]).filter((value) => value !== undefined));
+  const values = new Set(kept.items.filter((item) => Object.hasOwn(item.meta ?? {}, name)).map((item) => item.meta[name]));
   return { values: [...values].sort(), of: values.size };
 }
 
@@ -47,29 +50,30 @@ function meetsFilter(item, wanted) {
     && meetsPrediction(item, wanted) && meetsDisagreement(item, wanted.disagreed);
 }
 
-/** Every word stands in id, text or options; the last one may be the beginning of one. */
+/** Every word stands in id, text or options; the last one may be the beginning of one. Without a word nothing is found. */
 function meetsWords(item, words) {
   if (!words?.trim()) return true;
-  const wanted = splitWords(words);
-  const there = splitWords([item.id, item.text, ...item.options].join(" "));
-  return wanted.every((word, place) => (place === wanted.length - 1 && word.length > 2
-    ? there.some((each) => each.startsWith(word)) : there.includes(word)));
+  const wanted = readQuery(words);
+  const there = wordsOf(item);
+  return wanted.length > 0 && wanted.every(({ word, begins }) => there.has(word)
+    || (begins && [...there].some((each) => each.startsWith(word))));
 }
 
-function splitWords(text) {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+/** An item's words, split once. */
+function wordsOf(item) {
+  if (!knownWords.has(item)) knownWords.set(item, splitWords([item.id, item.text ?? "", ...item.options].join(" ")));
+  return knownWords.get(item);
 }
 
 function meetsStratum(item, { column, stratum }) {
-  return !column || !stratum || item.meta[column] === stratum;
+  return !column || !stratum || (Object.hasOwn(item.meta ?? {}, column) && item.meta[column] === stratum);
 }
 
 function meetsQuestion(item, { expert, asked, verdict }) {
   if (!expert && !asked && !verdict) return true;
-  const said = { confirmed: ["yes"], refuted: ["no"], abstained: ["unsure", "skip"], open: [null] };
   return item.questions.some((question) => (!expert || question.expert === expert)
     && (!asked || item.options[question.option] === asked)
-    && (!verdict || said[verdict].includes(question.verdict)));
+    && (!verdict || SAID[verdict]?.includes(question.verdict)));
 }
 
 function meetsPrediction(item, { model, outcome }) {

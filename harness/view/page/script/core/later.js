@@ -1,6 +1,7 @@
 /** Parts of a page that take their time: shown as they were, or as "reading …", until they are there. */
 
 import { el, replaceContent } from "./dom.js";
+import { keepPlace } from "./place.js";
 
 const found = new Map();
 
@@ -9,7 +10,12 @@ export function later(key, read, draw) {
   const box = el("div", { "data-later": key }, found.has(key) ? draw(found.get(key)) : el("p", { class: "quiet" }, "reading …"));
   const fill = (make) => {
     const shown = document.querySelector(`[data-later="${CSS.escape(key)}"]`);
-    for (const each of new Set([box, shown])) if (each) replaceContent(each, make());
+    for (const each of new Set([box, shown])) {
+      if (!each) continue;
+      const restore = keepPlace(each);
+      replaceContent(each, make());
+      if (each.isConnected) restore();
+    }
   };
   read().then(
     (payload) => {

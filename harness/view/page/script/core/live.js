@@ -33,7 +33,7 @@ export function followChanges(changed, told) {
       const { version, trouble } = JSON.parse(event.data);
       wait = FIRST_WAIT;
       told(trouble || "live");
-      if (seen !== null && seen !== version) draw();
+      if (seen !== version) draw(); // at first, too: something may have come while the page was being read
       seen = version;
     };
     source.onerror = () => {

@@ -3,14 +3,14 @@
 /** Where the reader is: the name of a page and its parameters. */
 export function currentRoute() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
-  return { page: decodeURIComponent(path) || "overview", params: Object.fromEntries(new URLSearchParams(query)) };
+  return { page: path || "overview", params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 /** The address of a page; parameters without a value are left out. */
 export function linkTo(page, params = {}) {
   const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const query = new URLSearchParams(given).toString();
-  return `#/${encodeURIComponent(page)}${query ? `?${query}` : ""}`;
+  return `#/${page}${query ? `?${query}` : ""}`;
 }
 
 /** Go to a page; with `replace`, in place of the present one, so that "back" skips it. */

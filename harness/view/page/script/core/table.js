@@ -5,6 +5,7 @@ import { download, toCsv } from "./download.js";
 import { NOTHING, count } from "./format.js";
 
 const MOST_ROWS = 200;
+const whole = new Set(); // tables that the reader wants to see whole, by address and name
 
 /**
  * A table with its caption; its `name` is no other's on the page.
@@ -13,7 +14,9 @@ const MOST_ROWS = 200;
  * the CSV holds, `node` what is shown in its place. rowClass?: row => string. Of long tables the first rows (`most`)
  * are shown, and all at a click.
  */
-export function dataTable({ name, caption, columns, rows, rowClass = () => null, most = MOST_ROWS }) {
+export function dataTable({ name, caption, columns, rows, rowClass = () => null, most: atFirst = MOST_ROWS }) {
+  const key = `${location.hash} ${name}`;
+  const most = whole.has(key) ? rows.length : atFirst;
   const body = el("tbody", {}, rows.slice(0, most).map((row) => tableRow(row, columns, rowClass(row))));
   const tools = el("div", { class: "tools" },
     el("button", { type: "button", onclick: () => download(`${name}.csv`, asCsv(columns, rows), "text/csv") }, "CSV"));
@@ -21,6 +24,7 @@ export function dataTable({ name, caption, columns, rows, rowClass = () => null,
     const more = el("button", {
       type: "button",
       onclick: () => {
+        whole.add(key);
         body.append(...rows.slice(most).map((row) => tableRow(row, columns, rowClass(row))));
         more.remove();
       },

@@ -54,7 +54,7 @@ function questionsSection(item) {
     item.questions.filter((question) => question.revisions.length).map((question) => el("details", {},
       el("summary", {}, `${question.expert}, ${item.options[question.option]}: ${count(question.revisions.length)} revisions`),
       el("ol", {}, question.revisions.map((revision) => el("li", {},
-        `${revision.when}: ${revision.state} ${revision.said.join(", ")}`,
+        `${revision.when}: ${revision.state} ${[...revision.said, revision.comment].filter(Boolean).join(", ")}`,
         isNumber(revision.seconds) ? `, ${revision.seconds.toFixed(0)} s` : ""))))));
 }
 

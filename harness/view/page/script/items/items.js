@@ -3,7 +3,7 @@
 import { el } from "../core/dom.js";
 import { download, toCsv } from "../core/download.js";
 import { NOTHING, count } from "../core/format.js";
-import { goTo, linkTo } from "../core/route.js";
+import { currentRoute, goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 
 const FILTERS = ["words", "outcome", "model", "verdict", "expert", "asked", "column", "stratum", "disagreed"];
@@ -38,7 +38,7 @@ export async function showItemsPage(params, frame) {
 }
 
 function filterForm(wanted, frame, strata) {
-  const change = (name, value) => goTo("items", { ...wanted, ...(name === "column" ? { stratum: "" } : {}), [name]: value });
+  const change = (name, value) => goTo("items", { ...filterOf(currentRoute().params), ...(name === "column" ? { stratum: "" } : {}), [name]: value });
   const choice = (name, title, options) => {
     const chosen = options.some(([value]) => value === wanted[name]) || !wanted[name]
       ? options : [...options, [wanted[name], wanted[name]]];

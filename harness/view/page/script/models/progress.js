@@ -23,7 +23,7 @@ export function progressSection(progress, frame) {
         { title: "run", value: (run) => run.name },
         { title: "answers", number: true, value: (run) => run.answers },
         { title: "of", number: true, value: (run) => items * run.samples },
-        { title: "", value: (run) => run.answers / (items * run.samples || 1),
+        { title: "share", value: (run) => run.answers / (items * run.samples || 1),
           node: (run) => bar(run.answers, items * run.samples, run.name) },
         { title: "unreadable", number: true, value: (run) => run.unreadable },
         { title: "failed", number: true, value: (run) => run.failed },
@@ -41,7 +41,7 @@ export function progressSection(progress, frame) {
             : el("a", { href: linkTo("items", { expert: expert.name }), class: "isolate" }, expert.name)) },
         { title: "answered", number: true, value: answered },
         { title: "of", number: true, value: (expert) => expert.asked },
-        { title: "", value: (expert) => answered(expert) / (expert.asked || 1),
+        { title: "share", value: (expert) => answered(expert) / (expert.asked || 1),
           node: (expert) => bar(answered(expert), expert.asked, expert.name) },
         ...(frame.is_panel ? ["rated", "skip"] : ["yes", "no", "unsure", "skip"]).map((kind) =>
           ({ title: kind, number: true, value: (expert) => expert.said[kind] ?? 0 })),

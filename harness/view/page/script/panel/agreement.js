@@ -87,7 +87,7 @@ function classTable({ categories, unreliable }, reliable) {
     columns: [
       { title: "class", value: ([name]) => name },
       { title: "α", number: true, value: ([, value]) => value, node: ([, value]) => decimal(value) },
-      { title: "", value: ([name, value]) => (value === null ? "undefined: all ratings of it are alike"
+      { title: "counts as", value: ([name, value]) => (value === null ? "undefined: all ratings of it are alike"
         : unreliable.includes(name) ? `below ${reliable}: not reliable` : "reliable") },
     ],
     rows: Object.entries(categories),

@@ -73,7 +73,7 @@ function boundsTable(file, found, ceilings) {
         node: (row) => percent(row.confident, 2) },
       { title: "confidence that the model is above", number: true, value: (row) => row.confidence,
         node: (row) => (row.confidence === null ? "" : percent(row.confidence, 2)) },
-      { title: "", value: (row) => row.note },
+      { title: "what it is", value: (row) => row.note },
     ],
     rows,
   });

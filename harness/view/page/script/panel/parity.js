@@ -97,7 +97,7 @@ export function drawHumanLevel({ name, file, parity: { human_level: found } }) {
       caption: "Everybody against experts' labels, best first",
       columns: [
         { title: "who", value: (row) => row.label, node: (row) => el("span", { class: "isolate" }, row.label) },
-        { title: "", value: (row) => (row.kind === "system" ? "model" : "annotator") },
+        { title: "kind", value: (row) => (row.kind === "system" ? "model" : "annotator") },
         { title: found.measure, number: true, value: (row) => row.score, node: (row) => percent(row.score) },
         { title: "p that the model is not better", number: true, value: (row) => standing.p_better[row.label] ?? null,
           node: (row) => (row.kind === "system" ? NOTHING : pValue(standing.p_better[row.label])) },

@@ -35,7 +35,7 @@ export function frontFigure(search) {
     axes: { x: { title: "tokens per item", low: firstToken(shown) }, y: { title: "accuracy, shrunken", low, high } },
     steps: front.map((row) => ({ x: row.standing.tokens, y: row.standing.mean })),
   });
-  const figure = pictureOf({
+  return pictureOf({
     name: "front",
     title: "Accuracy against tokens per item",
     description: `${shown.length} candidates; ${front.length} of them are on the front: no other is both better and cheaper.`,
@@ -43,8 +43,6 @@ export function frontFigure(search) {
     note: "Bars: about 95 %. The stairs join what no other candidate beats at the same cost. Hollow: dropped in the race, "
       + `on fewer items. Ringed: the winner.${shown.length > BARS_AT_MOST ? " Bars are drawn for the front and the winner." : ""}`,
   });
-  svg.setAttribute("role", "group");
-  return figure;
 }
 
 /** Where the axis begins: at nothing, unless all stand far from it. */

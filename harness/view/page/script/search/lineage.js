@@ -1,9 +1,9 @@
 /** Candidates as a tree: generations from left to right, families together, one keystroke from each to the next. */
 
 import { el, svgEl } from "../core/dom.js";
-import { fittedText } from "../core/chart.js";
 import { pictureOf } from "../core/figure.js";
 import { NOTHING, percent } from "../core/format.js";
+import { fittedText } from "../core/lettering.js";
 import { linkTo } from "../core/route.js";
 
 const LINEAGE_BOXED = 60;
@@ -87,7 +87,6 @@ export function lineageFigure({ name, title, rows, search, winner, here = null }
       ? "Thick frame: on the front of accuracy and tokens. Filled: the winner. Broken frame: dropped in the race."
       : "Large dot: on the front of accuracy and tokens. Ringed and named: the winner. Hollow: dropped in the race.",
   });
-  svg.setAttribute("role", "group"); // its links are links, which a picture's would not be
   const box = el("div", { class: "scroll lineage-box", onscroll: () => lineageScroll.set(name, [box.scrollLeft, box.scrollTop]) });
   svg.replaceWith(box);
   box.append(svg);
@@ -138,7 +137,7 @@ function lineageNode(row, { at: [x, y], size, boxed, address, winner, here }) {
     link.append(
       svgEl("rect", { x, y, width: size.width, height: size.height, rx: 5 }),
       fittedText({ x: x + 8, y: y + 16 }, row.name, size.width - 14),
-      fittedText({ x: x + 8, y: y + 31, class: "small" }, `${standingText(row)} · ${row.op}`, size.width - 14, 6.2));
+      fittedText({ x: x + 8, y: y + 31, class: "small" }, `${standingText(row)} · ${row.op}`, size.width - 14, 11));
   else {
     const centre = { cx: x + size.width / 2, cy: y + size.height / 2 };
     link.append(svgEl("circle", { ...centre, r: row.on_front || won ? 5.5 : 3.5 }));

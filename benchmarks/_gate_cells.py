@@ -1,0 +1,124 @@
+"""Studies that `benchmarks.gate` looks at again and again: designs at a bar, and one study's looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks._coverage_designs import Design, draw, true_accuracies
+from harness.columns import align_models
+from harness.estimate import PASS, UNDECIDED, gate_accuracy, gate_difference
+
+LEVEL, MARGIN = 0.95, 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateCell:
+    """A design whose truth is at a distance above its bar, looked at after every so many answers.
+
+    Attributes
+    ----------
+    kind
+        ``accuracy`` of the last model, or ``difference`` of the first two.
+    above
+        How far the truth lies above the bar; 0 is the boundary.
+    """
+
+    kind: str
+    design: Design
+    above: float = 0.0
+    every: int = 20
+
+    def __str__(self) -> str:
+        """Kind and design in a line."""
+        return f"{self.kind} {'at' if not self.above else f'{self.above:+g} from'} the bar: {self.design}"[
+            :150
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What the looks at one study gave: verdicts ever reached, and answers in at the first one (0: none)."""
+
+    passed: bool
+    failed: bool
+    answers: int
+
+
+def look_on(cell: GateCell, seed: int) -> Seen:
+    """Draw a study and ask the gate after every `every` answers, in a random order of arrival."""
+    rng = np.random.default_rng(seed)
+    drawn, truth = draw(cell.design, rng), true_accuracies(cell.design)
+    models, labels = align_models(list(drawn.models.values()), drawn.labels)
+    order = np.arange(len(labels))
+    if not labels.is_resolved:  # whose questions follow from answers
+        rng.shuffle(order)
+    passed = failed = False
+    first = 0
+    for n in [*range(cell.every, len(order), cell.every), len(order)]:
+        part = labels.take(order[:n])
+        if cell.kind == "accuracy":
+            found = gate_accuracy(models[-1], part, truth[-1] - cell.above, level=LEVEL)
+        else:
+            bar = truth[0] - truth[1] - cell.above
+            found = gate_difference(models[0], models[1], part, bar, level=LEVEL)
+        first = first or n * (found.verdict != UNDECIDED)
+        passed |= found.verdict == PASS
+        failed |= found.decided and found.verdict != PASS
+    return Seen(passed=passed, failed=failed, answers=first)
+
+
+def boundary_cells(n: int) -> list[GateCell]:
+    """Accuracy .8 and a difference of −.02, by every protocol, for K = 2, 4, 10, one model and two."""
+    cells = []
+    for K in (2, 4, 10):
+        one: dict[str, Any] = {"K": (K,), "n": n, "accuracies": (0.8,)}
+        two = one | {"accuracies": (0.78, 0.8)}
+        cells += [
+            GateCell(kind="accuracy", design=Design(protocol=p, **one)) for p in ("partitioned", "targeted")
+        ]
+        cells += [
+            GateCell(kind="accuracy", design=Design(protocol=p, **two)) for p in ("targeted", "sequential")
+        ]
+        protocols = ("partitioned", "targeted", "sequential", "disagreement")
+        cells += [GateCell(kind="difference", design=Design(protocol=p, **two)) for p in protocols]
+    return cells
+
+
+def hard_cells(n: int) -> list[GateCell]:
+    """The same bars where something goes wrong: unreadable answers, clusters, slow experts, mixed K."""
+    plain = Design(n=n, K=(4,), accuracies=(0.8,))
+    two = replace(plain, accuracies=(0.78, 0.8))
+    kinds = [
+        ("accuracy", replace(plain, K=(2, 4, 10))),
+        ("accuracy", replace(plain, unreadable=0.1)),
+        ("accuracy", replace(plain, unreadable=0.1, protocol="targeted")),
+        ("accuracy", replace(plain, cluster=5)),
+        ("accuracy", replace(plain, cluster=5, protocol="targeted")),
+        ("accuracy", replace(plain, slow=0.5)),
+        ("accuracy", replace(plain, abstained=0.1, protocol="targeted")),
+        ("accuracy", replace(two, later=1, protocol="targeted", K=(10,), accuracies=(0.7, 0.75, 0.8))),
+        ("accuracy", replace(plain, accuracies=(0.5,), K=(10,))),
+        ("accuracy", replace(plain, asked=2)),
+        ("difference", replace(two, unreadable=0.1, protocol="disagreement")),
+        ("difference", replace(two, unreadable=0.1)),
+        ("difference", replace(two, cluster=5, protocol="disagreement")),
+        ("difference", replace(two, cluster=5, protocol="sequential")),
+        ("difference", replace(two, abstained=0.1, protocol="sequential")),
+        ("difference", replace(two, together=0.95, protocol="disagreement")),
+    ]
+    return [GateCell(kind=kind, design=design) for kind, design in kinds]
+
+
+def power_cells(n: int) -> list[GateCell]:
+    """A model .05 above the bar of .8, and one as good as the baseline at a margin of .02."""
+    one = Design(n=n, K=(4,), accuracies=(0.85,))
+    two = replace(one, accuracies=(0.85, 0.82))
+    return [
+        GateCell(kind="accuracy", design=replace(one, n=3 * n), above=0.05),
+        GateCell(kind="accuracy", design=replace(one, protocol="targeted"), above=0.05),
+        GateCell(kind="accuracy", design=replace(one, protocol="sequential"), above=0.05),
+        GateCell(kind="difference", design=replace(two, protocol="disagreement"), above=0.05),
+    ]

@@ -1,0 +1,51 @@
+"""Why a verdict cannot be trusted whatever the answers say, and what a reader must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
+from harness.errors import EstimateError
+from harness.estimate import collected_part, run_checks
+
+MANY_FAILED = 0.02
+"""Share of a model's calls that may have failed: those left out may be the hard items."""
+VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
+"""Checks that say, where they fail, that the answers are not what every estimate supposes."""
+
+
+def find_doubts(name: str, predictions: PredictionColumns, labels: LabelColumns) -> list[str]:
+    """Why a verdict of this model cannot be trusted, whatever the answers say of it."""
+    failed, there = np.count_nonzero(predictions.has_failed), len(predictions)
+    doubts = []
+    if failed > MANY_FAILED * there:
+        doubts.append(
+            f"{failed} of {there} calls of {name!r} failed, and the items left out may be the hard ones; "
+            "see: oversight run --retry-errors"
+        )
+    if not len(labels):
+        return doubts
+    try:
+        part = collected_part(labels, predictions.is_there, by_arrival=True)[0]
+    except EstimateError:
+        return doubts
+    failing = [
+        check
+        for check in run_checks(predictions, part)
+        if check.passed is False and check.name in VOIDING_CHECKS
+    ]
+    return doubts + [f"check {check.name!r} failed for {name!r}: {check.message}" for check in failing]
+
+
+def write_notes(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:
+    """What was left out and on what assumption."""
+    notes = []
+    if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
+        how = "count for the other side" if labels.is_resolved else "are left out as unrelated to the truth"
+        notes.append(f"abstentions: {silent}, which {how}")
+    for name, predictions in models.items():
+        if failed := int(np.count_nonzero(predictions.has_failed)):
+            notes.append(f"items left out because every call of {name!r} failed: {failed}")
+    return notes

@@ -1,0 +1,138 @@
+"""Whether the models of a study reach a bar: the gate that `oversight gate` is.
+
+A verdict needs more than its test: a run that is finished, calls that did not fail, checks of the
+assumptions that do not speak against the answers. Where one is missing it is undecided, never pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from harness.analysis.collected_labels import study_labels
+from harness.analysis.gate.bars import Bars, GateCheck, GateReport
+from harness.analysis.gate.doubts import find_doubts, write_notes
+from harness.analysis.looks import check_look
+from harness.analysis.study_report import find_newest_runs
+from harness.columns import ItemIndex, LabelColumns, PredictionColumns
+from harness.config import Study
+from harness.errors import BadInput, EstimateError
+from harness.estimate import (
+    ANY_TIME,
+    Verdict,
+    check_level,
+    gate_accuracy,
+    gate_at_look,
+    gate_difference,
+    obrien_fleming_level,
+)
+from harness.store import PlannedLook, Store
+
+
+def gate_study(
+    study: Study, bars: Bars, *, names: Sequence[str] | None = None, level: float | None = None
+) -> GateReport:
+    """Hold the newest runs of models against bars.
+
+    Parameters
+    ----------
+    names
+        Models; None for the only one that is not the baseline.
+
+    Raises
+    ------
+    BadInput
+        If a bar is none, models were not run, there are several and none is named, or a look is not the next
+        one of its plan.
+    """
+    bars.check()
+    level = study.estimate.level if level is None else level
+    check_level(level)
+    if bars.look is not None:
+        obrien_fleming_level(*bars.look, level)  # which refuses a look beyond its plan
+    if study.experts.is_panel:
+        raise BadInput("this study is a panel, which has no gate; see: oversight certify --help")
+    with Store(study.store_url) as store:
+        index = store.columns.read_index()
+        models, labels = _read_models(store, index, bars.baseline, names), study_labels(study, store, index)
+        drawn = len(labels.drawn or ())
+        look = None
+        if bars.look is not None:
+            look = PlannedLook(look=bars.look[0], looks=bars.look[1], answered=len(labels), drawn=drawn)
+            check_look(store, look)
+        baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
+        checks = [
+            check
+            for name, predictions in models.items()
+            for check in _hold_against(bars, {name: predictions}, baseline, labels, level)
+        ]
+        if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
+            store.looks.add_look(look)
+    return GateReport(
+        study=study.study.name,
+        level=level,
+        checks=checks,
+        questions={"drawn": drawn, "answered": len(labels)},
+    )
+
+
+def _read_models(
+    store: Store, index: ItemIndex, baseline: str | None, names: Sequence[str] | None
+) -> dict[str, PredictionColumns]:
+    """The models asked for, and the baseline."""
+    if names is None:
+        there = [run["name"] for run in find_newest_runs(store, None).runs]
+        others = [name for name in there if name != baseline]
+        if len(others) != 1:
+            raise BadInput(
+                f"which model? there are {', '.join(map(repr, others))}: name one with --model"
+                if others
+                else f"there is no model besides the baseline {baseline!r}; see: oversight run --help"
+            )
+        names = others
+    if baseline in names:
+        raise BadInput(f"--model {baseline}: the baseline cannot be compared with itself")
+    wanted = list(dict.fromkeys([*names, *([] if baseline is None else [baseline])]))
+    runs = find_newest_runs(store, wanted).runs
+    return {run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in runs}
+
+
+def _hold_against(
+    bars: Bars,
+    model: Mapping[str, PredictionColumns],
+    baseline: Mapping[str, PredictionColumns],
+    labels: LabelColumns,
+    level: float,
+) -> list[GateCheck]:
+    """Every bar for one model."""
+    found = []
+    if bars.at_least is not None:
+        found.append(_hold(bars, model, bars.at_least, labels, level))
+    if bars.margin is not None:
+        found.append(_hold(bars, {**model, **baseline}, -bars.margin, labels, level))
+    return found
+
+
+def _hold(
+    bars: Bars, models: Mapping[str, PredictionColumns], bar: float, labels: LabelColumns, level: float
+) -> GateCheck:
+    """One bar for one model, or for a model and its baseline."""
+    names, columns = list(models), list(models.values())
+    try:
+        if bars.look is not None:
+            verdict = gate_at_look(models, labels, bar, look=bars.look, level=level)
+        elif len(columns) == 1:
+            verdict = gate_accuracy(columns[0], labels, bar, level=level)
+        else:
+            verdict = gate_difference(columns[0], columns[1], labels, bar, level=level)
+    except EstimateError as error:
+        why = str(error) if len(labels) else "there are no answers yet; see: oversight label --help"
+        verdict = Verdict.open_at(bar, level, method=ANY_TIME).withheld(why)
+    doubts = [why for name, one in models.items() for why in find_doubts(name, one, labels)]
+    return GateCheck(
+        model=names[0],
+        baseline="".join(names[1:]),
+        verdict=verdict.withheld("; ".join(doubts)) if doubts else verdict,
+        notes=write_notes(models, labels),
+    )

@@ -1,0 +1,78 @@
+"""Hold a model against a bar, for continuous integration: pass, fail or undecided, from experts' answers.
+
+examples: oversight gate --at-least 0.8
+          oversight gate --not-worse-than baseline --margin 0.02 --model candidate --junit gate.xml
+          oversight gate --at-least 0.8 --markdown "$GITHUB_STEP_SUMMARY" --json
+
+exit codes: 0 pass, 1 fail, 3 undecided (and 2, as everywhere: something given is wrong)
+
+Each verdict is wrong with probability at most 5 %, exactly at the bar, too, and however often the gate is
+asked as answers arrive. --once and --look are narrower, valid as the looks they are, and recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from harness.analysis import Bars, GateReport, gate_study
+from harness.cli.conventions import add_study, emit, parse_look, study_of
+from harness.errors import BadInput
+from harness.estimate import FAIL, PASS, UNDECIDED
+from harness.machine import write_whole
+from harness.report import gate_table, gate_to_json, gate_to_junit, gate_to_markdown
+
+EXIT_CODES = {PASS: 0, FAIL: 1, UNDECIDED: 3}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight gate``."""
+    add_study(parser)
+    add = parser.add_argument
+    add("--at-least", type=float, metavar="A", help="pass if the accuracy is at least so much, such as 0.8")
+    add("--not-worse-than", metavar="BASELINE", help="pass if not worse than this model by over --margin")
+    add("--margin", type=float, metavar="M", help="what may be lost: 0.02 is 2 points")
+    add("--model", action="append", help="model to judge (default: the only one that is not the baseline)")
+    add("--level", type=float, help="1 − the chance of a wrong verdict (default: the study's, 0.95)")
+    once = parser.add_mutually_exclusive_group()
+    once.add_argument("--once", action="store_true", help="one look when all answers are in (--look 1/1)")
+    once.add_argument("--look", metavar="J/L", help="this is look J of L planned ones")
+    add("--junit", metavar="FILE", help="write JUnit's XML; undecided is a failure of that type")
+    add("--markdown", metavar="FILE", help="write a summary in Markdown, added at the end of a file there is")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge, print and write; the exit code is the verdict."""
+    bars = Bars(
+        at_least=args.at_least,
+        baseline=args.not_worse_than,
+        margin=args.margin,
+        look=(1, 1) if args.once else parse_look(args.look) if args.look else None,
+    )
+    report = gate_study(study_of(args), bars, names=args.model, level=args.level)
+    _write_files(report, args.junit, args.markdown)
+    emit(args, gate_to_json(report), gate_table(report))
+    return EXIT_CODES[report.verdict]
+
+
+def _write_files(report: GateReport, junit: str | None, markdown: str | None) -> None:
+    """Both files, each whole or not at all.
+
+    Raises
+    ------
+    BadInput
+        Naming the option whose file cannot be written.
+    """
+    for option, name in (("--junit", junit), ("--markdown", markdown)):
+        if not name:
+            continue
+        path = Path(name)
+        try:
+            if option == "--junit":
+                text = gate_to_junit(report)
+            else:
+                before = path.read_text(encoding="utf-8") if path.exists() else ""
+                text = before + ("\n" if before else "") + gate_to_markdown(report)
+            write_whole(text, path)
+        except (OSError, ValueError) as error:
+            raise BadInput(f"{option}: {name} cannot be written: {error}") from None

@@ -1,0 +1,81 @@
+"""A verdict from one look, or from one of several that were planned.
+
+It comes from the interval that `harness.accuracy` and `harness.compare` give at the level of the look, so
+that both verdicts together are wrong with probability at most 1 − level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from harness.columns import LabelColumns, PredictionColumns
+from harness.errors import EstimateError
+from harness.estimate.core import z_value
+from harness.estimate.evaluation import accuracy
+from harness.estimate.gate.verdict import EITHER_SIDE, FAIL, PASS, UNDECIDED, Verdict, further_answers
+from harness.estimate.intervals import obrien_fleming_level
+from harness.estimate.many_estimates import keep_predicted
+from harness.estimate.model_comparison import compare
+from harness.estimate.planning import outcomes_to_settle
+
+
+def gate_at_look(
+    models: Mapping[str, PredictionColumns],
+    labels: LabelColumns,
+    at_least: float,
+    *,
+    look: tuple[int, int],
+    level: float = 0.95,
+) -> Verdict:
+    """`gate_accuracy` of one model, or `gate_difference` of two, valid as look J of L planned ones alone.
+
+    Parameters
+    ----------
+    models
+        Name → predictions.
+    look
+        J and L; (1, 1) is one look.
+    """
+    now = obrien_fleming_level(*look, level)
+    is_open = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
+    value = low = high = float("nan")
+    try:
+        value, low, high, why = _interval(models, labels, now)
+    except EstimateError as error:
+        why = str(error)
+    verdict = UNDECIDED if why else PASS if low >= at_least else FAIL if high < at_least else UNDECIDED
+    further = None
+    if verdict == UNDECIDED and not why:
+        why = EITHER_SIDE
+        square = len(labels) * ((high - low) / 2 / z_value(now)) ** 2
+        need = outcomes_to_settle(value - at_least, square, level=level, looks=False)
+        further = further_answers(need, len(labels))
+    known = Verdict.open_at(at_least, level, method=f"look {look[0]} of {look[1]}", open_questions=is_open)
+    return replace(
+        known,
+        verdict=verdict,
+        value=value,
+        p_below=math.nan,
+        p_above=math.nan,
+        low=low,
+        high=high,
+        answers=len(labels),
+        further=further,
+        why=why,
+    )
+
+
+def _interval(
+    models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float
+) -> tuple[float, float, float, str]:
+    """Value, ends, and why they may not hold."""
+    if len(models) == 1:
+        (one,) = models.values()
+        found = accuracy(one, keep_predicted(labels, one), level=level)
+        return found.value, found.low, found.high, found.why
+    (pair,) = compare(models, labels, level=level).pairs
+    return pair.difference, pair.low, pair.high, pair.why

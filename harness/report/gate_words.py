@@ -1,0 +1,136 @@
+"""A gate's report in words, as JSON, as JUnit's XML and as Markdown."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from harness.analysis import GateCheck, GateReport
+from harness.estimate import EITHER_SIDE, FAIL, PASS
+from harness.output import make_printable
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKED = re.compile(r"([\\`*_{}\[\]#+!|~$@]|:(?=\S))")
+_SIGNS = {PASS: "✅ pass", FAIL: "❌ fail"}
+
+
+def requirement_text(check: GateCheck) -> str:
+    """``small: accuracy at least 80 %``, ``small: at most 2 points worse than large``."""
+    bar = check.verdict.bar
+    if not check.baseline:
+        return f"{check.model}: accuracy at least {_number(100 * bar)} %"
+    return f"{check.model}: at most {_number(-100 * bar)} points worse than {check.baseline}"
+
+
+def found_text(check: GateCheck) -> str:
+    """``84.1 %`` or ``-1.2 points``, with the interval of a look; ``–`` where nothing is known."""
+    v = check.verdict
+    if math.isnan(v.value):
+        return "–"
+    shown = [100 * x for x in (v.value, v.low, v.high) if not math.isnan(x)]
+    if check.baseline:
+        return f"{shown[0]:+.1f} points" + (f" [{shown[1]:+.1f}, {shown[2]:+.1f}]" if shown[1:] else "")
+    shown[0] = min(100.0, max(0.0, shown[0]))
+    return f"{shown[0]:.1f} %" + (f" [{shown[1]:.1f}, {shown[2]:.1f}]" if shown[1:] else "")
+
+
+def evidence_text(check: GateCheck) -> str:
+    """How far the answers speak against the other side of the bar."""
+    v = check.verdict
+    if math.isnan(v.p_below):
+        return f"{v.method}, {v.level:.0%}"
+    side, p = ("below", v.p_below) if v.p_below <= v.p_above else ("above", v.p_above)
+    return f"{side} the bar: p = {p:.2g} ({v.method})"
+
+
+def explain_verdict(check: GateCheck) -> list[str]:
+    """Why it is undecided, what would probably settle it, and what else a reader must know."""
+    v = check.verdict
+    lines = [v.why] if v.why else []
+    if v.further is not None:
+        more = f"; {v.open_questions} of the questions drawn are open" if v.open_questions else ""
+        enough = "" if v.open_questions >= v.further else ", so that more items would have to be asked about"
+        lines.append(
+            f"about {v.further:,} further answers would settle it in four of five such studies, if the truth "
+            f"is {found_text(check).split(' [')[0]} as estimated (a forecast){more}{enough}"
+        )
+    elif v.why == EITHER_SIDE:
+        lines.append("no forecast: the estimate is so near the bar that a million answers may not settle it")
+    return [*lines, *check.notes]
+
+
+def gate_to_json(report: GateReport) -> dict[str, Any]:
+    """What ``oversight gate --json`` prints; what is not known is null."""
+    return {
+        "study": report.study,
+        "verdict": report.verdict,
+        "level": report.level,
+        "questions": dict(report.questions),
+        "checks": [
+            {
+                "model": check.model,
+                "baseline": check.baseline or None,
+                "requirement": requirement_text(check),
+                **{
+                    name: None if isinstance(x, float) and math.isnan(x) else x
+                    for name, x in asdict(check.verdict).items()
+                },
+                "notes": list(check.notes),
+            }
+            for check in report.checks
+        ],
+    }
+
+
+def gate_to_junit(report: GateReport) -> str:
+    """JUnit's XML: a case for every bar of a model. Undecided is a failure of that type."""
+    failures = sum(check.verdict.verdict != PASS for check in report.checks)
+    counts = {"tests": str(len(report.checks)), "failures": str(failures), "errors": "0", "skipped": "0"}
+    suites = ET.Element("testsuites", counts)
+    suite = ET.SubElement(suites, "testsuite", {"name": _xml(f"oversight gate: {report.study}"), **counts})
+    for check in report.checks:
+        name = {"classname": "oversight.gate", "name": _xml(requirement_text(check)), "time": "0"}
+        case = ET.SubElement(suite, "testcase", name)
+        said = _xml("\n".join([f"{found_text(check)}; {evidence_text(check)}", *explain_verdict(check)]))
+        v = check.verdict
+        if v.verdict != PASS:
+            message = _xml(f"{v.verdict}: {v.why or found_text(check)}")
+            ET.SubElement(case, "failure", {"type": v.verdict, "message": message}).text = said
+        else:
+            ET.SubElement(case, "system-out").text = said
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+
+def gate_to_markdown(report: GateReport) -> str:
+    """A section with a table, as for GitHub's step summary."""
+    rows = [f"## Gate of {_markdown(report.study)}: {report.verdict}", ""]
+    rows += ["| bar | verdict | found | against the other side | answers |", "|---|---|---|---|---|"]
+    for check in report.checks:
+        v = check.verdict
+        cells = [requirement_text(check), _SIGNS.get(v.verdict, "❔ undecided"), found_text(check)]
+        cells += [evidence_text(check), str(v.answers)]
+        rows.append("| " + " | ".join(map(_markdown, cells)) + " |")
+    lines = [f"- {_markdown(f'{c.model}: {line}')}" for c in report.checks for line in explain_verdict(c)]
+    drawn, answered = report.questions["drawn"], report.questions["answered"]
+    wrong = f"Each verdict is wrong with probability at most {_number(100 * (1 - report.level))} %"
+    return "\n".join([*rows, "", *lines, "", f"{answered} of {drawn} questions answered. {wrong}.", ""])
+
+
+def _number(x: float) -> str:
+    return f"{round(x, 6):g}"
+
+
+def _xml(text: str) -> str:
+    """Without what XML 1.0 cannot hold; the writer escapes the rest."""
+    return _NO_XML.sub("\ufffd", make_printable(text))
+
+
+def _markdown(text: str) -> str:
+    """Of one line, with nothing in it that Markdown or HTML would take for more than text."""
+    text = " ".join(make_printable(text).split())
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKED.sub(r"\\\1", text)

@@ -1,0 +1,57 @@
+"""A study's columns, read once for a state of the database and given to every part of the page that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from threading import RLock
+from typing import Any, TypeVar
+
+from harness.columns import ItemIndex, ItemValues, LabelColumns
+from harness.store import ColumnRepository, Database
+
+_T = TypeVar("_T")
+
+
+class RememberedColumns(ColumnRepository):
+    """The items, labels and columns of strata as they were when first asked for at a version.
+
+    Reading them takes longer than most of what is made of them.
+
+    Parameters
+    ----------
+    database
+        The study's database.
+    version
+        Tells the version of the database; with another one all is read again.
+    """
+
+    def __init__(self, database: Database, version: Callable[[], int]) -> None:
+        super().__init__(database)
+        self._version, self._seen, self._lock = version, -1, RLock()
+        self._kept = dict[Any, Any]()
+
+    def read_index(self) -> ItemIndex:
+        """The items by place."""
+        return self._once("index", super().read_index)
+
+    def read_labels(self, index: ItemIndex, *, only: Collection[str] | None = None) -> LabelColumns:
+        """What experts said; see `ColumnRepository.read_labels`."""
+        read = super().read_labels
+        if only is not None:
+            return read(index, only=only)
+        return self._once(("labels", id(index)), lambda: read(index))
+
+    def read_meta(self, column: str) -> ItemValues:
+        """A further column of the items."""
+        read = super().read_meta
+        return self._once(("meta", column), lambda: read(column))
+
+    def _once(self, key: Any, read: Callable[[], _T]) -> _T:
+        with self._lock:
+            if self._seen != self._version():
+                self._seen = self._version()
+                self._kept.clear()
+            if key not in self._kept:
+                self._kept[key] = read()
+            found: _T = self._kept[key]
+            return found

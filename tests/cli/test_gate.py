@@ -1,0 +1,149 @@
+"""`oversight gate` on whole studies: exit codes, what is withheld, recorded looks, and its two files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from harness.cli.main import main
+from tests.cli.conftest import CLASSES, TRUTH
+
+Begin = Callable[..., None]
+Oversight = Callable[..., Any]
+
+
+def test_exit_codes_tell_pass_fail_and_undecided(begin: Begin, oversight: Oversight) -> None:
+    begin("targeted", {"m": (0.8, 200)})
+    passed = oversight("gate", "--at-least", "0.5")
+    assert (passed["verdict"], passed["checks"][0]["model"]) == ("pass", "m")
+    assert passed["checks"][0]["p_below"] <= 0.05
+    assert oversight("gate", "--at-least", "0.95", code=1)["verdict"] == "fail"
+    value = passed["checks"][0]["value"]
+    near = oversight("gate", "--at-least", str(round(value - 0.03, 3)), code=3)["checks"][0]
+    assert near["verdict"] == "undecided"
+    assert near["further"] > 200
+    assert "either side" in near["why"]
+    bar = str(round(value - 0.12, 3))
+    strict = str(1 - oversight("gate", "--at-least", bar)["checks"][0]["p_below"] / 2)
+    assert oversight("gate", "--at-least", bar, "--level", strict, code=3)["verdict"] == "undecided"
+
+
+def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversight: Oversight) -> None:
+    begin("disagreement", {"old": (0.5, 200), "new": (0.9, 200)})
+    words = ("gate", "--not-worse-than", "old", "--margin", "0.02")
+    assert oversight(*words)["checks"][0]["requirement"] == "new: at most 2 points worse than old"
+    assert oversight("gate", "--not-worse-than", "new", "--margin", "0.02", code=1)["verdict"] == "fail"
+    both = oversight(*words, "--at-least", "0.8", code=3)
+    assert [check["verdict"] for check in both["checks"]] == ["undecided", "pass"]
+    assert "only where two models differ" in both["checks"][0]["why"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--at-least 80", "--at-least: must lie between 0 and 1"),
+        ("", "a gate needs a bar"),
+        ("--not-worse-than a", "--margin go together"),
+        ("--margin .1 --at-least .5", "--margin go together"),
+        ("--at-least .5", "which model? there are 'a', 'b'"),
+        ("--at-least .5 --model c", "was not run"),
+        ("--not-worse-than a --margin .1 --model a", "compared with itself"),
+        ("--at-least .5 --model a --level 2", "level must lie in"),
+        ("--at-least .5 --model a --look 3/2", "look must lie in"),
+        ("--at-least .5 --model a --look 1/2", "they may differ by 10 points at most"),
+        ("--at-least .5 --model a --junit .", "--junit: . cannot be written"),
+    ],
+)
+def test_what_is_no_bar_is_refused(
+    begin: Begin, capsys: pytest.CaptureFixture[str], words: str, said: str
+) -> None:
+    begin("partitioned", {"a": (0.8, 200), "b": (0.7, 200)})
+    assert main(["gate", *words.split()]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_cannot_be_trusted_is_undecided_never_pass(begin: Begin, oversight: Oversight) -> None:
+    begin("partitioned", {"half": (0.95, 120), "m": (0.95, 200)})
+    half = oversight("gate", "--at-least", "0.3", "--model", "half", code=3)["checks"][0]
+    assert half["why"].startswith("the run is not finished: 80 items")
+    once = oversight("gate", "--at-least", "0.3", "--model", "half", "--once", code=3)["checks"][0]
+    assert "first may be no random part" in once["why"]
+    assert oversight("gate", "--at-least", "0.3", "--model", "m")["verdict"] == "pass"
+
+
+def test_failed_checks_of_the_experts_answers_are_undecided(begin: Begin, oversight: Oversight) -> None:
+    begin("partitioned", {"m": (0.95, 200)}, answered=0.0)
+    oversight("label", "export", "--folder", "all-no")
+    for path in Path("all-no").glob("*.csv"):
+        head, *rows = path.read_text().splitlines()
+        place = head.split(",").index("answer")
+        filled = [",".join([*(c := row.split(","))[:place], "no", *c[place + 1 :]]) for row in rows]
+        path.write_text("\n".join([head, *filled]) + "\n")
+    oversight("label", "import", *sorted(Path("all-no").glob("*.csv")))
+    found = oversight("gate", "--at-least", "0.3", code=3)["checks"][0]
+    assert "check 'yes_rate' failed" in found["why"]
+    assert found["further"] is None
+
+
+def test_one_look_is_recorded_and_no_second_one_taken(
+    begin: Begin, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin("targeted", {"m": (0.8, 200)}, answered=0.5)
+    assert main(["gate", "--at-least", "0.5", "--once"]) == 2
+    assert "drawn questions (50%) are answered" in capsys.readouterr().err
+    assert oversight("gate", "--at-least", "0.6", "--look", "1/2")["checks"][0]["method"] == "look 1 of 2"
+    assert main(["gate", "--at-least", "0.6", "--look", "2/4"]) == 2
+    assert "their number cannot change" in capsys.readouterr().err
+
+
+def test_a_look_with_the_same_answers_is_the_same_look(
+    begin: Begin, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin("targeted", {"m": (0.8, 200)}, answered=0.96)
+    first = oversight("gate", "--at-least", "0.6", "--once")
+    assert oversight("gate", "--at-least", "0.6", "--once") == first
+    assert first["checks"][0]["low"] >= 0.6
+    Path("key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[t]}\n" for j, t in enumerate(TRUTH)))
+    oversight("label", "simulate", "--key", "key.csv")
+    assert main(["gate", "--at-least", "0.6", "--once"]) == 2
+    assert "this look was taken with" in capsys.readouterr().err
+
+
+def test_both_files_hold_names_as_they_are(begin: Begin, oversight: Oversight) -> None:
+    begin("targeted", {"m": (0.8, 200)})
+    evil = 'a|b <script>`x` [y](z) & "q" *s*'
+    oversight("predictions", "import", "m.csv", "--model", evil)
+    Path("summary.md").write_text("# before\n")
+    words = ("gate", "--at-least", "0.5", "--model", evil, "--junit", "out/gate.xml", "--markdown")
+    assert oversight(*words, "summary.md")["verdict"] == "pass"
+    oversight(*words, "summary.md")
+    suites = ET.parse("out/gate.xml").getroot()  # noqa: S314
+    assert suites.find("testsuite/testcase").get("name") == f"{evil}: accuracy at least 50 %"  # type: ignore[union-attr]
+    text = Path("summary.md").read_text(encoding="utf-8")
+    assert text.startswith("# before\n")
+    assert text.count("## Gate of t: pass") == 2
+    row = next(line for line in text.splitlines() if "✅ pass" in line)
+    assert row.startswith(r"| a\|b &lt;script&gt;\`x\` \[y\](z) &amp; ")
+    assert row.replace(r"\|", "").count("|") == 6
+
+
+def test_junit_counts_what_does_not_pass(begin: Begin, oversight: Oversight) -> None:
+    begin("targeted", {"m": (0.8, 200), "n": (0.75, 200)})
+    words = ("--at-least", "0.95", "--not-worse-than", "n", "--margin", "0.02", "--junit", "gate.xml")
+    oversight("gate", *words, code=1)
+    suite = ET.parse("gate.xml").getroot()[0]  # noqa: S314
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "2", "0")
+    assert [failure.get("type") for failure in suite.iter("failure")] == ["fail", "undecided"]
+
+
+def test_json_has_no_number_that_is_none(begin: Begin, capsys: pytest.CaptureFixture[str]) -> None:
+    begin("targeted", {"m": (0.8, 200)})
+    capsys.readouterr()
+    assert main(["gate", "--at-least", "0.5", "--once", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["checks"][0]["p_below"] is None

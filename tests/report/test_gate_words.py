@@ -1,0 +1,42 @@
+"""A gate's files with names that no XML and no table could hold as they are."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from harness.analysis import GateCheck, GateReport
+from harness.estimate import Verdict
+from harness.report import gate_to_json, gate_to_junit, gate_to_markdown
+
+HOSTILE = [
+    "a\x00\x1b[31m\ufffe",
+    "]]> <a b='c'>&amp;",
+    "x|y\n| fake | ✅ pass |",
+    "`*_~[](#)!@{}\\",
+    "\u202egnp",
+]
+
+
+def report(name: str) -> GateReport:
+    verdict = Verdict.open_at(0.8, 0.95, method="any time").withheld(f"because of {name}")
+    check = GateCheck(model=name, baseline="", verdict=verdict, notes=(name,))
+    return GateReport(study=name, level=0.95, checks=(check,), questions={"drawn": 3, "answered": 1})
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_names(name: str) -> None:
+    suites = ET.fromstring(gate_to_junit(report(name)))  # noqa: S314
+    (case,) = suites.iter("testcase")
+    (failure,) = suites.iter("failure")
+    assert str(case.get("name")).endswith(": accuracy at least 80 %")
+    assert failure.get("type") == "undecided"
+    assert not {"\x00", "\x1b", "\ufffe", "\u202e"} & set(ET.tostring(suites, encoding="unicode"))
+    text = gate_to_markdown(report(name))
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 3
+    assert rows[2].replace("\\\\", "").replace("\\|", "").count("|") == 6
+    assert "<a" not in text
+    assert json.loads(json.dumps(gate_to_json(report(name)), allow_nan=False))["checks"][0]["value"] is None

@@ -1,0 +1,51 @@
+"""A gate asked again and again at its bar: each verdict comes in at most 5 % of the studies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks._coverage_designs import Design
+from benchmarks._gate_cells import GateCell, boundary_cells, hard_cells, look_on
+from harness.estimate import outcomes_to_settle, targeted_design_variance
+
+pytestmark = pytest.mark.statistical
+
+
+def check_errors(cell: GateCell, studies: int, most: float) -> None:
+    """Both verdicts, over all looks of so many studies at the bar."""
+    seen = [look_on(cell, 7_000_000 + j) for j in range(studies)]
+    assert sum(s.passed for s in seen) / studies <= most
+    assert sum(s.failed for s in seen) / studies <= most
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        GateCell(kind="accuracy", design=Design(n=160, accuracies=(0.8,))),
+        GateCell(kind="accuracy", design=Design(n=160, accuracies=(0.8,), K=(2,), protocol="targeted")),
+        GateCell(
+            kind="difference", design=Design(n=160, accuracies=(0.78, 0.8), K=(10,), protocol="disagreement")
+        ),
+    ],
+    ids=str,
+)
+def test_each_verdict_is_rarely_wrong_at_the_bar(cell: GateCell) -> None:
+    check_errors(cell, 60, 0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", [*boundary_cells(200), *hard_cells(200)], ids=str)
+def test_each_verdict_is_rarely_wrong_in_every_design(cell: GateCell) -> None:
+    check_errors(cell, 150, 0.05 + 2.6 * (0.05 * 0.95 / 150) ** 0.5)
+
+
+@pytest.mark.slow
+def test_the_forecast_is_of_the_right_size() -> None:
+    """Four of five studies of a model .06 above the bar pass within about as many answers as forecast."""
+    design: dict[str, Any] = {"accuracies": (0.86,), "protocol": "targeted", "n": 1000}
+    cell = GateCell(kind="accuracy", design=Design(**design), above=0.06)
+    answers = sorted(s.answers or 10_000 for s in (look_on(cell, 9_000_000 + j) for j in range(60)))
+    forecast = outcomes_to_settle(0.06, targeted_design_variance(0.86) + 0.06**2)
+    assert 0.6 <= answers[48] / forecast <= 1.6

@@ -1,0 +1,141 @@
+"""A file without texts has none, wherever they stand; one that cannot be written leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.config import ModelSection, read_study
+from harness.llm import make_spec
+from harness.store import Pulled, Queue, QueuedTask, Revision, Store
+from harness.types import Answer, Item, Prediction, Question, Verdict
+from harness.view import ExportOptions, write_page, write_parts
+from tests.view.conftest import fill, lay_out, serve
+
+SAID = [
+    {"from_name": "verdict", "value": {"choices": ["no"]}},
+    {"from_name": "comment", "value": {"text": ["SECRET revised"]}},
+    {"from_name": "remark", "value": {"text": "SECRET remark"}},
+]
+
+
+def test_no_text_of_an_item_an_expert_or_a_model_is_left(tmp_path: Path) -> None:
+    study = lay_out(tmp_path)
+    own = [("SECRET red", "SECRET blue"), ("SECRET a", "SECRET b", "SECRET c")]
+    items = [
+        Item(
+            f"i{j}",
+            f"SECRET text {j}",
+            own[j % 2],
+            tuple(range(len(own[j % 2]))),
+            {"level": "hard", "more": "SECRET meta"},
+        )
+        for j in range(6)
+    ]
+    asked = [Question(f"q{j}", f"i{j}", 0, "ana", len(own[j % 2]), "partitioned", 1.0, 7) for j in range(6)]
+    seen = Revision("ana", 1, "v", 1, "q0", False, 5, 5, False, SAID, "2026-03-01T09:30:00Z", 20.0)
+    queue = Queue("ana", "m", "http://127.0.0.1:1", 3, "SECRET@example.org", 5, "2026")
+    section = ModelSection(model="m", stop=["SECRET stop"], extra={"x": "SECRET extra"})
+    spec = make_spec("m", section, "SECRET template $text", None)
+    spec = spec.model_copy(update={"system": "SECRET system"})
+    with Store(study.store_url) as store:
+        store.content.add_items(items)
+        store.content.add_questions(asked)
+        store.content.add_answers(Answer(q, "ana", Verdict.NO, "test", "SECRET comment") for q in asked)
+        store.labelling.save_queue(queue)
+        store.labelling.add_tasks([QueuedTask(q.id, "ana", j, "d", j) for j, q in enumerate(asked)])
+        pulled = Pulled(
+            task_ids=frozenset(range(6)),
+            question_ids=frozenset(),
+            replies=(),
+            quarantine=(),
+            revisions=(seen,),
+        )
+        store.labelling.apply_look(queue, pulled, store.content.replies)
+        store.runs.add_run(spec)
+        store.runs.store_predictions([(spec.id, Prediction(f"i{j}", 0, raw="SECRET raw")) for j in range(6)])
+        whole = write_page(study, store, None, tmp_path / "whole.html").read_text()
+        bare = write_page(study, store, None, tmp_path / "bare.html", ExportOptions(texts=False)).read_text()
+    for word in ("text", "red", "c", "revised", "remark", "system", "stop", "extra", "comment", "raw"):
+        assert f"SECRET {word}" in whole
+    assert "SECRET@" not in whole
+    assert [line for line in bare.splitlines() if "SECRET" in line] == []
+
+
+def test_options_of_a_search_are_texts_where_items_have_their_own(tmp_path: Path) -> None:
+    part = {
+        "item": {"options": ["SECRET a", "SECRET b"]},
+        "answer": {"option": "SECRET a", "experts": [{"option": "SECRET a", "verdict": "no"}]},
+        "settings": {"task": "SECRET task"},
+        "refused": ["SECRET proposal"],
+        "rows": [{"task": 7}],
+    }
+    for classes, left in (
+        ([], ["option 1", "option 2"]),
+        (["SECRET a", "SECRET b"], ["SECRET a", "SECRET b"]),
+    ):
+        parts: dict[str, Any] = {"frame": {"classes": []}, "candidate-item": part}
+        if classes:
+            parts["frame"] = {"classes": classes}
+        told = write_parts(parts, [], tmp_path / "page.html", ExportOptions(texts=False)).read_text()
+        assert f'"options":["{left[0]}","{left[1]}"]' in told
+        assert ("SECRET a" in told) == bool(classes)
+        assert "SECRET task" not in told
+        assert "SECRET proposal" not in told
+        assert '"rows":[{"task":7}]' in told
+
+
+def test_what_cannot_be_written_is_said_and_leaves_nothing(
+    tmp_path: Path, oversight: Callable[..., Any]
+) -> None:
+    fill(lay_out(tmp_path))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("kept")
+    os.mkfifo(tmp_path / "pipe")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for out in ("folder", "pipe", "file/page.html", f"{'n' * 300}.html"):
+        found = oversight("report", "--study", tmp_path / "study.toml", "--out", tmp_path / out, code=2)
+        assert "cannot be written" in found["error"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    script = "import sys; from harness.machine import write_whole; write_whole('x' * 100_000, sys.argv[1])"
+    (tmp_path / "page.html").write_text("the one before")
+    done = subprocess.run(
+        [sys.executable, "-c", script, "page.html"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+        check=False,
+    )
+    assert b"ConfigError: page.html: cannot be written: File too large" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert (tmp_path / "page.html").read_text() == "the one before"
+
+
+def test_keys_are_neither_served_nor_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD_KEY", "sk-odd-key-123456")
+    key = '[models.x]\nmodel = "x"\napi_key_env = "ODD_KEY"\n'
+    lay_out(tmp_path)
+    with (tmp_path / "study.toml").open("a") as stream:
+        stream.write(key)
+    study = read_study(tmp_path / "study.toml")
+    fill(study, "says sk-odd-key-{}23456".format)
+    with Store(study.store_url) as store:
+        assert "sk-odd-key-123456" in {item.text.removeprefix("says ") for item in store.content.read_items()}
+        page = write_page(study, store, None, tmp_path / "page.html").read_text()
+    assert "sk-odd-key-023456" in page
+    assert "sk-odd-key-123456" not in page
+    with serve(tmp_path) as served:
+        assert b"sk-odd-key-123456" not in served.ask("/api/items")[1]
+        assert "sk-odd-key-123456" not in str(served.read("item", id="i1"))
