@@ -74,6 +74,11 @@ class DataError(BadInput):
         Line (text formats) or row (Parquet), counted from 1.
     field
         Column or key.
+
+    Attributes
+    ----------
+    reason
+        The message without the place.
     """
 
     def __init__(
@@ -81,7 +86,7 @@ class DataError(BadInput):
     ) -> None:
         where = _name_place(file, line, field)
         super().__init__(f"{where}: {message}" if where else message)
-        self.file, self.line, self.field = file, line, field
+        self.file, self.line, self.field, self.reason = file, line, field, redact(message)
 
 
 class InMemory(str):

@@ -19,7 +19,6 @@ from harness.datasets import pause_collector, read_ahead
 from harness.store import ReplyFields, Store
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
-    SimulatedExperts,
     export_questions,
     iterate_replies,
     read_panel,
@@ -220,6 +219,8 @@ def simulate_answers(
     seed
         Seed of the errors; the study's if None.
     """
+    from protocols.collect import SimulatedExperts
+
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Store(study.store_url) as store:

@@ -73,21 +73,35 @@ def run(args: argparse.Namespace) -> int:
         if args.verb == "resume":
             return _go(args, study, store, resume_search(study, store, args.search))
         seed = study.study.seed if args.seed is None else args.seed
+        if args.dry_run:
+            with store.rehearsing():
+                return _price(args, study, prepare_search(study, store, seed, study.search))
         return _go(args, study, store, prepare_search(study, store, seed, study.search))
 
 
 def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:
-    from agents.search import continue_search, estimate_costs, measure_power
+    from agents.search import continue_search
 
-    for line in measure_power(context.labels["select"]).lines():
-        say(line)
-    if getattr(args, "dry_run", False):
-        costs = asyncio.run(estimate_costs(study, context))
-        emit(args, {"search": context.id, "costs": costs}, "\n".join(costs.lines()))
-        return 0
+    _say_power(context)
     ended = asyncio.run(continue_search(study, store, context, say))
     say(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, study, store, context)
+
+
+def _price(args: argparse.Namespace, study: Study, context: SearchContext) -> int:
+    from agents.search import estimate_costs
+
+    _say_power(context)
+    costs = asyncio.run(estimate_costs(study, context))
+    emit(args, {"search": context.id, "costs": costs}, "\n".join(costs.lines()))
+    return 0
+
+
+def _say_power(context: SearchContext) -> None:
+    from agents.search import measure_power
+
+    for line in measure_power(context.labels["select"]).lines():
+        say(line)
 
 
 def _export(args: argparse.Namespace, context: SearchContext) -> int:

@@ -1,3 +1,7 @@
+from .beginning import (
+    Proposal as Proposal, begin_study as begin_study, check_proposal as check_proposal,
+    find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
+)
 from .collected_labels import study_labels as study_labels
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .costs import run_cost as run_cost, study_prices as study_prices
@@ -27,7 +31,6 @@ from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,
     give_up_batches as give_up_batches, run_study as run_study, summarise_run as summarise_run,
 )
-from .new_study import begin_study as begin_study
 from .options import (
     EstimateOptions as EstimateOptions, requested_interval as requested_interval,
 )

@@ -16,6 +16,7 @@ from harness.analysis.inputs import read_new_items, read_stored_items, store_ite
 from harness.config import RunSpec, Study
 from harness.datasets import (
     format_of,
+    how_log_ended,
     iterate_foreign,
     pause_collector,
     read_ahead,
@@ -23,9 +24,9 @@ from harness.datasets import (
     write_predictions,
 )
 from harness.errors import BadInput, DataError
-from harness.llm import fold_text, read_foreign_option, read_named_options, refuse_stranger
+from harness.llm import read_foreign_option, read_named_options, refuse_stranger
 from harness.store import ImportedFields, Store
-from harness.types import ForeignAnswer, Item, PredictionStatus
+from harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,10 @@ class ImportedRun:
         Items of the study that have none.
     by_status
         Number of predictions of each status.
+    errors, error
+        How many answers of the log ended with an error, and the first kind of it.
+    ended
+        How the other program's run ended, where that was before its end; empty otherwise.
     """
 
     run: str
@@ -51,6 +56,9 @@ class ImportedRun:
     items: int
     missing: int
     by_status: Mapping[PredictionStatus, int]
+    errors: int
+    error: str
+    ended: str
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
@@ -75,7 +83,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     )
     run, items = spec.id, read_new_items(study)
     with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
-        found = partial(_match, store, iterate_foreign(file, kind), file)
+        found = partial(_match, store, iterate_foreign(file, kind, model), file)
         # Items that are to be stored with the answers or not at all have to be there to be looked up.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -87,13 +95,24 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 store.runs.store_imported(run, predictions)
                 counts.update([status for _, _, status, *_ in predictions])
                 most = max(most, *[sample for _, _, _, _, sample, *_ in predictions])
-        answers = counts.total()
+        answers, failed = counts.total(), PredictionStatus.FAILED
         if most or store.runs.count_predictions(run) != answers:  # not each of another item
             by_status = store.runs.count_statuses(run)
         else:
             by_status = {status: counts[status] for status in PredictionStatus}
+        told = store.runs.count_reasons(run) if counts[failed] else []
+        reasons = [(reason, n) for status, reason, n in told if status == failed]
     n = sum(by_status.values())
-    return ImportedRun(run=run, answers=answers, items=n, missing=len(ids) - n, by_status=by_status)
+    return ImportedRun(
+        run=run,
+        answers=answers,
+        items=n,
+        missing=len(ids) - n,
+        by_status=by_status,
+        errors=sum(n for _, n in reasons),
+        error=next((reason.removeprefix("import: ") for reason, _ in reasons), ""),
+        ended=how_log_ended(file) if kind == "inspect" else "",
+    )
 
 
 def _digest(path: Path) -> str:
@@ -139,8 +158,8 @@ def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
     """What is stored of answers that plainly name one of the classes; None of those to be looked at."""
-    _, names, _, offered, said, raw, errors, _, samples, *used = zip(*portion, strict=True)
-    is_plain = classes and ids >= set(names) and not any(offered) and not any(errors)
+    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses = zip(*portion, strict=True)
+    is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
     named = read_named_options(said, classes) if classes and is_plain else {}
     ok = PredictionStatus.OK.value
     rows = zip(names, map(named.get, said), repeat(ok), repeat(""), samples, raw, *used, strict=False)
@@ -172,12 +191,12 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:
 
 
 def export_predictions(study: Study, file: str) -> int:
-    """Write every stored answer of every run as Parquet; how many rows.
+    """Write every stored answer of every run, in the format of the name's ending; how many rows.
 
     Raises
     ------
     BadInput
-        If no model was run yet.
+        If no model was run yet, or the name ends otherwise.
     """
     with Store(study.store_url) as store:
         runs = store.runs.read_runs()

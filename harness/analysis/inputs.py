@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, starmap
 
+from harness.columns import ItemValues
 from harness.config import Study
 from harness.datasets import (
+    BadRows,
     ItemFields,
     ItemMapping,
     iterate_fields,
@@ -21,6 +23,7 @@ from harness.datasets import (
 )
 from harness.errors import ConfigError, DataError
 from harness.llm import DEFAULT_TEMPLATE, check_template
+from harness.output import say
 from harness.store import Store, has_database
 from harness.types import Item
 
@@ -77,13 +80,18 @@ class ItemsAhead:
 
 
 def read_items_ahead(study: Study) -> ItemsAhead:
-    """Read the same to the last item, so that nobody waits meanwhile and a bad one leaves nothing behind."""
-    digest = digest_source(study)
-    fields = read_ahead(_stream_fields(study))
+    """Read the same to the last item, so that nobody waits meanwhile and a bad one leaves nothing behind.
+
+    How many rows were left out is told.
+    """
+    digest, bad = digest_source(study), BadRows()
+    fields = read_ahead(_stream_fields(study, bad))
+    if bad.number:
+        say("\n".join([*bad.lines(), f"{bad.number:,} wrong rows are left out (skip_bad)"]))
     return ItemsAhead(digest=digest, portions=(list(starmap(Item, portion)) for portion in fields))
 
 
-def _stream_fields(study: Study) -> Iterator[list[ItemFields]]:
+def _stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[ItemFields]]:
     section = study.items
     if section.preset:
         file = study.path(section.file) if section.file else None
@@ -98,15 +106,17 @@ def _stream_fields(study: Study) -> Iterator[list[ItemFields]]:
         meta=tuple(section.meta),
         shuffle=section.shuffle,
         seed=study.study.seed,
+        skip_bad=section.skip_bad,
     )
     if section.file:
         path = study.path(section.file)
-        found = iterate_fields(read_portions(path), mapping, str(path))
+        found = iterate_fields(read_portions(path), mapping, str(path), bad)
     else:
         found = iterate_fields(
             read_hub_portions(section.hub or "", config=section.hub_config, split=section.split),
             mapping,
             section.hub or "",
+            bad,
         )
     # Beyond the limit all are looked at: a bad row counts wherever it stands.
     left = section.limit
@@ -154,7 +164,8 @@ def digest_source(study: Study) -> str | None:
         return None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
-    digest.update(f"{study.items.model_dump_json()}\x1f{study.study.seed}".encode())
+    late = {"skip_bad"} - study.items.model_fields_set  # so that what was noted before it counts on
+    digest.update(f"{study.items.model_dump_json(exclude=late)}\x1f{study.study.seed}".encode())
     return digest.hexdigest()
 
 
@@ -167,6 +178,18 @@ def note_source(
     """
     if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids, are_all=are_all)
+
+
+def read_meta(study: Study, store: Store, column: str) -> ItemValues:
+    """What every item has in a column; one named in [items] meta after items were stored is read from there.
+
+    Errors as of reading items.
+    """
+    found = store.columns.read_meta(column)
+    if (found.code < 0).any() and column in study.items.meta and not store.read_only:
+        store_items(study, store)
+        found = store.columns.read_meta(column)
+    return found
 
 
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
@@ -239,6 +262,8 @@ class ItemsOverview:
         Words of an item's text.
     first
         The first item.
+    bad
+        Rows that are left out, and what is wrong with them.
     """
 
     items: int
@@ -246,11 +271,13 @@ class ItemsOverview:
     median_words: int
     longest_words: int
     first: Item
+    bad: BadRows
 
 
 def check_items(study: Study) -> ItemsOverview:
     """Read the items and the prompt of a study; nothing is stored. Errors as in reading them."""
-    items = stream_items(study)
+    bad = BadRows()
+    items = (Item(*fields) for portion in _stream_fields(study, bad) for fields in portion)
     first = next(items)
     by_options, by_words = Counter[int](), Counter[int]()
     for item in chain([first], items):
@@ -264,4 +291,5 @@ def check_items(study: Study) -> ItemsOverview:
         median_words=words[len(words) // 2],
         longest_words=words[-1],
         first=first,
+        bad=bad,
     )

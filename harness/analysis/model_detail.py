@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.analysis.collected_labels import study_labels
+from harness.analysis.inputs import read_meta
 from harness.analysis.options import requested_interval
 from harness.analysis.study_report import find_newest_runs
 from harness.arrays import BoolArray
@@ -98,7 +99,7 @@ def estimate_strata(study: Study, store: Store, model: str, column: str) -> tupl
         values.
     """
     predictions, labels = _read(study, store, model)
-    values = store.columns.read_meta(column)
+    values = read_meta(study, store, column)
     if not values.names:
         known = ", ".join(map(repr, store.columns.read_meta_names())) or "none"
         raise BadInput(f"there is no column {column!r} of the items; there are: {known}")

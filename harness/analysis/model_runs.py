@@ -20,12 +20,10 @@ from harness.llm import (
     RandomPart,
     Target,
     Wanted,
-    cancel_batches,
     dollars,
     draw_sample,
     forecast,
     make_spec,
-    run_batches,
     run_targets,
 )
 from harness.store import Store
@@ -89,6 +87,8 @@ def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
 
 def batch_study(study: Study, asking: Asking, *, wait: bool) -> dict[str, dict[str, Any]]:
     """`run_study` by the Batch API; ``under_way`` counts what is still there."""
+    from harness.llm import run_batches  # and with it the SDK, which takes longer to load than to ask
+
     with _opened(study, asking) as (wanted, targets, prices):
         waiting = run_batches(wanted, targets, prices=prices, wait=wait, wait_for_lock=asking.wait)
         return {t.spec.name: _summarise(wanted, t, 0) | {"under_way": n} for t, n in waiting}
@@ -96,6 +96,8 @@ def batch_study(study: Study, asking: Asking, *, wait: bool) -> dict[str, dict[s
 
 def give_up_batches(study: Study, names: Sequence[str] | None = None) -> int:
     """Cancel the batches under way and store what they had answered; how many there were."""
+    from harness.llm import cancel_batches
+
     with _opened(study, Asking(names=names)) as (wanted, targets, _):
         return cancel_batches(wanted.store, targets)
 

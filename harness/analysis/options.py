@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.columns import LabelColumns
 from harness.config import Study
 from harness.errors import BadInput
-from harness.estimate import GoldCounts, obrien_fleming_level
+
+if TYPE_CHECKING:
+    from harness.estimate import GoldCounts
 
 
 def requested_interval(study: Study) -> str | None:
@@ -50,6 +53,8 @@ class EstimateOptions:
     @property
     def level_now(self) -> float:
         """Level of the interval at this look."""
+        from harness.estimate import obrien_fleming_level
+
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:

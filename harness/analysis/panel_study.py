@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from harness.arrays import FloatArray, IntArray
 from harness.datasets import Source, name_source, read_choices, read_ratings
 from harness.errors import BadInput
 from harness.expected import check_names
-from harness.panel import HumanLevel, Panel, human_level_choices, make_panel
+from harness.panel import Panel, make_panel
 from harness.store import Store
 from harness.types import PredictionStatus
+
+if TYPE_CHECKING:
+    from harness.panel import HumanLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +178,8 @@ def compare_with_reference(
     """
     grid = panel.grid()
     people = {n: grid[:, j] for n, j in zip(humans, panel.positions(humans), strict=True)}
+    from harness.panel import human_level_choices
+
     return human_level_choices(people, reference, {"model": predicted}, cluster=panel.cluster)
 
 

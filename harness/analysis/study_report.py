@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.costs import run_cost, study_prices
+from harness.analysis.inputs import read_meta
 from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
@@ -22,6 +23,7 @@ from harness.config import Study
 from harness.datasets import read_ratings
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import CONFIDENCE, Estimates, Strata, check_watchable, keep_predicted
+from harness.output import did_you_mean
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
 from harness.types import HtmlTable, Shown, estimate_table
@@ -235,7 +237,8 @@ def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
         raise BadInput("no model was run yet; see: oversight run --help")
     for name in names or ():
         if name not in newest:
-            raise BadInput(f"the model {name!r} was not run; there are: {', '.join(newest)}")
+            known = f"there are: {', '.join(newest)}{did_you_mean(name, newest)}"
+            raise BadInput(f"the model {name!r} was not run; {known}")
     runs, left_out = list[dict[str, Any]](), list[str]()
     for name in names or newest:
         if store.run_columns.has_answer(newest[name]["id"]):
@@ -264,7 +267,7 @@ def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
         return ItemValues.of({name: certain.get(name, "no vote") for name in index.ids}, index)
     if column is None:
         return None
-    found = store.columns.read_meta(column)
+    found = read_meta(study, store, column)
     if column == CONFIDENCE and (found.code < 0).all():
         return CONFIDENCE
     for place in np.flatnonzero(found.code < 0):

@@ -11,8 +11,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from harness.cli.verb_parser import VerbParser
 from harness.errors import OversightError, Stopped
-from harness.output import guarded_terminal
+from harness.output import did_you_mean, guarded_terminal
 from harness.registry import load_module
 
 VERBS = {
@@ -35,6 +36,10 @@ VERBS = {
     "report": ("harness.cli.verbs.report", "write that page as one HTML file"),
     "model": ("harness.cli.verbs.model", "start, stop and find the small local language model"),
     "doctor": ("harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
+    "completion": (
+        "harness.cli.verbs.completion",
+        "print a script that completes words in bash, zsh or fish",
+    ),
     "demo": ("protocols.cli.demo", "the whole chain on bundled case notes with a local model"),
 }
 
@@ -69,7 +74,8 @@ def _main(argv: Sequence[str] | None) -> int:
         return 0
     verb = words[0]
     if verb not in VERBS:
-        sys.stderr.write(f"oversight: there is no verb {verb!r}; there are: {', '.join(VERBS)}\n")
+        told = f"there is no verb {verb!r}; there are: {', '.join(VERBS)}{did_you_mean(verb, VERBS)}"
+        sys.stderr.write(f"oversight: {told}\n")
         return 2
     return _call(verb, words[1:])
 
@@ -78,7 +84,7 @@ def _call(verb: str, rest: list[str]) -> int:
     as_json = "--json" in rest
     try:
         module = load_module(VERBS[verb][0])
-        parser = argparse.ArgumentParser(
+        parser = VerbParser(
             prog=f"oversight {verb}",
             description=module.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -4,3 +4,4 @@ from .models import (
 )
 from .study import EstimateSection as EstimateSection, SearchSection as SearchSection, Study as Study
 from .study_file import STUDY_FILE as STUDY_FILE, read_study as read_study
+from .study_schema import SCHEMA_FILE as SCHEMA_FILE, read_schema_text as read_schema_text

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from harness.config.models import EndpointSection, ModelSection, Section
 from harness.errors import ConfigError
+from harness.output import did_you_mean
 from harness.registry import PROTOCOLS, state_protocol
 from harness.types import ProtocolStatement
 
@@ -26,6 +27,7 @@ class ItemsSection(Section):
 
     `cluster` names a column whose equal values make items depend on each other, such as the patient that
     images are of; estimates, comparisons and panels then take clusters as the independent units.
+    `skip_bad` leaves wrong rows out, which are counted, instead of refusing the file.
     """
 
     file: str | None = None
@@ -41,6 +43,7 @@ class ItemsSection(Section):
     meta: list[str] = Field(default=[])
     cluster: str | None = None
     shuffle: bool = True
+    skip_bad: bool = False
 
     @model_validator(mode="after")
     def _one_source(self) -> ItemsSection:
@@ -64,7 +67,7 @@ class ExpertsSection(Section):
     """
 
     roster: str = "experts.toml"
-    protocol: str = next(iter(PROTOCOLS))
+    protocol: str = Field(default=next(iter(PROTOCOLS)), json_schema_extra={"enum": list(PROTOCOLS)})
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
     models: list[str] = Field(default=[])
@@ -214,5 +217,8 @@ class Study(Section):
         """
         if name not in self.models:
             known = ", ".join(self.models) or "none"
-            raise ConfigError(f"study.toml [models]: there is no model {name!r}; there are: {known}")
+            raise ConfigError(
+                f"study.toml [models]: there is no model {name!r}; there are: {known}"
+                + did_you_mean(name, self.models)
+            )
         return self.models[name].with_endpoint(self.endpoints)

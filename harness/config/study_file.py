@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
 from harness.config.study import Study
 from harness.errors import DataError
-from harness.output import shorten
+from harness.output import did_you_mean, shorten
 
 STUDY_FILE = "study.toml"
 
@@ -49,7 +49,8 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(k) for k in first["loc"] if k != "folder"]
-        raise DataError(_reason(first), file=path, line=_line(text, keys), field=".".join(keys)) from None
+        reason = _reason(first) + (_meant(first["loc"]) if first["type"] == "extra_forbidden" else "")
+        raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys)) from None
 
 
 def _reason(error: Any) -> str:
@@ -62,6 +63,19 @@ def _reason(error: Any) -> str:
     hidden = error["loc"][-1] == "api_key_env" or isinstance(error["input"], dict)
     shown = "" if hidden else f", is {shorten(error['input'])}"
     return message[0].lower() + message[1:] + shown
+
+
+def _meant(place: tuple[Any, ...]) -> str:
+    """Which setting was probably meant: one of the same section, else one of another."""
+    section: Any = Study
+    for part in place[:-1]:
+        if get_origin(section) is dict:
+            section = get_args(section)[1]
+        elif part in section.model_fields:
+            section = section.model_fields[part].annotation
+        if not (get_origin(section) is dict or hasattr(section, "model_fields")):
+            return ""
+    return did_you_mean(str(place[-1]), section.model_fields) if hasattr(section, "model_fields") else ""
 
 
 def _line(text: str, keys: list[str]) -> int | None:

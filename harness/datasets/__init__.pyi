@@ -1,9 +1,11 @@
 from .frame_predictions import predictions_from_frame as predictions_from_frame
 from .frames import Frame as Frame, Source as Source, is_frame as is_frame, name_source as name_source
 from .item_files import (
-    ItemFields as ItemFields, ItemMapping as ItemMapping, fold as fold, iterate_fields as iterate_fields,
-    read_items as read_items, read_key as read_key,
+    ItemFields as ItemFields, iterate_fields as iterate_fields, read_items as read_items,
+    read_key as read_key,
 )
+from .item_mapping import ItemMapping as ItemMapping
+from .json_logs import how_log_ended as how_log_ended
 from .log_formats import (
     READERS as READERS, format_of as format_of, iterate_foreign as iterate_foreign,
     read_foreign as read_foreign,
@@ -14,9 +16,9 @@ from .ratings_and_predictions import (
     predictions_from_arrays as predictions_from_arrays, read_choices as read_choices,
     read_ratings as read_ratings,
 )
-from .row import Row as Row
+from .row import BadRows as BadRows, Row as Row
 from .rows import (
     read_hub_portions as read_hub_portions, read_portions as read_portions, read_rows as read_rows,
-    write_predictions as write_predictions,
 )
 from .spool import pause_collector as pause_collector, read_ahead as read_ahead
+from .written_predictions import write_predictions as write_predictions

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, repeat, starmap
 from typing import Any
 
 from harness.datasets.frames import Source, name_source
+from harness.datasets.item_mapping import ItemMapping, read_options
 from harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
-from harness.datasets.row import Row
+from harness.datasets.row import BadRows, Row
 from harness.datasets.rows import read_portions, read_rows
 from harness.draws import draw_orders
 from harness.errors import DataError, WrongType
-from harness.expected import check_names, check_records
-from harness.output import shorten
+from harness.expected import check_records
+from harness.output import did_you_mean, shorten
 from harness.seeding import derive_seeds
 from harness.types import Item
 
@@ -26,50 +26,8 @@ _Content = tuple[str, str, tuple[str, ...], dict[str, str]]
 """Id, text, options and meta."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemMapping:
-    """Which column holds what.
-
-    Attributes
-    ----------
-    text
-        Column with the text of the item.
-    id
-        Column with a unique id; if the file has no such column and the name is the default, the
-        id is a hash of text and options, so that it does not depend on the order of rows.
-    classes
-        Fixed classes: the options of every item, each a domain with its expert.
-    options
-        Without fixed classes: one column that holds a list of options, or several columns that
-        hold one option each (empty ones are left out, so that K may vary).
-    meta
-        Columns kept with the item, for stratified estimates.
-    shuffle
-        Whether the options are shown in a random order, drawn per item and stored with it.
-    seed
-        Seed of the shuffle.
-    """
-
-    text: str = "text"
-    id: str = "id"
-    classes: tuple[str, ...] = ()
-    options: str | tuple[str, ...] = "options"
-    meta: tuple[str, ...] = ()
-    shuffle: bool = True
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_names("classes", self.classes)
-        check_names("meta", self.meta)
-        object.__setattr__(self, "classes", tuple(self.classes))
-        object.__setattr__(self, "meta", tuple(self.meta))
-        if not isinstance(self.options, str):
-            check_names("options", self.options)
-            object.__setattr__(self, "options", tuple(self.options))
-
-
 def read_items(source: Source, mapping: ItemMapping | None = None, **columns: Any) -> list[Item]:
-    """Read items from a CSV, JSON Lines or Parquet file, or from a frame.
+    """Read items from a file (CSV, JSON Lines, Parquet, Excel), or from a frame.
 
     Parameters
     ----------
@@ -81,11 +39,16 @@ def read_items(source: Source, mapping: ItemMapping | None = None, **columns: An
     Raises
     ------
     DataError
-        Naming file, line and field of the first bad row: a missing column, an empty text, a
-        duplicate id, fewer than two options, an option twice. Of a frame row and column, the rows
-        counted from 0.
+        Naming file, line and field of the bad rows, twenty at most: a missing column, an empty text, a
+        duplicate id, fewer than two options, an option twice. Of a frame row and column, the rows counted
+        from 0.
     WrongType
         If the source is neither a path nor a frame.
+
+    Warns
+    -----
+    UserWarning
+        If rows were left out, saying how many.
 
     Examples
     --------
@@ -95,8 +58,14 @@ def read_items(source: Source, mapping: ItemMapping | None = None, **columns: An
     """
     if mapping is not None and not isinstance(mapping, ItemMapping):
         raise WrongType("mapping", "an ItemMapping, or its fields as keywords", mapping)
-    portions = iterate_fields(read_portions(source), mapping or ItemMapping(**columns), name_source(source))
-    return [Item(*fields) for portion in portions for fields in portion]
+    bad = BadRows()
+    portions = iterate_fields(
+        read_portions(source), mapping or ItemMapping(**columns), name_source(source), bad
+    )
+    items = [Item(*fields) for portion in portions for fields in portion]
+    if bad.number:
+        warnings.warn("\n".join([*bad.lines(), f"{bad.number:,} rows left out"]), stacklevel=2)
+    return items
 
 
 def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[Item]:
@@ -106,10 +75,10 @@ def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Ite
 
 
 def iterate_fields(
-    portions: Iterable[Portion], mapping: ItemMapping, source: str
+    portions: Iterable[Portion], mapping: ItemMapping, source: str, bad: BadRows | None = None
 ) -> Iterator[list[ItemFields]]:
-    """Turn portions of a file into the fields of items; see `read_items`."""
-    for contents in _read_contents(portions, mapping, source):
+    """Turn portions of a file into the fields of items; see `read_items`. Wrong rows are put into `bad`."""
+    for contents in _read_contents(portions, mapping, source, BadRows() if bad is None else bad):
         orders = _draw_orders(contents, mapping)
         yield [
             (item_id, text, options, order, meta)
@@ -141,7 +110,8 @@ def read_key(
         if item.id in truth:
             raise row.error(id_column, f"the id {item.id!r} is there twice")
         if label not in item.options:
-            raise row.error(label_column, f"{label!r} is none of the options of {item.id!r}")
+            told = f"{label!r} is none of the options of {item.id!r}{did_you_mean(label, item.options)}"
+            raise row.error(label_column, told)
         truth[item.id] = item.options.index(label)
     missing = [item.id for item in items if item.id not in truth]
     if missing:
@@ -151,25 +121,47 @@ def read_key(
     return truth
 
 
-def fold(option: str) -> str:
-    """Text by which two options count as the same: letter case and white space aside."""
-    return " ".join(option.casefold().split())
-
-
 def _read_contents(
-    portions: Iterable[Portion], mapping: ItemMapping, source: str
+    portions: Iterable[Portion], mapping: ItemMapping, source: str, bad: BadRows
 ) -> Iterator[list[_Content]]:
     seen: dict[str, int] = {}
-    for portion in portions:
+    for portion in _collect_unreadable(portions, bad):
         contents = _read_columns(portion, mapping)
         ids = [content[0] for content in contents or ()]
         if contents and len(set(ids)) == len(ids) and seen.keys().isdisjoint(ids):
             seen.update(zip(ids, portion.lines, strict=True))
-            yield contents
         else:
-            yield [_read_content(row, mapping, seen) for row in portion]
+            contents = list(_read_rows(portion, mapping, seen, bad))
+        if contents and (mapping.skip_bad or not bad.number):
+            yield contents
+    if bad.number and not (mapping.skip_bad and seen):
+        raise bad.error(len(seen))
     if not seen:
         raise DataError("there are no items in it", file=source)
+
+
+def _collect_unreadable(portions: Iterable[Portion], bad: BadRows) -> Iterator[Portion]:
+    """The portions of a file; what ends it before its time is told after the wrong rows so far."""
+    try:
+        yield from portions
+    except DataError as error:
+        if not bad.number:
+            raise
+        bad.add(error)
+        raise bad.error(1) from None
+
+
+def _read_rows(
+    portion: Portion, mapping: ItemMapping, seen: dict[str, int], bad: BadRows
+) -> Iterator[_Content]:
+    """The contents of rows that are good; those that are not are put into `bad`."""
+    for row in portion.attempts():
+        try:
+            if isinstance(row, DataError):
+                raise row
+            yield _read_content(row, mapping, seen)
+        except DataError as error:
+            bad.add(error)
 
 
 def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | None:
@@ -177,7 +169,7 @@ def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | No
     columns, names = portion.columns(), (mapping.text, mapping.id, *mapping.meta)
     if columns is None or not columns.keys() >= set(names):
         return None
-    options = _read_all_options(columns, mapping)
+    options = _read_every_option(columns, mapping)
     if options is None or not are_texts(*(columns[name] for name in names)):
         return None
     texts, ids = ([value.strip() for value in columns[name]] for name in (mapping.text, mapping.id))
@@ -188,7 +180,7 @@ def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | No
     return list(zip(ids, texts, options, [each[found] for found in values], strict=False))
 
 
-def _read_all_options(columns: Columns, mapping: ItemMapping) -> Iterable[tuple[str, ...]] | None:
+def _read_every_option(columns: Columns, mapping: ItemMapping) -> Iterable[tuple[str, ...]] | None:
     """The options of every record; None where they are to be looked at."""
     if mapping.classes:
         return repeat(mapping.classes)
@@ -201,7 +193,7 @@ def _read_all_options(columns: Columns, mapping: ItemMapping) -> Iterable[tuple[
         return None
     try:
         rows = (Row("", 0, dict(zip(names, values, strict=True))) for values in zip(*given, strict=True))
-        return [_options(row, mapping) for row in rows]
+        return [read_options(row, mapping) for row in rows]
     except DataError:
         return None
 
@@ -210,7 +202,7 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
     """The content of a row, whose id and line are put into `seen`."""
     try:
         text = _string(row, mapping.text)
-        options = _options(row, mapping)
+        options = read_options(row, mapping)
         if mapping.id in row.fields or mapping.id != "id":
             item_id = _string(row, mapping.id)
         else:
@@ -246,40 +238,3 @@ def _string(row: Row, column: str) -> str:
     if not text:
         raise row.error(column, "is empty")
     return text
-
-
-def _options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
-    if mapping.classes:
-        return mapping.classes
-    if isinstance(mapping.options, str):
-        column, values = mapping.options, _list(row, mapping.options)
-    else:
-        column = mapping.options[0]
-        values = [v for v in (row.value(c) for c in mapping.options) if v not in (None, "")]
-    for value in values:
-        if isinstance(value, (dict, list)):
-            raise row.error(column, f"an option must be text, is {shorten(value)}")
-    options = [str(v).strip() for v in values]
-    if len(options) < 2:
-        raise row.error(column, f"an item needs at least 2 options, this one has {len(options)}")
-    if "" in options:
-        raise row.error(column, f"option {options.index('') + 1} is empty")
-    folded = list(map(fold, options))
-    if len(set(folded)) < len(folded):
-        again = next(j for j, option in enumerate(folded) if option in folded[:j])
-        raise row.error(column, f"the option {options[again]!r} is there twice")
-    return tuple(options)
-
-
-def _list(row: Row, column: str) -> list[Any]:
-    value = row.value(column)
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            raise row.error(column, "must be a JSON list of options") from None
-    if isinstance(value, dict):
-        value = [v for _, v in sorted(value.items())]
-    if not isinstance(value, list):
-        raise row.error(column, f"must be a list of options, is {type(value).__name__}")
-    return [v for v in value if v is not None]

@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,29 @@ def _inspect_answer(sample: Row) -> ForeignAnswer:
     )
 
 
+def how_log_ended(path: str | Path) -> str:
+    """How a run of inspect-ai ended that did not end well: ``"error"``, ``"cancelled"``, ``"started"``.
+
+    Empty if it was finished. An archive without a header was never finished, either.
+
+    Raises
+    ------
+    DataError
+        If it is no such log.
+    """
+    path = Path(path)
+    if path.suffix == ".json":
+        status = _whole(path).text("status")
+    else:
+        with _opened(path) as archive:
+            named = "header.json" in archive.namelist()
+            status = "started"
+            if named:
+                header = parse_json(_read(archive, "header.json", path), f"{path}/header.json")
+                status = Row(str(path), 1, header).text("status")
+    return "" if status in ("success", "") else status
+
+
 def read_each(
     records: Iterable[Any], path: Path, read: Callable[[Row], ForeignAnswer]
 ) -> Iterator[ForeignAnswer]:
@@ -93,11 +117,17 @@ def _samples(path: Path) -> Iterator[Any]:
     if path.suffix == ".json":
         yield from _whole(path).need("samples", list)
         return
+    with _opened(path) as archive:
+        for name in sorted(archive.namelist()):
+            if name.startswith("samples/") and name.endswith(".json"):
+                yield parse_json(_read(archive, name, path), f"{path}/{name}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in sorted(archive.namelist()):
-                if name.startswith("samples/") and name.endswith(".json"):
-                    yield parse_json(_read(archive, name, path), f"{path}/{name}")
+            yield archive
     except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, struct.error, zlib.error) as error:
         raise DataError(f"not a whole .eval archive: {error}", file=path) from None
 

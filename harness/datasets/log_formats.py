@@ -38,7 +38,7 @@ def format_of(path: str | Path) -> str:
         return "helm"
     if name.startswith("samples_") and name.endswith(".jsonl"):
         return "lm-eval"
-    if name.endswith((".csv", ".jsonl", ".parquet", ".gz")):
+    if name.endswith((".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")):
         return "table"
     raise DataError(f"which program wrote this? Give --format, one of {', '.join(READERS)}", file=path)
 
@@ -48,8 +48,10 @@ def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
     return list(chain.from_iterable(iterate_foreign(path, kind)))
 
 
-def iterate_foreign(path: str | Path, kind: str) -> Iterator[list[ForeignAnswer]]:
+def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers, some thousand at a time; the last may not be good although the first were.
+
+    Of a log that says whose answers it holds those of `model` are read, or all if they are of one model.
 
     Raises
     ------
@@ -61,14 +63,31 @@ def iterate_foreign(path: str | Path, kind: str) -> Iterator[list[ForeignAnswer]
     if not path.is_file():
         raise DataError("there is no such file", file=path)
     seen: dict[_Key, int] = {}
-    for portion in split_records(READERS[kind](path)):
+    chosen = _choose_model(READERS[kind](path), path, model)
+    for records in split_records(READERS[kind](path)):
+        portion = [answer for answer in records if answer.model == chosen] if chosen else records
         keys = [a.id if a.id and not a.sample else _key_of(a) for a in portion]
         if len(set(keys)) < len(keys) or not seen.keys().isdisjoint(keys):
             _refuse_second(portion, keys, seen, path)
         seen.update(zip(keys, [answer.line for answer in portion], strict=True))
-        yield portion
+        if portion:
+            yield portion
     if not seen:
         raise DataError("there are no answers in it", file=path)
+
+
+def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
+    """Whose answers to read of a log that holds those of several models; empty if it does not say."""
+    first = next(answers, None)
+    if first is None or not first.model:
+        return ""
+    names = dict.fromkeys([first.model, *(answer.model for answer in answers)])
+    if model in names:
+        return str(model)
+    if len(names) > 1:
+        told = f"answers of {len(names)} models are in it: {', '.join(names)}; --model takes one of them"
+        raise DataError(told, file=path, field="model")
+    return first.model
 
 
 def _key_of(answer: ForeignAnswer) -> _Key:

@@ -32,6 +32,10 @@ class Portion(Protocol):
 
     def __iter__(self) -> Iterator[Row]: ...
 
+    def attempts(self) -> Iterator[Row | DataError]:
+        """The row of every record, or the error that names one that is none."""
+        ...
+
     def columns(self) -> Columns | None:
         """Every column's values, one a record; None where a record is none or has other fields."""
         ...
@@ -47,12 +51,17 @@ class CsvPortion:
     records: Sequence[list[str]]
 
     def __iter__(self) -> Iterator[Row]:
+        return map(_row_or_raise, self.attempts())
+
+    def attempts(self) -> Iterator[Row | DataError]:
+        """As of `Portion`."""
         header = self.header
         for line, record in zip(self.lines, self.records, strict=True):
-            if len(record) != len(header):
+            if len(record) == len(header):
+                yield Row(self.file, line, dict(zip(header, record, strict=True)))
+            else:
                 message = f"{len(record)} values where the header has {len(header)} columns"
-                raise DataError(message, file=self.file, line=line)
-            yield Row(self.file, line, dict(zip(header, record, strict=True)))
+                yield DataError(message, file=self.file, line=line)
 
     def columns(self) -> Columns | None:
         """As of `Portion`; all values are texts."""
@@ -70,11 +79,20 @@ class JsonPortion:
     texts: Sequence[str]
 
     def __iter__(self) -> Iterator[Row]:
+        return map(_row_or_raise, self.attempts())
+
+    def attempts(self) -> Iterator[Row | DataError]:
+        """As of `Portion`."""
         for line, text in zip(self.lines, self.texts, strict=True):
-            fields = parse_json(text, self.file, line)
-            if not isinstance(fields, dict):
-                raise DataError("every line must be a JSON object", file=self.file, line=line)
-            yield Row(self.file, line, fields)
+            try:
+                fields = parse_json(text, self.file, line)
+            except DataError as error:
+                yield error
+                continue
+            if isinstance(fields, dict):
+                yield Row(self.file, line, fields)
+            else:
+                yield DataError("every line must be a JSON object", file=self.file, line=line)
 
     def columns(self) -> Columns | None:
         """As of `Portion`; an integer of more than 64 bits may be a floating-point number here."""
@@ -101,9 +119,19 @@ class RowPortion:
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
+    def attempts(self) -> Iterator[Row | DataError]:
+        """As of `Portion`; every record is a row."""
+        return iter(self.rows)
+
     def columns(self) -> Columns | None:
         """None: values have types of their own."""
         return None
+
+
+def _row_or_raise(found: Row | DataError) -> Row:
+    if isinstance(found, DataError):
+        raise found
+    return found
 
 
 def split_records(records: Iterable[T]) -> Iterator[list[T]]:

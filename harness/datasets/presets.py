@@ -13,11 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.item_files import ItemMapping, fold, iterate_items
+from harness.datasets.item_files import iterate_items
+from harness.datasets.item_mapping import ItemMapping
 from harness.datasets.row import Row
 from harness.datasets.rows import read_hub, read_rows
 from harness.errors import BadInput
-from harness.types import Item
+from harness.types import Item, fold_text
 
 Fields = dict[str, Any]
 
@@ -95,7 +96,7 @@ def _converted(rows: Iterable[Row], preset: Preset, name: str) -> Iterator[Row]:
         if fields is None:
             continue
         if preset.distinct:
-            options = [fold(option) for option in fields.get("options", ())]
+            options = [fold_text(option) for option in fields.get("options", ())]
             content = json.dumps([fields["text"], options])
             if content in seen or len(set(options)) < len(options):
                 continue

@@ -1,4 +1,4 @@
-"""One record of a file: its fields by name, each of its type, or an error that names the place."""
+"""One record of a file: its fields by name, each of its type, or an error of the place; all of these."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import contextlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import DataError, InMemory
-from harness.output import make_printable, shorten
+from harness.output import did_you_mean, make_printable, shorten
 
 _MOST = 2**31 - 1
 """What an integer column of every database holds."""
+MOST_SHOWN = 20
+"""So many wrong rows are named; a file of which every row is wrong has to be looked at anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,9 @@ class Row:
         """
         if column not in self.fields:
             known = ", ".join(list(self.fields)[:12])
-            raise self.error(column, f"there is no such column; there are: {known}")
+            raise self.error(
+                column, f"there is no such column; there are: {known}{did_you_mean(column, self.fields)}"
+            )
         return self.fields[column]
 
     def find(self, field: str) -> Any:
@@ -114,6 +118,47 @@ class Row:
                 field, f"must be a whole number from 0 to {_MOST:,}, is {shorten(self.find(field))}"
             )
         return int(number)
+
+
+@dataclass(slots=True)
+class BadRows:
+    """What is wrong with the rows of a file.
+
+    Attributes
+    ----------
+    number
+        How many are wrong.
+    shown
+        The first of them.
+    alike
+        Whether one fault is that of all, as where a column is missing.
+    """
+
+    number: int = 0
+    shown: list[DataError] = field(default_factory=list)
+    alike: bool = True
+
+    def add(self, error: DataError) -> None:
+        """Count a wrong row, and keep it to be shown if it is one of the first."""
+        self.number += 1
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append(error)
+        first = self.shown[0]
+        self.alike = self.alike and (error.field, error.reason) == (first.field, first.reason)
+
+    def lines(self) -> list[str]:
+        """A line for each that is shown, and how many are not."""
+        left = self.number - len(self.shown)
+        return [*map(str, self.shown), *([f"and {left:,} more wrong rows"] if left else [])]
+
+    def error(self, good: int) -> DataError:
+        """Make one error of all; it names the place of the first. `good` is how many rows are not wrong."""
+        first, lines = self.shown[0], self.lines()
+        if self.number == 1 or (self.alike and not good):
+            return first
+        end = f"{self.number:,} rows are wrong; skip_bad = true under [items] leaves such rows out"
+        told = "\n".join([first.reason, *lines[1:], end])
+        return DataError(told, file=first.file, line=first.line, field=first.field)
 
 
 def parse_json(text: str | bytes, file: object, line: int | None = None) -> Any:

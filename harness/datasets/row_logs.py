@@ -18,8 +18,10 @@ from harness.datasets.portions import Portion, are_texts
 from harness.datasets.row import Row
 from harness.datasets.rows import read_portions, read_rows
 from harness.output import shorten
-from harness.types import ForeignAnswer
+from harness.types import ForeignAnswer, PredictionStatus
 
+_EXPORTED = {"model", "item_id", "option_text", "status"}
+"""Columns by which an export of a study is known."""
 _INVALID = "[invalid]"  # what its filters put where they found nothing
 
 
@@ -95,6 +97,7 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
 
     Needed are a column ``id`` or ``text``, and ``prediction`` or ``raw``; ``error``, ``confidence``,
     ``sample``, ``input_tokens`` and ``output_tokens`` are read where they are, others passed over.
+    What a study exported (``item_id``, ``status``, ``option_text``, …) is read as it was there.
 
     Raises
     ------
@@ -105,7 +108,29 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
         yield from _read_columns(portion) or map(_table_answer, portion)
 
 
+def _exported_answer(row: Row) -> ForeignAnswer:
+    status, option, reason = row.text("status"), row.text("option_text"), row.text("reason")
+    if status not in list(PredictionStatus):
+        raise row.error("status", f"must be one of {', '.join(PredictionStatus)}, is {shorten(status)}")
+    return ForeignAnswer(
+        line=row.line,
+        id=row.text("item_id"),
+        answer=option or None,
+        raw=row.text("raw"),
+        error=reason,
+        sample=row.count("sample"),
+        input_tokens=row.count("input_tokens"),
+        output_tokens=row.count("output_tokens"),
+        seconds=row.number("seconds") or 0.0,
+        confidence=row.number("confidence"),
+        model=row.text("model"),
+        status=status,
+    )
+
+
 def _table_answer(row: Row) -> ForeignAnswer:
+    if row.fields.keys() >= _EXPORTED:
+        return _exported_answer(row)
     if not {"id", "text"} & set(row.fields):
         raise row.error("id", "there is neither a column id nor a column text")
     if not {"prediction", "raw"} & set(row.fields):
@@ -131,7 +156,11 @@ def _table_answer(row: Row) -> ForeignAnswer:
 def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
     """The answers of a portion that is plainly good; None where a row is to be looked at."""
     columns, n = portion.columns(), len(portion.lines)
-    if columns is None or not ({"id", "text"} & columns.keys() and {"prediction", "raw"} & columns.keys()):
+    if (
+        columns is None
+        or columns.keys() >= _EXPORTED
+        or not ({"id", "text"} & columns.keys() and {"prediction", "raw"} & columns.keys())
+    ):
         return None
     given = [columns.get(name, ("",) * n) for name in ("id", "text", "prediction", "raw", "error")]
     numbers = [_read_counts(columns.get(name), n) for name in ("sample", "input_tokens", "output_tokens")]
@@ -144,7 +173,7 @@ def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
     answers = [answer or None for answer in said]
     fields: tuple[Iterable[Any], ...] = (
         *(portion.lines, ids, texts, repeat(()), answers, written, errors, repeat(False)),
-        *(*counts, repeat(0.0), sure),
+        *(*counts, repeat(0.0), sure, repeat(""), repeat("")),
     )
     return list(map(ForeignAnswer._make, zip(*fields, strict=False)))
 

@@ -16,7 +16,7 @@ from .runner import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, Forecast as Forecast, Progress as Progress,
     RandomPart as RandomPart, Target as Target, Unreadable as Unreadable, Wanted as Wanted,
     cancel_batches as cancel_batches, check_template as check_template, draw_sample as draw_sample,
-    fold_text as fold_text, forecast as forecast, make_spec as make_spec,
+    forecast as forecast, make_spec as make_spec,
     option_letters_of as option_letters_of, parse_answer as parse_answer,
     read_foreign_option as read_foreign_option, read_named_options as read_named_options,
     refuse_stranger as refuse_stranger, run as run, run_batches as run_batches,

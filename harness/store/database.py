@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
@@ -44,6 +44,10 @@ _SETTINGS = (
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+class _NotMeant(Exception):
+    """Ends a transaction without effect."""
 
 
 class Database:
@@ -185,6 +189,13 @@ class Database:
                 yield
             finally:
                 self._here.connection = None
+
+    @contextmanager
+    def rehearsing(self) -> Iterator[None]:
+        """All that this thread writes inside is there until the end, and then never was."""
+        with suppress(_NotMeant), self.together():
+            yield
+            raise _NotMeant
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -16,12 +16,20 @@ from harness.output import make_storable
 from harness.store.database import BULK, Repository, count_rows, select_values, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import read_json, write_json
-from harness.store.tables import AssignmentRow, ItemRow, ItemSourceRow, QuestionRow, insert_tuples
+from harness.store.tables import (
+    AssignmentRow,
+    ItemRow,
+    ItemSourceRow,
+    QuestionRow,
+    execute_many,
+    insert_tuples,
+)
 from harness.store.words import index_new_words
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
 _SOURCE = ItemSourceRow.__table__
+_CHANGED_META = sa.update(_ITEM).where(_ITEM.c.id == sa.bindparam("named")).values(meta=sa.bindparam("meta"))
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
 _OF_QUESTION = tuple(field.name for field in fields(Question))
 _OF_ASSIGNMENT = tuple(field.name for field in fields(Assignment))
@@ -47,6 +55,8 @@ class ContentRepository(Repository):
             If an item is there with another text or other options: questions about it were asked
             as it was, so it may not change. If an id is given twice, or is one that not every database
             takes; of texts and options such characters are kept in visible form.
+
+        Columns that a stored item did not have yet are added to its meta; what it has stays.
         """
         return [item.id for portion in self.store_items(items) for item in portion]
 
@@ -65,11 +75,14 @@ class ContentRepository(Repository):
                     raise DataError(f"the item id {again!r} is there twice; ids must be unique")
                 given.update(ids)
                 for item in portion if known else ():
-                    if item.id in known and not _is_same(item, *known[item.id]):
+                    if item.id in known and not _is_same(item, *known[item.id][:2]):
                         raise DataError(
                             f"the item {item.id!r} is stored with another text or other options; give the "
                             "changed item a new id"
                         )
+                metas = ((item, known[item.id][2]) for item in portion if item.id in known)
+                changed = [{"named": i.id, "meta": new} for i, old in metas if (new := _add_meta(i, old))]
+                execute_many(connection, _CHANGED_META, changed)
                 rows = [
                     (i.id, at, i.text, _write(i.options), _write(i.permutation), _write_meta(i.meta))
                     for at, i in enumerate(fresh, count)
@@ -100,11 +113,12 @@ class ContentRepository(Repository):
         query = sa.select(_ITEM.c.id).order_by(_ITEM.c.position, _ITEM.c.id).limit(number)
         return chain.from_iterable(names for (names,) in self._database.read_portions(query))
 
-    def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str]]:
-        """Text, and options in JSON, of the items of these ids that are stored."""
-        query = sa.select(_ITEM.c.id, _ITEM.c.text, sa.cast(_ITEM.c.options, sa.Text))
+    def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str, str]]:
+        """Text, and options and meta in JSON, of the items of these ids that are stored."""
+        json = (sa.cast(column, sa.Text) for column in (_ITEM.c.options, _ITEM.c.meta))
+        query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
         rows = self._database.read_rows(query.where(self._database.among(_ITEM.c.id, ids)))
-        return {name: (text, options) for name, text, options in rows}
+        return {name: (text, options, meta) for name, text, options, meta in rows}
 
     def read_items(self) -> list[Item]:
         """All items, in source order."""
@@ -208,6 +222,14 @@ def _make_item_storable(item: Item) -> Item:
 
 def _is_same(item: Item, text: str, options: str) -> bool:
     return item.text == text and (_write(item.options) == options or item.options == _read(options))
+
+
+def _add_meta(item: Item, stored: str) -> dict[str, str] | None:
+    """A stored item's meta with the columns that it lacks; None if it lacks none."""
+    if stored == _write_meta(item.meta):
+        return None
+    before: dict[str, str] = read_json(stored)
+    return {**item.meta, **before} if item.meta.keys() - before.keys() else None
 
 
 def _write_meta(meta: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
     deciding_statement as deciding_statement, design_of as design_of,
 )
+from .option_text import find_option as find_option, fold_text as fold_text
 from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .program import Candidate as Candidate, Program as Program, Standing as Standing
 from .records import (
@@ -23,3 +24,4 @@ from .records import (
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )
 from .shown import Shown as Shown, to_frame as to_frame
+from .interval_names import method_words as method_words

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from harness.types.html_table import HtmlTable, percent, span
+from harness.types.interval_names import method_words
 
 if TYPE_CHECKING:
     from harness.types.estimates import Estimate
@@ -48,8 +49,8 @@ def caution_text(estimate: Estimate) -> str:
 
 
 def method_text(estimate: Estimate) -> str:
-    """``exact 95%``, with the name of the interval as a person writes it."""
-    return f"{estimate.interval.replace('_', '-').replace('+', ' + ')} {estimate.level:.0%}"
+    """``exact 95%``, with the name of the interval in words."""
+    return f"{method_words(estimate.interval)} {estimate.level:.0%}"
 
 
 def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:

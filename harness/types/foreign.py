@@ -25,6 +25,11 @@ class ForeignAnswer(NamedTuple):
         Why there is no answer, if the call failed there.
     cut
         Whether the token limit ended the answer.
+    model
+        Which model's answer it is, where the log holds those of several.
+    status
+        What became of it, in an export of a study; then `answer` is an option's whole text, and `error`
+        the reason why there is none.
     """
 
     line: int
@@ -40,3 +45,5 @@ class ForeignAnswer(NamedTuple):
     output_tokens: int = 0
     seconds: float = 0.0
     confidence: float | None = None
+    model: str = ""
+    status: str = ""

@@ -12,7 +12,6 @@ from dataclasses import asdict
 
 from harness.cli import add_study, emit, study_of
 from harness.store import Store
-from protocols.collect import Campaign, invite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do what was asked."""
     from rich.table import Table
+
+    from protocols.collect import Campaign, invite
 
     study = study_of(args)
     with Store(study.store_url) as store, Campaign(study, store) as campaign:

@@ -19,6 +19,7 @@ from importlib import import_module
 from harness import BadInput
 from harness.cli import add_study, emit, study_of
 from harness.config import Study
+from harness.output import counted
 from protocols.study_labels import (
     export_open,
     export_ratings,
@@ -36,14 +37,15 @@ def route(args: argparse.Namespace, study: Study) -> int:
     total, loads = drawn.asked.total(), drawn.asked.values()
     if panel:
         text = (
-            f"{drawn.items} items, {drawn.each} of {drawn.annotators} annotators each: {total} ratings to "
+            f"{counted(drawn.items, 'item')}, {drawn.each} of {drawn.annotators} annotators each: "
+            f"{counted(total, 'rating')} to "
             f"give ({drawn.new} new), {min(loads)} to {max(loads)} a person; next: oversight label "
             "export, or push"
         )
     elif study.experts.statement.asks_on and not total:
         text = "every item is resolved; next: oversight estimate"
     else:
-        text = f"{total} questions to {len(loads)} experts ({drawn.new} new)"
+        text = f"{counted(total, 'question')} to {counted(len(loads), 'expert')} ({drawn.new} new)"
         text += "; next: oversight label export, or push"
     what = "assignments" if panel else "questions"
     emit(args, {what: total, "new": drawn.new, "experts": dict(drawn.asked)}, text)
@@ -57,12 +59,12 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("--ratings is for panels; this study asks yes or no")
     if args.ratings:
         count = export_ratings(study, args.ratings)
-        text = f"{count} ratings in {args.ratings}; next: oversight agree"
+        text = f"{counted(count, 'rating')} in {args.ratings}; next: oversight agree"
         emit(args, {"files": [args.ratings], "ratings": count}, text)
         return 0
     paths, left = export_open(study, args.folder, args.format)
-    what, where = ("ratings", "") if panel else ("questions", f" in {args.folder}")
-    text = f"{left} open {what} in {len(paths)} files{where}"
+    what, where = ("open rating", "") if panel else ("open question", f" in {args.folder}")
+    text = f"{counted(left, what)} in {counted(len(paths), 'file')}{where}"
     emit(args, {"files": list(map(str, paths)), "questions": left}, text)
     return 0
 
@@ -70,8 +72,8 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
 def import_files(args: argparse.Namespace, study: Study) -> int:
     """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
     read, new = import_answers(study, args.files, label_studio=args.label_studio)
-    what, then = ("ratings", "; next: oversight agree") if study.experts.is_panel else ("answers", "")
-    emit(args, {"answers": read, "new": new}, f"{read} {what} read, {new} new{then}")
+    what, then = ("rating", "; next: oversight agree") if study.experts.is_panel else ("answer", "")
+    emit(args, {"answers": read, "new": new}, f"{counted(read, what)} read, {new} new{then}")
     return 0
 
 
@@ -79,7 +81,7 @@ def simulate(args: argparse.Namespace, study: Study) -> int:
     """Answer the open questions from a sealed key."""
     rates = {name: getattr(args, name) for name in ("sensitivity", "specificity", "abstention")}
     new = simulate_answers(study, args.key, seed=args.seed, **rates)
-    emit(args, {"new": new}, f"{new} questions answered by simulated experts")
+    emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
     return 0
 
 

@@ -5,21 +5,27 @@ from __future__ import annotations
 import argparse
 import contextlib
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from harness import BadInput
 from harness.cli import emit
 from harness.config import Study
 from harness.output import say
-from harness.report import estimate_to_json
 from harness.store import Store
-from protocols.collect import Campaign, Difference, Look, measure_progress, watch_campaign
+from protocols.collect import measure_progress
+
+if TYPE_CHECKING:
+    from protocols.collect import Difference, Look
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
+_TITLES = {"foreign": "not counted"}
 _SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
 
 
 def push(args: argparse.Namespace, study: Study) -> int:
     """Send what has no task yet."""
+    from protocols.collect import Campaign
+
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         done = campaign.push()
     lines = [
@@ -36,6 +42,8 @@ def push(args: argparse.Namespace, study: Study) -> int:
 
 def pull(args: argparse.Namespace, study: Study) -> int:
     """Bring home what changed; for the sequential protocol send what follows."""
+    from protocols.collect import Campaign
+
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.pull(full=args.full)
         follow = campaign.push_next()
@@ -45,6 +53,8 @@ def pull(args: argparse.Namespace, study: Study) -> int:
 
 def close(args: argparse.Namespace, study: Study) -> int:
     """Pull a last time and end the campaign."""
+    from protocols.collect import Campaign
+
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.close(delete=args.delete)
     emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
@@ -53,6 +63,8 @@ def close(args: argparse.Namespace, study: Study) -> int:
 
 def watch(args: argparse.Namespace, study: Study) -> int:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
+    from protocols.collect import Campaign, watch_campaign
+
     _check_watch(args, study)
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         looks = watch_campaign(
@@ -83,7 +95,9 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     with Store(study.store_url) as store:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
-    table = Table("expert", *shown, "s/answer", "left", title="Answers")
+    table = Table(
+        "expert", *(_TITLES.get(name, name) for name in shown), "seconds per answer", "left", title="Answers"
+    )
     for expert, p in now.items():
         typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
         left = "" if p.seconds_left is None else _span(p.seconds_left)
@@ -107,6 +121,8 @@ def _told(found: Difference, follow: int) -> str:
 
 
 def _payload(seen: Look) -> dict[str, object]:
+    from harness.report import estimate_to_json
+
     return {
         **asdict(seen.difference),
         "next_questions": seen.follow,

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from harness import BadInput, DataError, check_mapping, check_names, derive_seed
-from harness.datasets import Portion, Row, are_texts, fold, read_portions, read_rows
+from harness.datasets import Portion, Row, are_texts, read_portions, read_rows
 from harness.store import ReplyFields, Response
-from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
+from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict, find_option
 from protocols.routing import Pending
 
 LONG = ("item", "annotator", "label")
@@ -187,10 +187,11 @@ def read_panel(
     for row, said in _fill(rows, LONG, f"needed are {', '.join(LONG)}"):
         assignment = _find_assignment(row, known, by_pair)
         item = items[assignment.item_id]
-        label = next((option for option in item.options if fold(option) == fold(said)), None)
-        if label is None:
+        place = find_option(item.options, said)
+        if place is None:
             shown = " | ".join(item.shown_options)
             raise row.error("label", f"{said!r} is no option; options are {shown}")
+        label = item.options[place]
         first = choices.setdefault(assignment.id, Choice(assignment, label, SOURCE))
         _check_same(row, "label", first.label, label)
     return list(choices.values())

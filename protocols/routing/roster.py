@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import DataError, check_names
+from harness.output import did_you_mean
 
 ANY_CLASS = "*"
 _KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email": str}
@@ -96,6 +97,7 @@ class Roster:
             for name in expert.classes:
                 if known and name != ANY_CLASS and name not in known:
                     told = f"the unknown class {name!r}; classes are {', '.join(known)}"
+                    told += did_you_mean(name, known)
                     raise self.error("classes", f"expert {expert.name!r} has {told}")
         for name in known or [ANY_CLASS]:
             if not self.for_class(name):

@@ -103,9 +103,9 @@ CASES = [
     ),
     Bad(
         "option twice",
-        own_options({"id": "b", "text": "t", "options": ["x", "X"]}),
+        own_options({"id": "b", "text": "t", "options": ["x", " x"]}),
         CHECK,
-        "items.jsonl:2 [options]: the option 'X' is there twice",
+        "items.jsonl:2 [options]: the option 'x' is there twice, in the item 'b'",
     ),
     Bad(
         "changed item",

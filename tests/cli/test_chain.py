@@ -29,7 +29,9 @@ def test_from_nothing_to_a_report(
     Path("notes.csv").write_text("id,text\n" + "".join(f"n{j},note {j}\n" for j in range(60)))
     assert oversight("init", "--items", "notes.csv", "--classes", CLASSES)["written"] == [
         "study.toml",
+        "study.schema.json",
         "experts.toml",
+        "prompt.txt",
     ]
     assert oversight("items", "check")["items_by_number_of_options"] == {"3": 60}
     assert oversight("label", "route")["new"] == 60

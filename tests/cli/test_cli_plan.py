@@ -43,7 +43,7 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         (["--options", "1"], "at least 2, is 1"),
         (["--options", "4", "--accuracy", "1.5"], "must lie in (0, 1), is 1.5"),
         (["--options", "4", "--sensitivity", "0.4", "--specificity", "0.5"], "must exceed 1"),
-        (["--options", "4", "--width", "2"], "half_width must lie in (0, 1), is 2"),
+        (["--options", "4", "--width", "2"], "--width must lie in (0, 1), is 2"),
     ],
 )
 def test_impossible_plans_exit_with_2(

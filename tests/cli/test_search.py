@@ -149,12 +149,16 @@ def test_the_page_is_one_file_that_holds_the_search(searched: Path, tmp_path: Pa
     assert not re.search(r'(?:src|href)="(?!#)', text)
 
 
-def test_a_dry_run_prices_and_asks_nothing(tmp_path: Path, oversight: Any) -> None:
+def test_a_dry_run_prices_and_asks_nothing_and_leaves_no_search(
+    tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, more="tokens = 20000")
         found = oversight("search", "start", "--dry-run", "--study", tmp_path / "study.toml")["costs"]
         assert server.prompts == []
     assert 50 < found["calls"] < 400
+    assert main(["search", "show", "--study", str(tmp_path / "study.toml")]) == 2
+    assert "this study has no search yet" in capsys.readouterr().err
     assert found["usd"] is None
     assert 0 < found["affordable"] < 400
 

@@ -92,7 +92,7 @@ def bad(row: dict[str, Any]) -> list[dict[str, Any]]:
         ({"id": "", "text": "t", "options": ["x", "y"]}, "id", "is empty"),
         ({"id": "b", "text": "t", "options": ["x"]}, "options", "at least 2 options, this one has 1"),
         ({"id": "b", "text": "t", "options": []}, "options", "has 0"),
-        ({"id": "b", "text": "t", "options": ["x", " X "]}, "options", "'X' is there twice"),
+        ({"id": "b", "text": "t", "options": ["x", " x "]}, "options", "'x' is there twice, in the item 'b'"),
         ({"id": "b", "text": "t", "options": ["x", " "]}, "options", "option 2 is empty"),
         ({"id": "b", "text": "t", "options": "x, y"}, "options", "must be a JSON list"),
         ({"id": "b", "text": "t", "options": 7}, "options", "must be a list"),
@@ -118,7 +118,7 @@ def test_lines_are_counted_as_an_editor_does_in_csv_with_line_breaks(tmp_path: P
     ("name", "data", "message"),
     [
         ("none.csv", None, "no such file"),
-        ("i.xlsx", b"x", "unknown format"),
+        ("i.xls", b"x", "unknown format"),
         ("i.csv", b"", "the file is empty"),
         ("i.csv", b"id,id\n", r":1 \[id\]: the column is there twice"),
         ("i.csv", b"id,text\na,b,c\n", ":2: 3 values where the header has 2"),

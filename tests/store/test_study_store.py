@@ -181,3 +181,10 @@ def test_a_conflict_while_a_database_is_opened_names_the_database(tmp_path: Path
     connection.close()
     with pytest.raises(StoreError, match=f"^{path}: the database cannot be used: CHECK constraint failed"):
         Store(f"sqlite:///{path}")
+
+
+def test_columns_that_items_lack_are_added_to_their_meta(url: str, items: list[Item]) -> None:
+    with Store(url) as store:
+        store.content.add_items(replace(item, meta={"ward": "a"}) for item in items)
+        store.content.add_items(replace(item, meta={"ward": "b", "shift": "day"}) for item in items)
+        assert [item.meta for item in store.content.read_items()] == [{"ward": "a", "shift": "day"}] * 6

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 from harness import ConfigError
+from harness.output import did_you_mean
 from harness.types import Program
 
 NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversity", "role-assignment")
@@ -21,7 +22,8 @@ def load_program(name: str) -> Program:
     """
     own = name.endswith(".py")
     if not own and name not in NAMES:
-        raise ConfigError(f"there is no workflow {name!r}; there are: {', '.join(NAMES)}, or give a .py file")
+        known = f"there are: {', '.join(NAMES)}, or give a .py file{did_you_mean(name, NAMES)}"
+        raise ConfigError(f"there is no workflow {name!r}; {known}")
     path = Path(name) if own else Path(__file__).parent / f"{name.replace('-', '_')}.py"
     try:
         source = path.read_text(encoding="utf-8")

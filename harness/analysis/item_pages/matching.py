@@ -11,6 +11,7 @@ from harness.analysis.item_pages.item_filter import ItemFilter, ItemVerdict, Mod
 from harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray
 from harness.columns import ABSENT, ABSTAINED, NO, YES, mark
 from harness.errors import BadInput
+from harness.output import did_you_mean
 
 _SAID = {
     ItemVerdict.CONFIRMED: YES,
@@ -48,7 +49,7 @@ def find_name(name: str, names: Sequence[str], what: str) -> int:
         return names.index(name)
     shown = ", ".join(map(repr, names[:_SHOWN])) or "none"
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    raise BadInput(f"there is no {what} {name!r}; there are: {shown}{more}")
+    raise BadInput(f"there is no {what} {name!r}; there are: {shown}{more}{did_you_mean(name, names)}")
 
 
 def _match_questions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolArray]:

@@ -20,6 +20,7 @@ from harness.analysis import compare_study
 from harness.cli.conventions import add_study, emit, study_of
 from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
 from harness.report import comparison_to_json, gather_cautions, questions_text
+from harness.types import method_words
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,7 @@ def _pairs_table(pairs: Sequence[Comparison]) -> Table:
             f"{c.first} − {c.second}: {100 * c.difference:+.1f}",
             f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points" + ("" if c.holds else " (!)"),
             f"{c.p_value:.3g}",
-            c.method + ("" if c.adjusted == "none" else f", {c.adjusted}"),
+            method_words(c.method) + ("" if c.adjusted == "none" else f", {c.adjusted}"),
             str(c.items),
             str(c.questions),
         )

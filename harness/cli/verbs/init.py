@@ -1,30 +1,112 @@
-"""Write a commented study.toml, a roster and a prompt to start from.
+"""Look at the items and write a commented study.toml, a roster and a prompt to start from.
 
-example: oversight init --items notes.csv --classes cardiology,neurology,nephrology
+example: oversight init --classes cardiology,neurology,nephrology
+         oversight init --items notes.csv --text question
+
+The one data file of the folder is taken (CSV, JSON Lines, Parquet, Excel). Columns, classes, strata and a
+limit on tokens are proposed from it: asked about on a terminal, and told otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
 
-from harness.analysis import begin_study
+from harness.analysis import Proposal, begin_study, check_proposal, find_item_files, propose, refuse_study
 from harness.cli.conventions import emit
 from harness.datasets import PRESETS
+from harness.errors import BadInput
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight init``."""
     parser.add_argument("--folder", default=".", help="where to write (default: here)")
     parser.add_argument("--name", help="name of the study (default: the folder's)")
-    parser.add_argument("--items", help="file with the items")
+    parser.add_argument("--items", help="file with the items (default: the one that is there)")
+    parser.add_argument("--text", metavar="COLUMN", help="column with what is asked (default: looked for)")
     parser.add_argument("--classes", help="fixed classes, separated by commas")
     parser.add_argument("--preset", choices=sorted(PRESETS), help="a public benchmark instead")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the files that are not there yet; never overwrite one."""
-    classes = [c.strip() for c in (args.classes or "").split(",") if c.strip()]
-    files = begin_study(args.folder, name=args.name, items=args.items, classes=classes, preset=args.preset)
+    refuse_study(args.folder)
+    asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
+    classes = _split(args.classes or "")
+    items, proposal = args.items, None
+    if not args.preset:
+        items = _find_items(args.folder, args.items, asks=asks)
+        if items and Path(os.path.normpath(Path(args.folder) / items)).is_file():
+            proposal = propose(os.path.normpath(Path(args.folder) / items), classes)
+            proposal = replace(proposal, text=args.text) if args.text else proposal
+            proposal = _ask(proposal, items) if asks else proposal
+    files = begin_study(
+        args.folder, name=args.name, items=items, proposal=proposal, classes=classes, preset=args.preset
+    )
     written = [str(path) for path in files]
-    emit(args, {"written": written}, f"wrote {' and '.join(written)}; next: oversight items check")
+    payload = {"written": written, "items": items, "proposal": proposal}
+    told = [] if proposal is None or items is None else _tell(proposal, items)
+    if proposal is None and not args.preset:
+        told = [f"there is no data file yet: put the items into {items or 'items.jsonl'}"]
+    told.append(f"wrote {', '.join(written)}; next: oversight items check")
+    emit(args, payload, "\n".join(told))
     return 0
+
+
+def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
+    """The file with the items, as seen from the folder; None if there is none."""
+    if given:
+        if (Path(folder) / given).is_file():
+            return given
+        return os.path.relpath(given, folder) if Path(given).is_file() else given
+    found = find_item_files(folder)
+    if len(found) > 1:
+        names = ", ".join(found)
+        if not asks:
+            raise BadInput(f"several files could hold the items: {names}; name one with --items")
+        chosen = _put(f"which file holds the items: {names}?", found[0])
+        if chosen not in found:
+            raise BadInput(f"there is no file {chosen!r} here; there are: {names}")
+        return chosen
+    return found[0] if found else None
+
+
+def _ask(proposal: Proposal, items: str) -> Proposal:
+    """Have a person confirm or mend what was guessed; Enter takes what is in brackets."""
+    sys.stdout.write(f"{items}: {proposal.rows} rows; columns: {', '.join(proposal.columns)}\n")
+    text = _put("column with what is asked", proposal.text)
+    classes = proposal.classes
+    if not proposal.options:
+        classes = tuple(_split(_put("classes, separated by commas", ",".join(classes))))
+    meta = _split(_put("columns to keep for strata", ",".join(proposal.meta)))
+    if unknown := [name for name in meta if name not in proposal.columns]:
+        raise BadInput(f"there is no column {unknown[0]!r}; there are: {', '.join(proposal.columns)}")
+    asked = replace(proposal, text=text, classes=classes, meta=tuple(meta))
+    check_proposal(asked, items)
+    return asked
+
+
+def _put(question: str, default: str) -> str:
+    return input(f"{question} [{default}] ").strip() or default
+
+
+def _tell(found: Proposal, items: str) -> list[str]:
+    """What was chosen, a line each."""
+    options = found.options if isinstance(found.options, str) else ", ".join(found.options)
+    said = {
+        "id": found.id or "made from text and options",
+        "text": found.text,
+        "classes": ", ".join(found.classes),
+        "options": "" if found.classes else options,
+        "strata": ", ".join(found.meta),
+        "left out": f"{found.label}, which looks like the truth" if found.label else "",
+        "max_tokens": str(found.max_tokens),
+    }
+    return [f"{items}: {found.rows} rows", *(f"    {name}: {value}" for name, value in said.items() if value)]
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

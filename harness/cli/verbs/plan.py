@@ -14,6 +14,7 @@ import argparse
 from typing import Any
 
 from harness.cli.conventions import emit
+from harness.errors import BadInput
 from harness.estimate import SamplePlan, check_least, check_unit, plan
 
 _NOTE = (
@@ -43,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     """Print both tables: for an accuracy, and for the difference of two models."""
     check_least("--cluster-size", args.cluster_size, 1)
     check_unit("--intraclass", args.intraclass)
+    if args.width is not None and not 0 < args.width < 1:
+        raise BadInput(f"--width must lie in (0, 1), is {args.width:g}: 0.03 is ±3 points")
     made = plan(
         args.options,
         args.accuracy,

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.conventions import add_study, duration, emit, study_of
 from harness.errors import ConfigError
-from harness.output import say
+from harness.output import counted, say
 from harness.registry import load_module
 
 if TYPE_CHECKING:
     from harness.config import Study
+
+
+_REASONS = {"none": "names none of the options", "several": "names several options", "": "no reason given"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,11 +90,18 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
     return 1 if any(result["failed"] or "stopped" in result for result in results.values()) else 0
 
 
+def _kind_words(kind: str) -> str:
+    """``unreadable: none`` of an answer that names no option is no reason to a reader."""
+    status, _, reason = kind.partition(": ")
+    return f"{status}: {_REASONS.get(reason, reason)}"
+
+
 def describe_run(name: str, result: dict[str, Any]) -> str:
     """Say what `summarise_run` counted."""
     said = [
-        f"{name}: {result['predictions']} answers, {result['asked_now']} asked now; {result['ok']} readable, "
-        f"{result['unreadable']} unreadable, {result['truncated']} truncated, {result['failed']} failed"
+        f"{name}: {counted(result['predictions'], 'answer')}, {result['asked_now']} asked now; "
+        f"{result['ok']} readable, {result['unreadable']} unreadable, {result['truncated']} truncated, "
+        f"{result['failed']} failed"
     ]
     if sample := result.get("sample"):
         said.append(f"    a first look at {sample['items']:,} of {sample['of']:,} items, drawn at random; ")
@@ -104,7 +114,7 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         said.append(
             f"    {result['unfinished']} answers were under way when a command ended, charged in full"
         )
-    said += [f"    {count} × {kind}" for kind, count in result["kinds"].items()]
+    said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
     if result["failed"]:
         said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][
             :1

@@ -20,7 +20,6 @@ from harness.cli.conventions import add_study, study_of
 from harness.errors import ConfigError
 from harness.machine import cache_dir, write_whole
 from harness.output import say
-from harness.view import serve_study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +44,8 @@ def write_door(url: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
+    from harness.view import serve_study
+
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {args.port}")
     if args.expose is not None and not args.expose.strip():

@@ -1,2 +1,3 @@
 from .check import Check as Check
-from .suite import UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
+from .check_names import UNIFORM_CHECKS as UNIFORM_CHECKS
+from .suite import run_checks as run_checks

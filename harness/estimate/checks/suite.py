@@ -15,6 +15,7 @@ from types import MappingProxyType
 from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns, PredictionColumns, align
 from harness.errors import EstimateError
 from harness.estimate.checks.check import Check
+from harness.estimate.checks.check_names import UNIFORM_CHECKS
 from harness.estimate.checks.drawn_options import DrawnOptions, coin, find_drawn, propensities, routed_for
 from harness.estimate.checks.missing import abstention, readability
 from harness.estimate.checks.resolution import resolution, unanswered, unresolved
@@ -33,17 +34,6 @@ from harness.estimate.estimators import information, inside, make_point
 
 FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30
-UNIFORM_CHECKS = (
-    "asked_predicted",
-    "yes_rate",
-    "hausman",
-    "asked_options",
-    "yes_rate_by_expert",
-    "abstention",
-    "readability",
-    "small_strata",
-)
-"""Checks of options drawn uniformly."""
 
 
 def run_checks(

@@ -1,3 +1,4 @@
+from .assumptions import UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS
 from .confidence_strata import CONFIDENCE as CONFIDENCE, Strata as Strata, find_strata as find_strata
 from .decoding import decode as decode
 from .every_estimator import (
@@ -9,7 +10,7 @@ from .labelled_arrays import (
 )
 from .stratified import (
     Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
-    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, estimate_tallies as estimate_tallies,
+    estimate_tallies as estimate_tallies,
 )
 from .tallies import (
     tally as tally, tally_arrays as tally_arrays, tally_columns as tally_columns, tally_pool as tally_pool,

@@ -19,17 +19,13 @@ from typing import Literal
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, blaker, check_level
+from harness.estimate.data.assumptions import UNIFORM_ASSUMPTIONS
 from harness.estimate.data.combine import StratumEstimate, combine_strata, none_readable, with_unreadable
 from harness.estimate.data.mixed_groups import estimate_groups, merge_tallies
 from harness.estimate.estimators import check_estimator, make_point
 from harness.estimate.intervals import check_method, make_interval
 from harness.types import Counts, Estimate, Interval
 
-UNIFORM_ASSUMPTIONS = (
-    "the asked option was drawn uniformly, without a look at the predictions",
-    "experts answer without error",
-    "labelled items are a random sample of the items meant; missing answers are unrelated to the truth",
-)
 _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "answers": UNIFORM_ASSUMPTIONS[:1],

@@ -5,7 +5,7 @@ from .parsing import (
     Unreadable as Unreadable, option_letters_of as option_letters_of, parse_answer as parse_answer,
 )
 from .prediction import (
-    fold_text as fold_text, read_foreign_option as read_foreign_option,
+    read_foreign_option as read_foreign_option,
     read_named_options as read_named_options, refuse_stranger as refuse_stranger,
 )
 from .progress_bar import Progress as Progress

@@ -266,11 +266,11 @@ def letter_position(name: str, k: int) -> int | None:
 def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
     """Return the most generous way to compare texts that keeps options what they are, and them in it."""
     exact = any(_EXACT.search(option) for option in options)
-    for fold in (_signs,) if exact else (_words, _signs):
+    for fold in (_signs, _trimmed) if exact else (_words, _signs, _trimmed):
         folded = tuple(fold(option) for option in options)
         if all(folded) and len(set(folded)) == len(folded):
             return fold, folded
-    return _trimmed, tuple(map(_trimmed, options))
+    return str.strip, options  # which differ in their blanks alone
 
 
 def _words(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from harness.errors import DataError, Fault
 from harness.llm.runner.parsing import Notation, Unreadable, option_letters_of, parse_answer
 from harness.output import redact
-from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source
+from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source, find_option, fold_text
 
 if TYPE_CHECKING:
     from harness.llm.models import CallCounts, ModelReply
@@ -171,11 +171,6 @@ def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
     return DataError(told, file=file, line=answer.line)
 
 
-def fold_text(text: str) -> str:
-    """Text by which an item is found: letter case and white space aside."""
-    return re.sub(r"\s+", " ", text).strip().casefold()
-
-
 def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Prediction:
     """Make a prediction of an answer to an item with these options; see `to_predictions`."""
     option, status, reason = read_foreign_option(answer, item_id, options, file)
@@ -198,6 +193,8 @@ def read_foreign_option(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str]:
     """Option, status and reason of an answer; see `to_predictions`."""
+    if answer.status:
+        return _read_exported(answer, item_id, options, file)
     places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     if answer.error:
         return None, PredictionStatus.FAILED, f"import: {answer.error}"
@@ -209,6 +206,19 @@ def read_foreign_option(
     if isinstance(found, Unreadable):
         return None, *make_unreadable(found, cut=answer.cut)
     return places[found], PredictionStatus.OK, ""
+
+
+def _read_exported(
+    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
+) -> tuple[int | None, PredictionStatus, str]:
+    """The same of an answer that a study exported: as it was."""
+    status = PredictionStatus(answer.status)
+    if status is not PredictionStatus.OK:
+        return None, status, answer.error
+    if answer.answer not in options:
+        told = f"{answer.answer!r} is no option of the item {item_id!r}"
+        raise DataError(told, file=file, line=answer.line, field="option_text")
+    return options.index(str(answer.answer)), status, ""
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
@@ -224,11 +234,13 @@ def _parse(text: str, options: tuple[str, ...], *, cut: bool = False) -> int | U
 
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:
     """Where the other program's options stand among the item's."""
-    own = [fold_text(option) for option in options]
-    if len(answer.options) != len(own):
-        told = f"item {item_id!r} has {len(own)} options, here it has {len(answer.options)}"
+    if len(answer.options) != len(options):
+        told = f"item {item_id!r} has {len(options)} options, here it has {len(answer.options)}"
         raise DataError(told, file=file, line=answer.line)
+    places = []
     for option in answer.options:
-        if fold_text(option) not in own:
+        place = find_option(options, option)
+        if place is None:
             raise DataError(f"{option!r} is no option of the item {item_id!r}", file=file, line=answer.line)
-    return [own.index(fold_text(option)) for option in answer.options]
+        places.append(place)
+    return places

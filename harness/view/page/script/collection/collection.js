@@ -47,7 +47,7 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
     ...Object.entries(parts).map(([key, title]) => whole(title, key)),
     whole("not counted", "foreign", "annotations in quarantine"),
     ...(campaign ? [whole("revised", "revised", "answers that were changed or taken back at least once")] : []),
-    { title: "s/answer", number: true, value: (row) => row.median_seconds, hint: "median, as Label Studio measured",
+    { title: "seconds per answer", number: true, value: (row) => row.median_seconds, hint: "median, as Label Studio measured",
       node: (row) => decimal(row.median_seconds, 0) },
     { title: "time left", number: true, value: (row) => timeSpan(row.seconds_left), hint: "open ones at the median" },
     { title: "answers/h", number: true, value: (row) => row.per_hour, hint: "from the first answer to the last",

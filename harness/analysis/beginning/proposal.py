@@ -1,0 +1,160 @@
+"""What a study could be, from the file that lies beside it: columns, classes, meta, a limit on tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.analysis.beginning.column_looks import ColumnLook, look_at_columns
+
+_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".jsonl.gz")
+_TEXT = (
+    "text",
+    "question",
+    "prompt",
+    "input",
+    "abstract",
+    "note",
+    "content",
+    "body",
+    "description",
+    "document",
+)
+_ID = re.compile(r"(.*[_ -])?(id|ID|Id|uid|key|number|nr)|.*Id")
+_LISTS = ("options", "choices", "answers", "candidates")
+_LABEL = re.compile(
+    r"(true_|gold_|correct_)?(label|class|category|target|gold|truth|answer|correct|diagnosis|solution)(_idx|_index)?",
+    re.IGNORECASE,
+)
+"""Names of columns that hold the truth; they are never stored with a study."""
+_LETTERED = re.compile(r"((?:option|choice|opt|answer)?[ _-]?)([A-J]|\d{1,2})", re.IGNORECASE)
+_CHARACTERS_A_TOKEN = 2
+"""At least, in most languages; a limit must not be too low."""
+_ROOM, _STEP, _MOST = 48, 16, 512
+"""Tokens of a few words around the answer; limits are multiples of the step, and at most so high."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a file looks like as the items of a study.
+
+    Attributes
+    ----------
+    rows
+        Number of rows looked at.
+    columns
+        Names of all columns.
+    id, text
+        Columns with an id and with what is asked; empty where none looks like it.
+    options
+        A column with lists, or several columns with an option each; empty where there are none.
+    classes
+        Fixed classes: those given, else the values of the label column where no options are there.
+    label
+        A column that holds the truth; it is kept out of the study. Empty if none looks like it.
+    meta
+        Columns of few different values, to keep for strata.
+    max_tokens
+        A limit that an answer in the format of the prompt does not reach.
+    """
+
+    rows: int
+    columns: tuple[str, ...]
+    id: str
+    text: str
+    options: str | tuple[str, ...]
+    classes: tuple[str, ...]
+    label: str
+    meta: tuple[str, ...]
+    max_tokens: int
+
+
+def find_item_files(folder: str | Path) -> list[str]:
+    """Names of the files in a folder that could hold items, in alphabetical order."""
+    path = Path(folder)
+    found = path.iterdir() if path.is_dir() else ()
+    return sorted(p.name for p in found if p.is_file() and p.name.lower().endswith(_ENDINGS))
+
+
+def propose(path: str | Path, classes: Sequence[str] = ()) -> Proposal:
+    """Look at a file and propose what each column is.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    rows, looks = look_at_columns(Path(path))
+    given = tuple(classes)
+    options = "" if given else _find_options(looks, rows)
+    label = _find_label(looks, given)
+    if not given and not options and label:
+        given = tuple(looks[label].values)
+    taken = {label, *((options,) if isinstance(options, str) else options)}
+    text = _find_text({name: look for name, look in looks.items() if name not in taken})
+    named = _find_id({name: look for name, look in looks.items() if name not in taken | {text}}, rows)
+    left = {name: look for name, look in looks.items() if name not in taken | {text, named}}
+    meta = tuple(name for name, look in left.items() if look.is_few and not _LABEL.fullmatch(name))
+    longest = max(map(len, given), default=0) or _longest(looks, options)
+    return Proposal(
+        rows=rows,
+        columns=tuple(looks),
+        id=named,
+        text=text,
+        options=options,
+        classes=given,
+        label=label,
+        meta=meta,
+        max_tokens=limit_tokens(longest),
+    )
+
+
+def limit_tokens(longest: int) -> int:
+    """Tokens for an answer that names an option of so many characters, with words around it."""
+    needed = _ROOM + longest // _CHARACTERS_A_TOKEN
+    return min(_MOST, -(-needed // _STEP) * _STEP)
+
+
+def _find_options(looks: Mapping[str, ColumnLook], rows: int) -> str | tuple[str, ...]:
+    """A column of lists, one that is named so first; else columns that a letter or number ends."""
+    lists = [name for name, look in looks.items() if look.lists == rows > 0]
+    if lists:
+        return next((name for name in lists if name.lower() in _LISTS), lists[0])
+    by_start: dict[str, list[str]] = {}
+    for name in looks:
+        if found := _LETTERED.fullmatch(name):
+            by_start.setdefault(found[1].lower(), []).append(name)
+    several = [tuple(names) for names in by_start.values() if len(names) > 1]
+    return several[0] if several else ""
+
+
+def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str]) -> str:
+    for name, look in looks.items():
+        if classes and look.values and look.values.keys() <= set(classes):
+            return name
+    named = [name for name, look in looks.items() if _LABEL.fullmatch(name) and look.is_few]
+    return named[0] if named else ""
+
+
+def _find_text(looks: Mapping[str, ColumnLook]) -> str:
+    """A column that is named like it, else the one of the longest texts if they are more than words."""
+    by_name = {name.lower(): name for name, look in looks.items() if look.filled and not look.lists}
+    for known in (*_TEXT, *(f"{name}s" for name in _TEXT)):
+        if known in by_name:
+            return by_name[known]
+    long = {name: look.length / look.filled for name, look in looks.items() if look.filled and not look.lists}
+    best = max(long, key=long.__getitem__, default="")
+    return best if best and long[best] >= 20 else ""
+
+
+def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
+    named = [name for name in looks if _ID.fullmatch(name)]
+    good = [name for name in named if looks[name].unique and looks[name].filled == rows]
+    return "id" if "id" in good else next(iter(good), "")
+
+
+def _longest(looks: Mapping[str, ColumnLook], options: str | tuple[str, ...]) -> int:
+    names = (options,) if isinstance(options, str) else options
+    return max((looks[name].longest for name in names if name in looks), default=0)

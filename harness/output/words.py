@@ -1,0 +1,19 @@
+"""Numbers with their nouns, and the name that was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 expert``, ``3 experts``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'route'?``, behind what is told of an unknown name; empty if no other is like it."""
+    from difflib import get_close_matches
+
+    by_plain = {each.casefold(): each for each in known}
+    found = get_close_matches(name.casefold(), by_plain, n=1, cutoff=0.6)
+    return f"; did you mean {by_plain[found[0]]!r}?" if found else ""

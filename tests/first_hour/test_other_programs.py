@@ -1,0 +1,114 @@
+"""Answers that come and go: an export that is brought in again, and a log that ended with errors."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+
+Oversight = Callable[..., Any]
+LOGS = Path(__file__).parents[1] / "datasets" / "logs"
+QUESTIONS = Path(__file__).parents[2] / "data" / "questions.jsonl"
+TABLE = """\
+id,prediction,raw,error,sample,confidence
+i0,dd,"It is
+dd, I say",,0,0.25
+i1,,no idea; none,,0,
+i2,,,timeout: 60 s,0,
+i3,Dd,,,0,
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Path:
+    """Two models' answers in a study whose options differ in a letter's case."""
+    monkeypatch.chdir(tmp_path)
+    items = [{"id": f"i{j}", "text": f"item {j}", "options": ["DD", "Dd", "dd"]} for j in range(4)]
+    Path("items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    Path("study.toml").write_text('[study]\nname = "t"\n[items]\nfile = "items.jsonl"\n')
+    Path("one.csv").write_text(TABLE)
+    Path("two.csv").write_text(TABLE.replace("dd", "DD"))
+    for name in ("one", "two"):
+        oversight("predictions", "import", f"{name}.csv", "--model", name)
+    return tmp_path
+
+
+def read_lines(oversight: Oversight, model: str) -> list[Any]:
+    oversight("predictions", "export", "look.jsonl")
+    rows = [json.loads(line) for line in Path("look.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [{**row, "run": "", "model": ""} for row in rows if row["model"] == model]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_an_export_comes_in_again_as_it_was(study: Path, oversight: Oversight, ending: str) -> None:
+    before = {name: read_lines(oversight, name) for name in ("one", "two")}
+    assert [row["option_text"] for row in before["one"]] == ["dd", None, None, "Dd"]
+    assert [row["status"] for row in before["one"]] == ["ok", "unreadable", "failed", "ok"]
+    file = f"all.{ending}"
+    assert oversight("predictions", "export", file)["rows"] == 8
+    if ending == "csv":
+        assert Path(file).read_text(encoding="utf-8").startswith("model,run,item_id,")
+    again = study / "again"
+    again.mkdir()
+    for name in ("items.jsonl", "study.toml", file):
+        shutil.copy(name, again)
+    config = again / "study.toml"
+    for name in ("one", "two"):
+        oversight("predictions", "import", again / file, "--model", name, "--study", config)
+    oversight("predictions", "export", again / "look.jsonl", "--study", config)
+    rows = [json.loads(line) for line in (again / "look.jsonl").read_text(encoding="utf-8").splitlines()]
+    for name in ("one", "two"):
+        assert [{**r, "run": "", "model": ""} for r in rows if r["model"] == name] == before[name]
+
+
+def test_of_several_models_one_is_to_be_named(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    oversight("predictions", "export", "all.csv")
+    assert main(["predictions", "import", "all.csv", "--model", "three"]) == 2
+    assert "all.csv [model]: answers of 2 models are in it: one, two" in capsys.readouterr().err
+
+
+def test_an_unknown_ending_is_refused(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predictions", "export", "all.txt"]) == 2
+    assert "all.txt: unknown format; the name must end in .csv, .jsonl, .parquet" in capsys.readouterr().err
+    assert not list(study.glob("all.txt*"))
+
+
+def write_log(path: Path, status: str) -> None:
+    """The real log in an archive, as its program writes it, with an error in some samples."""
+    log = json.loads((LOGS / "questions.json").read_text(encoding="utf-8"))
+    samples = [sample for sample in log["samples"] if sample["epoch"] == 1]
+    for sample in samples[:2]:
+        sample["error"] = {"message": "RateLimitError: 429", "traceback": "", "traceback_ansi": ""}
+        sample["output"] = {"model": "", "choices": [], "completion": ""}
+        sample["scores"] = {}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps({**log, "samples": None, "status": status}))
+        for sample in samples:
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+
+
+def test_a_log_with_errors_says_so_when_it_comes_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(f'[study]\nname = "t"\n[items]\nfile = "{QUESTIONS}"\n')
+    write_log(Path("broken.eval"), "error")
+    assert main(["predictions", "import", "broken.eval", "--model", "m"]) == 0
+    told = capsys.readouterr().out
+    assert (
+        "2 answers ended with errors and count as failed predictions; for example: RateLimitError: 429"
+        in told
+    )
+    assert "the log ended before its end (error)" in told
+    write_log(Path("good.eval"), "success")
+    found = oversight("predictions", "import", "good.eval", "--model", "n")
+    assert (found["errors"], found["failed"], found["ended"]) == (2, 2, "")
