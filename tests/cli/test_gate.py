@@ -56,7 +56,7 @@ def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversi
         ("--at-least .5 --model a --level 2", "level must lie in"),
         ("--at-least .5 --model a --look 3/2", "look must lie in"),
         ("--at-least .5 --model a --look 1/2", "they may differ by 10 points at most"),
-        ("--at-least .5 --model a --junit .", "--junit: . cannot be written"),
+        ("--at-least .5 --model a --junit .", ".: cannot be written: it is no file"),
     ],
 )
 def test_what_is_no_bar_is_refused(

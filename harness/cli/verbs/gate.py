@@ -61,18 +61,14 @@ def _write_files(report: GateReport, junit: str | None, markdown: str | None) ->
     Raises
     ------
     BadInput
-        Naming the option whose file cannot be written.
+        If the summary that is to be added to cannot be read, or a file cannot be written.
     """
-    for option, name in (("--junit", junit), ("--markdown", markdown)):
-        if not name:
-            continue
-        path = Path(name)
+    if junit:
+        write_whole(gate_to_junit(report), junit)
+    if markdown:
+        path = Path(markdown)
         try:
-            if option == "--junit":
-                text = gate_to_junit(report)
-            else:
-                before = path.read_text(encoding="utf-8") if path.exists() else ""
-                text = before + ("\n" if before else "") + gate_to_markdown(report)
-            write_whole(text, path)
-        except (OSError, ValueError) as error:
-            raise BadInput(f"{option}: {name} cannot be written: {error}") from None
+            before = path.read_text(encoding="utf-8") + "\n" if path.is_file() else ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"--markdown: {path} cannot be read, to be added to: {error}") from None
+        write_whole(before + gate_to_markdown(report), path)
