@@ -15,7 +15,6 @@ from statistics import median
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
@@ -44,6 +43,8 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
     se = float(d.std(ddof=1)) / np.sqrt(len(d))
     if se < 1e-15:
         return 0.0 if d.mean() > 0 else 1.0
+    from scipy import stats  # half a second, which only this function need pay
+
     return float(stats.t.sf(float(d.mean()) / se, len(d) - 1))
 
 
