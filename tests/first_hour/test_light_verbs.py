@@ -69,7 +69,6 @@ def test_a_verb_that_estimates_nothing_loads_no_statistics(command: str, tmp_pat
     [
         ("partitioned", "estimate"),
         ("partitioned", "plan --options 4"),
-        ("panel", "agree"),
         ("search", "search show"),
     ],
 )
