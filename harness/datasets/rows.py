@@ -17,6 +17,7 @@ from typing import IO, Any
 from harness.datasets.frames import Source, check_path, is_frame, read_frame
 from harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, RowPortion, split_records
 from harness.datasets.row import Row
+from harness.distribution import install_line
 from harness.errors import DataError
 
 _PORTION = 10_000
@@ -85,7 +86,7 @@ def read_hub(name: str, *, config: str | None = None, split: str = "test") -> It
     try:
         import datasets
     except ImportError:
-        raise DataError("reading from the hub needs: pip install 'oversight[hub]'", file=name) from None
+        raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
     try:
         data = datasets.load_dataset(name, config, split=split)
     except Exception as error:
@@ -229,5 +230,5 @@ def _import_parquet(path: str | Path) -> tuple[Any, Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise DataError("Parquet files need: pip install 'oversight[parquet]'", file=path) from None
+        raise DataError(f"Parquet files need: {install_line('parquet')}", file=path) from None
     return pa, pq
