@@ -43,8 +43,13 @@ def make_environment(folder: Path, *installs: Sequence[str | Path], python: str 
     """
     _uv("venv", "--quiet", "--clear", "--no-python-downloads", "--python", python, folder)
     for words in installs:
-        _uv("pip", "install", "--quiet", "--python", folder / "bin" / "python", *words)
+        install(folder / "bin", *words)
     return folder / "bin"
+
+
+def install(programs: Path, *words: str | Path) -> None:
+    """Install these in an environment."""
+    _uv("pip", "install", "--quiet", "--python", programs / "python", *words)
 
 
 def keep_environment(name: str, requirements: Sequence[str]) -> Path:

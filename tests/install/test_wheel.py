@@ -96,8 +96,8 @@ def test_what_is_not_installed_is_named_with_its_extra(
 def test_a_users_script_has_types(smallest: Path, tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text("import harness as h\nreveal_type(h.read_items)\n")
-    words = [sys.executable, "-m", "mypy", "--strict", "--python-executable", smallest / "python", script]
-    done = call(*words, folder=tmp_path)
+    of = ("--python-executable", smallest / "python")
+    done = call(sys.executable, "-m", "mypy", "--strict", *of, script, folder=tmp_path)
     assert "list[harness.types.records.Item]" in done.stdout
     assert "Success" in done.stdout
 
@@ -106,8 +106,8 @@ def test_a_users_script_has_types(smallest: Path, tmp_path: Path) -> None:
 def test_beside_another_folder_agents_the_first_command_refuses(
     last: str, wheel: Path, tmp_path: Path
 ) -> None:
-    installs = [["openai-agents"], [wheel]]
-    programs = make_environment(tmp_path / "env", *(installs if last == "ours" else installs[::-1]))
+    first, second = (["openai-agents"], [wheel]) if last == "ours" else ([wheel], ["openai-agents"])
+    programs = make_environment(tmp_path / "env", first, second)
     for words in (["--version"], ["estimate", "--counts", COUNTS]):
         told = call(programs / "oversight", *words, code=2)
         assert not told.stdout
