@@ -23,7 +23,7 @@ def __getattr__(name: str) -> Any:
 @cache
 def _register() -> Any:
     try:
-        from inspect_ai.scorer import metric  # type: ignore[import-not-found]
+        from inspect_ai.scorer import metric
     except ImportError:
         raise ConfigError("the metric expert_accuracy needs: pip install inspect-ai") from None
     return metric(name="expert_accuracy")(_expert_accuracy)

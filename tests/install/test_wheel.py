@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from harness.distribution import DISTRIBUTION, VERSION, install_line
+from harness.store import schema
 from tests.fakes.openai_server import Reply, fake_openai
-from tests.install.environments import build_wheel, call, make_environment
+from tests.install.environments import ROOT, build_wheel, call, make_environment
 
 pytestmark = pytest.mark.slow
 ITEMS = "id,text\n" + "".join(f"n{j},note number {j}\n" for j in range(30))
 COUNTS = '{"K": 4, "S_o": 77, "n_o": 120, "S_c": 321, "n_c": 360}'
+FIRST = "0006"
+"""Revision of the tables that version 0.1.0 wrote; the frozen studies are such."""
 MODEL = """
 [models.served]
 endpoint = "{url}"
@@ -64,7 +70,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
         call(oversight, "label", "simulate", "--key", "key.csv", folder=tmp_path)
         call(oversight, "run", folder=tmp_path)
     shown = json.loads(call(oversight, "estimate", "--json", folder=tmp_path).stdout)
-    assert shown["models"]["served"]["predictions"] == 30
+    assert shown["models"]["served"]["items"]["predicted"] == 30
     call(oversight, "report", "--out", "report.html", folder=tmp_path)
     assert "<svg" in (tmp_path / "report.html").read_text()
 
@@ -102,6 +108,23 @@ def test_a_users_script_has_types(smallest: Path, tmp_path: Path) -> None:
     assert "Success" in done.stdout
 
 
+@pytest.mark.parametrize("study", ["partitioned", "targeted", "sequential", "mixed"])
+def test_a_study_of_the_first_version_goes_on(smallest: Path, study: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tests" / "studies" / study, tmp_path / study)
+    frozen = json.loads((tmp_path / study / "expected" / "estimate.json").read_text())["steps"][0]["out"]
+    database = tmp_path / study / "study.db"
+    assert _revision(database) == FIRST
+    shown = json.loads(call(smallest / "oversight", "estimate", "--json", folder=tmp_path / study).stdout)
+    for name, model in frozen["models"].items():
+        for estimator, before in model["estimates"].items():
+            now = shown["models"][name]["estimates"][estimator]
+            for number in ("estimate", "low", "high"):
+                assert now[number] == pytest.approx(before[number], abs=1e-7)
+    call(smallest / "oversight", "label", "status", folder=tmp_path / study)
+    call(smallest / "oversight", "report", "--out", "report.html", folder=tmp_path / study)
+    assert _revision(database) == schema.HEAD
+
+
 @pytest.mark.parametrize("last", ["ours", "theirs"])
 def test_beside_another_folder_agents_the_first_command_refuses(
     last: str, wheel: Path, tmp_path: Path
@@ -114,6 +137,12 @@ def test_beside_another_folder_agents_the_first_command_refuses(
         assert told.stderr.count("\n") == 1
         assert "openai-agents" in told.stderr
         assert DISTRIBUTION in told.stderr
+
+
+def _revision(database: Path) -> str:
+    """Of the study's tables."""
+    with closing(sqlite3.connect(database)) as connection:
+        return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
 
 
 def _find_python(version: str) -> str:
