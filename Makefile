@@ -3,12 +3,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+DEMO_READY := .venv/demo-ready
 # Tests run in as many processes as there are cores; each starts servers of its own, so no more than four.
 AT_ONCE := -n auto --maxprocesses 4 --dist loadgroup
 
 .PHONY: demo test test-slow house check bench docs lock clean
 
-demo: $(READY)
+demo: $(DEMO_READY)
 	$(BIN)/oversight demo
 
 test: $(READY)
@@ -34,17 +35,29 @@ bench: $(READY)
 docs: $(READY)
 	$(BIN)/pytest tests/test_readme.py tests/test_docs.py tests/test_doctests.py
 
-$(READY): pyproject.toml requirements.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements.txt
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+# The demo needs little more than half of what the tests need; `make test` adds the rest to the same environment.
+$(DEMO_READY): pyproject.toml requirements-demo.txt
+	$(call install,requirements-demo.txt)
 	touch $@
 
+$(READY): pyproject.toml requirements.txt
+	$(call install,requirements.txt)
+	touch $@ $(DEMO_READY)
+
+define install
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+$(PYTHON) -m venv .venv
+$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r $(1)
+$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+endef
+
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --quiet
+
 lock: $(READY)
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-annotate --quiet -o requirements.txt
+	$(COMPILE) --extra dev -o requirements.txt
+	$(COMPILE) --extra demo -c requirements.txt -o requirements-demo.txt
 
 clean:
 	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

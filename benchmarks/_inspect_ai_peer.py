@@ -11,9 +11,9 @@ import time
 
 def main(url: str, n: int, concurrency: int) -> None:
     os.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-    from inspect_ai import Task, eval  # type: ignore[import-not-found]  # noqa: A004  its name
-    from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found]
-    from inspect_ai.solver import generate  # type: ignore[import-not-found]
+    from inspect_ai import Task, eval  # noqa: A004  its name
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.solver import generate
 
     samples = [Sample(input=f"question number {j} of many?", target="B") for j in range(n)]
     begun, cpu = time.perf_counter(), time.process_time()

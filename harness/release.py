@@ -1,5 +1,5 @@
-"""The version that is installed."""
+"""The version of this code."""
 
-from importlib.metadata import version
+from harness.distribution import VERSION
 
-__version__ = version("oversight")
+__version__ = VERSION

@@ -14,7 +14,9 @@ from harness.store import Store
 from harness.view import write_page
 from protocols.study_labels import route_questions, simulate_answers
 
-DATA = Path(__file__).parents[1] / "data"
+_INSTALLED = Path(__file__).with_name("case_notes")
+DATA = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[1] / "data"
+"""Where the case notes are: an installed package brings them along, a clone has them at its root."""
 MODEL = "smollm2"
 ABSTENTION = 0.03
 _FILES = {
@@ -90,7 +92,7 @@ def run_demo(
 def lay_out_demo(folder: Path, limit: int | None, *, fresh: bool) -> Study:
     """Lay out an ordinary study, as a person would."""
     if not (DATA / "case_notes.jsonl").exists():
-        raise BadInput(f"the bundled data are not in {DATA}: run the demo in a clone of the repository")
+        raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
     if folder.exists() and not (folder / "notes.jsonl").exists() and any(folder.iterdir()):
         raise BadInput(f"{folder} holds something else; give another --folder")
     if fresh and folder.exists():

@@ -19,7 +19,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import entry_points, version
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,6 +27,7 @@ from unittest import mock
 import pytest
 
 from harness.cli.main import main
+from harness.distribution import VERSION
 from harness.store import schema
 
 ROOT = Path(__file__).parent / "studies"
@@ -260,7 +261,7 @@ def test_the_console_script_is_the_root_command(capsys: pytest.CaptureFixture[st
     (script,) = entry_points(group="console_scripts", name="oversight")
     assert script.load() is main
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"oversight {version('oversight')}\n"
+    assert capsys.readouterr().out == f"oversight {VERSION}\n"
 
 
 def test_a_winner_that_was_exported_before_still_starts(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import platform
 
 from agents.sandbox.base import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from harness import ConfigError
+from harness.distribution import require
 
 TIERS = ("monty", "cpython", "bubblewrap")
 """From the one that is there everywhere to the one that holds most."""
@@ -23,6 +24,7 @@ def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -
     if tier not in TIERS:
         raise ConfigError(f"there is no sandbox tier {tier!r}; there are: {', '.join(TIERS)}")
     if tier == "monty":
+        require("pydantic_monty", "the sandbox tier 'monty'", "workflows")
         from agents.sandbox.monty import MontySandbox
 
         return MontySandbox(limits)

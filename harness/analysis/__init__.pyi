@@ -18,6 +18,10 @@ from .inputs import (
     stream_items as stream_items, study_clusters as study_clusters, study_items as study_items,
     study_truth as study_truth,
 )
+from .inspect_scores import (
+    WrittenScores as WrittenScores, estimate_carried as estimate_carried, unpack_scores as unpack_scores,
+    write_scores as write_scores,
+)
 from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,

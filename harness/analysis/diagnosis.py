@@ -6,17 +6,21 @@ import importlib.util
 import platform
 import shutil
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
 from harness.analysis.inputs import study_items, template_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study, read_study
+from harness.distribution import VERSION, install_line
 from harness.errors import OversightError
 from harness.registry import load_module
 from harness.store import Store
 from harness.types import Finding
 
 _EXTRAS = {
+    "labelling": "label_studio_sdk",
+    "openai": "openai",
+    "workflows": "pydantic_monty",
+    "frames": "pandas",
     "report": "matplotlib",
     "parquet": "pyarrow",
     "hub": "datasets",
@@ -37,12 +41,12 @@ def _machine() -> list[Finding]:
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     findings = [
         Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        Finding("oversight", "ok", version("oversight")),
+        Finding("oversight", "ok", VERSION),
         Finding("disk", "ok" if free > 0.5 else "wrong", f"{free:.1f} GiB free in this folder"),
     ]
     for extra, module in _EXTRAS.items():
         there = importlib.util.find_spec(module) is not None
-        detail = "installed" if there else f"pip install 'oversight[{extra}]'"
+        detail = "installed" if there else install_line(extra)
         findings.append(Finding(f"extra {extra!r}", "ok" if there else "missing", detail))
     return findings
 

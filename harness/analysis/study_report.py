@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from harness.analysis.options import EstimateOptions
 from harness.columns import ABSTAINED, NO, YES, ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.datasets import read_ratings
+from harness.distribution import VERSION
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import CONFIDENCE, Estimates, Strata, check_watchable, keep_predicted
 from harness.output import did_you_mean
@@ -28,7 +30,7 @@ from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
 from harness.types import HtmlTable, Shown, estimate_table
 
-_PACKAGES = ("oversight", "numpy", "scipy", "openai", "sqlmodel")
+_PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,10 +170,19 @@ def _summarise(
         models=models,
         experts=_experts(labels),
         assumptions=tuple(dict.fromkeys(assumed)),
-        versions={name: version(name) for name in _PACKAGES},
+        versions=_read_versions(),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         clusters=_count_clusters(labels),
     )
+
+
+def _read_versions() -> dict[str, str]:
+    """Versions of this project and of what it computes with, as far as it is installed."""
+    found = {"oversight": VERSION}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _report_models(

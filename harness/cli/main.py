@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 
 from harness.cli.verb_parser import VerbParser
-from harness.errors import OversightError, Stopped
+from harness.distribution import VERSION, refuse_mixed_folder
+from harness.errors import ConfigError, OversightError, Stopped
 from harness.output import did_you_mean, guarded_terminal
 from harness.registry import load_module
 
@@ -64,13 +65,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        refuse_mixed_folder()
+    except ConfigError as error:
+        sys.stderr.write(f"oversight: {error}\n")
+        return error.exit_code
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<12} {h}" for v, (_, h) in VERBS.items())))
         return 0
     if words[0] == "--version":
-        from importlib.metadata import version
-
-        sys.stdout.write(f"oversight {version('oversight')}\n")
+        sys.stdout.write(f"oversight {VERSION}\n")
         return 0
     verb = words[0]
     if verb not in VERBS:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.datasets.row import Row, parse_json
+from harness.distribution import install_line
 from harness.errors import DataError
 from harness.output import shorten
 from harness.types import ForeignAnswer
@@ -145,7 +146,7 @@ def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     try:
         import pyarrow as pa
     except ImportError:
-        raise DataError("compressed logs need: pip install 'oversight[parquet]'", file=path) from None
+        raise DataError(f"compressed logs need: {install_line('parquet')}", file=path) from None
     with path.open("rb") as stream:
         stream.seek(info.header_offset)
         header = stream.read(_LOCAL_HEADER.size)

@@ -12,6 +12,7 @@ from harness.datasets.portions import Portion, RowPortion, split_records
 from harness.datasets.row import Row
 from harness.datasets.text_files import read_csv_portions, read_jsonl_portions
 from harness.datasets.workbooks import read_workbook_portions
+from harness.distribution import install_line
 from harness.errors import DataError
 
 
@@ -65,7 +66,7 @@ def read_hub(name: str, *, config: str | None = None, split: str = "test") -> It
     try:
         import datasets
     except ImportError:
-        raise DataError("reading from the hub needs: pip install 'oversight[hub]'", file=name) from None
+        raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
     try:
         data = datasets.load_dataset(name, config, split=split)
     except Exception as error:
@@ -98,5 +99,5 @@ def import_parquet(path: str | Path) -> tuple[Any, Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise DataError("Parquet files need: pip install 'oversight[parquet]'", file=path) from None
+        raise DataError(f"Parquet files need: {install_line('parquet')}", file=path) from None
     return pa, pq

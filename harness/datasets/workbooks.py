@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.datasets.portions import CsvPortion, Portion, split_records
 from harness.datasets.text_files import check_header
+from harness.distribution import install_line
 from harness.errors import DataError
 
 
@@ -36,7 +37,7 @@ def _read_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         import openpyxl
     except ImportError:
-        raise DataError("Excel workbooks need: pip install 'oversight[xlsx]'", file=path) from None
+        raise DataError(f"Excel workbooks need: {install_line('xlsx')}", file=path) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # at what a workbook holds beside its values
         try:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.distribution import install_line
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def draw_grid(axes: Axes, which: Literal["x", "y"]) -> None:
 
 
 def _missing(error: ImportError) -> str:
-    return f"pictures need: pip install 'oversight[report]' ({error})"
+    return f"pictures need: {install_line('report')} ({error})"
 
 
 def _write_svg(drawn: Figure) -> str:

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from harness.distribution import install_line
 from harness.errors import ConfigError, WrongType
 from harness.types.html_table import HtmlTable, write_html
 
@@ -56,7 +57,7 @@ def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise ConfigError("frames need: pip install pandas") from None
+        raise ConfigError(f"frames need: {install_line('frames')}") from None
     return pd.DataFrame(_records(result))
 
 

@@ -103,7 +103,7 @@ def test_square_brackets_are_printed_as_they_are(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it was not installed
     assert main(["doctor"]) == 0
-    assert "pip install 'oversight[report]'" in capsys.readouterr().out
+    assert "pip install 'oversight-eval[report]'" in capsys.readouterr().out
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:

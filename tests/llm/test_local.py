@@ -180,7 +180,7 @@ def test_a_server_that_dies_while_starting_shows_its_log(
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(ConfigError, match=r"pip install 'oversight\[local\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'oversight-eval\[local\]'"):
         start_local_model()
 
 

@@ -55,7 +55,7 @@ def test_a_class_that_nobody_named_has_no_share() -> None:
 
 def test_without_its_library_dawid_skene_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "crowdkit.aggregation", None)
-    with pytest.raises(ConfigError, match=r"pip install 'oversight\[crowd\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'oversight-eval\[crowd\]'"):
         fit_dawid_skene(*ratings(), K=4)
 
 

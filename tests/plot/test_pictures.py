@@ -194,4 +194,4 @@ def test_matplotlib_is_imported_where_it_is_used_and_missed_in_words() -> None:
         "        print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.count("pictures need: pip install 'oversight[report]'") == 2
+    assert done.stdout.count("pictures need: pip install 'oversight-eval[report]'") == 2

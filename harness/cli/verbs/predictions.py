@@ -1,4 +1,7 @@
-"""Bring in answers of models that another program ran, make items of its log, or export all answers.
+"""Bring in answers of models that another program ran, make items of its log, or take answers and scores out.
+
+scores writes what the experts' answers say of each sample, for: inspect score --scorer
+inspect_ai/precomputed_scores -S scores=FILE --metric harness/expert_accuracy
 
 example: oversight predictions import logs/2026-11-21_questions.eval --model gpt-5-mini
 """
@@ -16,21 +19,24 @@ from harness.output import counted
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight predictions``."""
     add = parser.add_argument
-    add("action", choices=["import", "items", "export"])
-    add("file", help="the log to read, or for export the .csv, .jsonl or .parquet to write")
+    add("action", choices=["import", "items", "export", "scores"])
+    add(
+        "file",
+        help="the log to read, or the file to write: .csv, .jsonl, .parquet for export, .jsonl for scores",
+    )
     add("--format", choices=list(READERS), help="told by the file's name if left out")
-    add("--model", help="import: the name under which the model is estimated")
+    add("--model", help="import, scores: the name under which the model is estimated")
     add("--out", default="items.jsonl", help="items: the file to write (default: %(default)s)")
     add_study(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one of the three."""
-    from harness.analysis import export_predictions, import_predictions, write_log_items
+    """Do one of the four."""
+    from harness.analysis import export_predictions, import_predictions, write_log_items, write_scores
 
+    if args.action in ("import", "scores") and not args.model:
+        raise ConfigError("give the model a name with --model")
     if args.action == "import":
-        if not args.model:
-            raise ConfigError("give the model a name with --model")
         found = import_predictions(study_of(args), args.file, args.model, args.format)
         counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
         text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
@@ -50,6 +56,14 @@ def run(args: argparse.Namespace) -> int:
     elif args.action == "items":
         n = write_log_items(args.file, args.out, args.format)
         emit(args, {"written": args.out, "items": n}, f"wrote {counted(n, 'item')} to {args.out}")
+    elif args.action == "scores":
+        from harness.report import estimate_to_json
+
+        made = write_scores(study_of(args), args.file, args.model)
+        payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
+        text = f"wrote {counted(made.right + made.wrong, 'score')} to {args.file}: {made.right} confirmed, "
+        text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored"
+        emit(args, payload | {"estimate": estimate_to_json(made.estimate)}, text)
     else:
         n = export_predictions(study_of(args), args.file)
         emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from harness.distribution import install_line
 from harness.errors import ConfigError, ModelError
 from harness.llm.local.weights import find_weights
 from harness.machine import ServerFolder, cache_dir, hold_start_lock, is_alive, is_free
@@ -125,7 +126,7 @@ def find_local_model() -> LocalServer | None:
 
 def _launch(folder: ServerFolder[LocalServer], port: int) -> None:
     if importlib.util.find_spec("xllamacpp") is None:
-        raise ConfigError("the local model needs its server library: pip install 'oversight[local]'")
+        raise ConfigError(f"the local model needs its server library: {install_line('local')}")
     if not is_free(port):
         raise ConfigError(
             f"port {port} cannot be used (taken, or not allowed): choose another with --port, or leave it out"

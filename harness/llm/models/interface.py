@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from harness.config import ModelSection
+from harness.distribution import require
 from harness.errors import Fault, TransientModelError
 from harness.output import shorten
 
@@ -155,7 +156,7 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
     Raises
     ------
     ConfigError
-        If a key, the local server, the callable or the command is missing.
+        If a key, the extra that calls Azure, the local server, the callable or the command is missing.
     """
     if function is not None or settings.python is not None:
         from harness.llm.models.program_models import FunctionModel, load_function
@@ -166,6 +167,7 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
 
         return CommandModel(settings.command, settings.timeout)
     if settings.api_version is not None:
+        require("openai", "an endpoint with an api_version", "openai")
         from harness.llm.models.openai_model import OpenAIModel
 
         return OpenAIModel(settings)

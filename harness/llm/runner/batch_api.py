@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from harness.distribution import require
 from harness.errors import ConfigError, FatalModelError
-from harness.llm.models import sdk_client, translate_errors
+from harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
 from harness.llm.runner.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.runner.preparation import prepare
 from harness.llm.runner.prompt import make_request, notation_of
@@ -78,7 +79,7 @@ def run_batches(
     RunHeld
         If another process works on one of the runs.
     """
-    _refuse_programs(targets)
+    _check(targets)
 
     async def run() -> list[tuple[Target, int]]:
         async with _open(wanted.store, ready, limits) as runs:
@@ -98,7 +99,7 @@ def run_batches(
 
 def cancel_batches(store: Store, targets: Sequence[Target], *, limits: BatchLimits = BatchLimits()) -> int:
     """Give up what is under way, keep what has been answered; return how many batches that were."""
-    _refuse_programs(targets)
+    _check(targets)
 
     async def cancel() -> int:
         async with _open(store, [target.settled(store) for target in targets], limits) as runs:
@@ -110,7 +111,8 @@ def cancel_batches(store: Store, targets: Sequence[Target], *, limits: BatchLimi
         return asyncio.run(cancel())
 
 
-def _refuse_programs(targets: Sequence[Target]) -> None:
+def _check(targets: Sequence[Target]) -> None:
+    require("openai", "the Batch API", "openai")
     for target in targets:
         if target.is_program:
             raise ConfigError(f"{target.spec.name}: there is no Batch API behind {target.settings.where}")
@@ -121,7 +123,7 @@ async def _open(
     store: Store, targets: Sequence[Target], limits: BatchLimits
 ) -> AsyncIterator[list[_BatchRun]]:
     async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(sdk_client(target.settings)) for target in targets]
+        clients = [await stack.enter_async_context(models.sdk_client(target.settings)) for target in targets]
         yield [_BatchRun(store, t, client, limits) for t, client in zip(targets, clients, strict=True)]
 
 
@@ -180,7 +182,7 @@ class _BatchRun:
     async def collect(self) -> None:
         """Store what has come."""
         for batch in self.under_way():
-            with translate_errors(self.target.settings):
+            with models.translate_errors(self.target.settings):
                 remote = await self.client.batches.retrieve(batch.remote_id or "")
                 if remote.status in _ENDED:
                     await self._store_answers(batch, remote)
@@ -211,7 +213,7 @@ class _BatchRun:
             for half in halves:
                 await self._submit(half)
             return
-        with translate_errors(self.target.settings):
+        with models.translate_errors(self.target.settings):
             file = await self.client.files.create(file=("oversight.jsonl", data), purpose="batch")
             remote = await self.client.batches.create(
                 input_file_id=file.id,

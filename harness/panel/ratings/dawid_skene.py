@@ -7,6 +7,7 @@ the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations 2.
 from __future__ import annotations
 
 from harness.arrays import FloatArray, IntArray
+from harness.distribution import install_line
 from harness.errors import ConfigError, EstimateError
 
 _TOLERANCE = 1e-6
@@ -41,7 +42,7 @@ def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int
         import pandas as pd
         from crowdkit.aggregation import DawidSkene
     except ImportError:
-        raise ConfigError("the aggregate dawid-skene needs: pip install 'oversight[crowd]'") from None
+        raise ConfigError(f"the aggregate dawid-skene needs: {install_line('crowd')}") from None
     model = DawidSkene(n_iter=_STEPS, tol=_TOLERANCE)
     shares = model.fit_predict_proba(pd.DataFrame({"task": item, "worker": annotator, "label": label}))
     if len(model.loss_history_) >= _STEPS:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 from harness.config import Study
+from harness.distribution import VERSION
 from harness.store import Store
 
 
@@ -24,7 +24,7 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
     }
     return {
         "name": study.study.name,
-        "version": version("oversight"),
+        "version": VERSION,
         "protocol": study.experts.protocol,
         "is_panel": panel,
         "pages": [name for name, there in pages.items() if there],

@@ -15,7 +15,7 @@ from protocols.collect.label_studio.accounts import make_server_name
 from protocols.collect.label_studio.pull import Snapshot, pull_queue
 from protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
 from protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
-from protocols.collect.label_studio.server import Client, connect
+from protocols.collect.label_studio.server import Client, connect, require_client
 from protocols.collect.label_studio.task_payload import TaskSheet
 from protocols.routing import next_questions, read_pending, read_roster
 
@@ -204,6 +204,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """One push or pull of a study at a time, so that two cannot send the same question."""
+        require_client()
         from filelock import FileLock, Timeout
 
         try:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from harness import ConfigError
 from harness.output import keep_secret
 from harness.types import Finding
-from protocols.collect.label_studio.server.install import VERSION
+from protocols.collect.label_studio.server.install import VERSION, require_client
 
 if TYPE_CHECKING:
     import httpx
@@ -69,6 +69,7 @@ def connect(server: str | None = None) -> Connection:
     ConfigError
         If there is none, or the environment names it only half or in a wrong form.
     """
+    require_client()
     from protocols.collect.label_studio.server.own_server import MAIN, find_server
 
     if server is None and (os.environ.get(URL) or os.environ.get(KEY)):
@@ -103,13 +104,17 @@ def _from_environment() -> Connection:
 
 def check_server() -> list[Finding]:
     """Look at the server that the environment names, or at the local one."""
-    import httpx
-
+    try:
+        require_client()
+    except ConfigError as error:
+        return [Finding(NAME, "missing", str(error))]
     try:
         connection = connect()
     except ConfigError as error:
         state = "missing" if str(error).startswith("no Label Studio server") else "wrong"
         return [Finding(NAME, state, str(error))]
+    import httpx
+
     done = []
     with httpx.Client(
         base_url=connection.url, timeout=20.0, follow_redirects=True, trust_env=not connection.is_local

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness import LabelStudioError
+from harness.distribution import require
 from harness.machine import cache_dir, hold_start_lock
 from harness.output import say
 
@@ -23,6 +24,17 @@ VERSION = "1.23.2"
 DATABASE = "label_studio.sqlite3"
 _REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ"}
+
+
+def require_client() -> None:
+    """Make sure that what talks to a server is installed here.
+
+    Raises
+    ------
+    ConfigError
+        If the extra is not.
+    """
+    require("label_studio_sdk", "labelling on a Label Studio server", "labelling")
 
 
 def find_home() -> Path:

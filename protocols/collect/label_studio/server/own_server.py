@@ -22,6 +22,7 @@ from protocols.collect.label_studio.server.install import (
     make_clean_environment,
     make_environment,
     make_template,
+    require_client,
 )
 
 ADMIN = "admin@oversight.invalid"
@@ -86,12 +87,13 @@ def start_server(
     Raises
     ------
     ConfigError
-        The port is taken, or the server runs on another one.
+        The extra that talks to it is not installed, the port is taken, or the server runs on another one.
     LabelStudioError
         It could not be installed, or did not come up.
     """
     if not 0 <= port <= 65535:
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
+    require_client()
     files = _open_folder(name, folder)
     files.path.mkdir(parents=True, exist_ok=True)
     with hold_start_lock(files.path):

@@ -12,8 +12,6 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import tenacity
-
 from harness import ConfigError, LabelStudioError
 
 if TYPE_CHECKING:
@@ -84,6 +82,8 @@ class Transport:
 
     def read(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
         """Call, and again while the server is away; first waits are short, as a restart may be."""
+        import tenacity
+
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_AwayError),
             stop=tenacity.stop_before_delay(self._patience if patient else 0),

@@ -1,0 +1,213 @@
+"""What a score's metadata carry: an item's prediction and answers, so that the estimate can be made again.
+
+inspect-ai hands a metric the scored samples alone. An answer that refutes another option than the predicted
+one scores no sample, but counts in the estimate; such items, and those without an answer, ride in shares
+with the scored ones. Every score says how many there are, since an estimate from some of them is another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.errors import BadInput
+from harness.estimate import accuracy, decode
+from harness.types import Answer, Estimate, Prediction, PredictionStatus, Question, Verdict
+
+KEY = "oversight"
+"""Of the metadata of a score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedQuestion:
+    """A question about an item, and what came of it.
+
+    Attributes
+    ----------
+    option, propensity, propensities, protocol
+        As in `harness.types.Question`.
+    expert
+        Number of who was asked: names stay in the study.
+    place
+        In the order of the draw, from 0.
+    verdict
+        None where there is no answer yet.
+    arrived
+        In the order of arrival, from 0; None where there is no answer yet.
+    """
+
+    option: int
+    propensity: float
+    propensities: tuple[float, ...]
+    protocol: str
+    expert: int
+    place: int
+    verdict: Verdict | None = None
+    arrived: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedItem:
+    """An item as an estimate takes it.
+
+    Attributes
+    ----------
+    id, n_options
+        Of the item.
+    prediction, status, confidence
+        The model's; the status is None where it was not asked.
+    questions
+        All about the item.
+    cluster, stratum
+        Its own, where the study has such.
+    """
+
+    id: str
+    n_options: int
+    prediction: int | None = None
+    status: PredictionStatus | None = None
+    confidence: float | None = None
+    questions: tuple[CarriedQuestion, ...] = ()
+    cluster: str | None = None
+    stratum: str | None = None
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether the answers confirm (True) or refute (False) the prediction, or do neither (None)."""
+        said = {q.option: q.verdict for q in self.questions}
+        yes = [option for option, verdict in said.items() if verdict == Verdict.YES]
+        no = {option for option, verdict in said.items() if verdict == Verdict.NO}
+        if self.status is None or self.status is PredictionStatus.FAILED or not (yes or no):
+            return None
+        if yes or self.prediction is None:
+            return self.prediction in yes
+        if self.prediction in no:
+            return False
+        return True if len(no) == self.n_options - 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateSettings:
+    """How the study estimates: `level` and `interval` of `harness.accuracy`, and what its strata are of.
+
+    `strata` is ``"confidence"``, the name of a column, or None.
+    """
+
+    level: float = 0.95
+    interval: str | None = None
+    strata: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Carried:
+    """The metadata of one score: the item itself first, then its share of those without a score."""
+
+    items: tuple[CarriedItem, ...]
+    scores: int
+    settings: EstimateSettings
+
+
+_READ = TypeAdapter(_Carried)
+
+
+def pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
+    """Metadata of every score by item; the items without a score are shared out among them."""
+    scored = [item for item in items if item.is_right is not None]
+    rest = [item for item in items if item.is_right is None]
+    n = len(scored)
+    packed = {}
+    for j, item in enumerate(scored):
+        carried = _Carried(items=(item, *rest[j::n]), scores=n, settings=settings)
+        packed[item.id] = {KEY: asdict(carried)}
+    return packed
+
+
+def unpack_scores(
+    metadata: Iterable[Mapping[str, Any] | None],
+) -> tuple[list[CarriedItem], EstimateSettings]:
+    """The items that scores carry, each once, and how the study estimates.
+
+    Raises
+    ------
+    BadInput
+        If a score carries nothing, some are missing, or they are of several studies.
+    """
+    found, settings, wanted = dict[str, _Carried](), set[EstimateSettings](), set[int]()
+    for number, fields in enumerate(metadata, start=1):
+        try:
+            carried = _READ.validate_python((fields or {})[KEY])
+        except KeyError:
+            raise BadInput(f"score {number} was not made by oversight predictions scores") from None
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"]))
+            raise BadInput(f"score {number} [metadata.{KEY}.{where}]: {error.errors()[0]['msg']}") from None
+        found[carried.items[0].id] = carried
+        settings.add(carried.settings)
+        wanted.add(carried.scores)
+    if not found:
+        raise BadInput("there are no scores")
+    if len(settings) != 1 or len(wanted) != 1:
+        raise BadInput("the scores are of several files: score the log again with one, --action overwrite")
+    if (n := wanted.pop()) != len(found):
+        raise BadInput(
+            f"{len(found)} of {n} scores are here: the log lacks samples that experts were asked about, "
+            "and an estimate from the others would be another's"
+        )
+    return [item for carried in found.values() for item in carried.items], settings.pop()
+
+
+def estimate_carried(
+    items: Sequence[CarriedItem],
+    settings: EstimateSettings,
+    *,
+    estimator: str = "ml",
+    level: float | None = None,
+) -> Estimate:
+    """Estimate the model's accuracy as the study does; raises as `harness.accuracy` does.
+
+    Parameters
+    ----------
+    items, settings
+        See `unpack_scores`.
+    estimator, level
+        As in `harness.accuracy`; None takes the study's level.
+    """
+    asked = sorted(((q, item) for item in items for q in item.questions), key=lambda pair: pair[0].place)
+    questions = {q.place: _question(q, item) for q, item in asked}
+    answers = [
+        Answer(questions[q.place], str(q.expert), q.verdict, KEY)
+        for q, _ in sorted(asked, key=lambda pair: pair[0].arrived or 0)
+        if q.verdict is not None
+    ]
+    labels = decode(answers, questions.values())
+    clusters = {item.id: item.cluster for item in items if item.cluster is not None}
+    strata = {item.id: item.stratum for item in items if item.stratum is not None}
+    return accuracy(
+        [
+            Prediction(item.id, item.prediction, item.status, confidence=item.confidence)
+            for item in items
+            if item.status is not None
+        ],
+        labels.clustered(clusters) if clusters else labels,
+        estimator=estimator,
+        interval=settings.interval,
+        level=settings.level if level is None else level,
+        strata="confidence" if settings.strata == "confidence" and not strata else strata or None,
+    )
+
+
+def _question(carried: CarriedQuestion, item: CarriedItem) -> Question:
+    return Question(
+        id=str(carried.place),
+        item_id=item.id,
+        option=carried.option,
+        expert=str(carried.expert),
+        n_options=item.n_options,
+        protocol=carried.protocol,
+        propensity=carried.propensity,
+        seed=0,
+        propensities=carried.propensities,
+    )

@@ -1,0 +1,43 @@
+"""The metric for inspect-ai: a model's accuracy, with its interval, from the answers that scores carry.
+
+inspect-ai finds it through the entry point of this project, as ``harness/expert_accuracy``, and registers it
+when it is first asked for; until then nothing here needs inspect-ai.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from harness.analysis import estimate_carried, unpack_scores
+from harness.errors import ConfigError
+
+
+def __getattr__(name: str) -> Any:
+    if name != "expert_accuracy":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _register()
+
+
+@cache
+def _register() -> Any:
+    try:
+        from inspect_ai.scorer import metric
+    except ImportError:
+        raise ConfigError("the metric expert_accuracy needs: pip install inspect-ai") from None
+    return metric(name="expert_accuracy")(_expert_accuracy)
+
+
+def _expert_accuracy(
+    level: float | None = None, estimator: str = "ml"
+) -> Callable[[Sequence[Any]], dict[str, float]]:
+    """Make the metric; `level` and `estimator` as in `harness.accuracy`, None takes the study's level."""
+
+    def measure(scores: Sequence[Any]) -> dict[str, float]:
+        items, settings = unpack_scores([sample.score.metadata for sample in scores])
+        found = estimate_carried(items, settings, estimator=estimator, level=level)
+        named = {"accuracy": found.value, "low": found.low, "high": found.high, "stderr": found.se}
+        return {name: float(value) for name, value in named.items() if value is not None}
+
+    return measure

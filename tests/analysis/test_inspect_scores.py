@@ -1,0 +1,129 @@
+"""Scores written for inspect-ai carry all that the estimate needs, and nothing made of a part of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness.inspect_metric
+from harness import BadInput, ConfigError
+from harness.analysis import estimate_carried, unpack_scores
+from tests.house.measure import ROOT
+
+STUDIES = ROOT / "tests" / "studies"
+NUMBERS = ("estimate", "low", "high", "se")
+MAIN = ("ml", "routed", "resolved")
+MODELS = [
+    ("partitioned", "careful"),
+    ("partitioned", "quick"),
+    ("targeted", "good"),
+    ("sequential", "poor"),
+    ("mixed", "small"),
+]
+
+SETTINGS: list[dict[str, str]] = [
+    {"estimate": 'strata = "ward"\nlevel = 0.9'},
+    {"estimate": 'strata = "confidence"'},
+    {"items": 'cluster = "ward"'},
+]
+
+
+@pytest.fixture
+def lay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Copy a frozen study, with more in its section [estimate] or [items]."""
+
+    def copy(study: str, **more: str) -> None:
+        shutil.copytree(STUDIES / study, tmp_path / study)
+        monkeypatch.chdir(tmp_path / study)
+        text = Path("study.toml").read_text(encoding="utf-8")
+        for section, line in more.items():
+            head = f"[{section}]\n"
+            text = text.replace(head, head + line + "\n") if head in text else f"{text}\n{head}{line}\n"
+        Path("study.toml").write_text(text, encoding="utf-8")
+
+    return copy
+
+
+def read(file: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("study", "model", "more"),
+    [
+        *((study, model, {}) for study, model in MODELS),
+        *(("partitioned", "quick", more) for more in SETTINGS),
+    ],
+)
+def test_what_scores_carry_gives_the_study_s_own_estimate(
+    study: str, model: str, more: dict[str, str], lay_out: Callable[..., None], oversight: Callable[..., Any]
+) -> None:
+    lay_out(study, **more)
+    written = oversight("predictions", "scores", "scores.jsonl", "--model", model)
+    records = read("scores.jsonl")
+    shown = oversight("estimate", "--model", model)["models"][model]["estimates"]
+    expected = next(shown[name] for name in MAIN if name in shown)
+    found = estimate_carried(*unpack_scores([record["metadata"] for record in records]))
+    for value, name in zip((found.value, found.low, found.high, found.se), NUMBERS, strict=True):
+        assert value == pytest.approx(expected[name], abs=1e-12)
+    assert found.interval == expected["interval"]
+    assert written["estimate"]["estimate"] == expected["estimate"]
+    assert len(records) == written["right"] + written["wrong"]
+
+
+def test_a_sample_is_right_wrong_or_left_unscored(
+    lay_out: Callable[..., None], oversight: Callable[..., Any]
+) -> None:
+    lay_out("partitioned")
+    oversight("predictions", "scores", "scores.jsonl", "--model", "quick")
+    seen = set()
+    for record in read("scores.jsonl"):
+        own = record["metadata"]["oversight"]["items"][0]
+        (question,) = own["questions"]
+        same = question["option"] == own["prediction"]
+        assert own["id"] == record["id"]
+        assert record["value"] == ("C" if same and question["verdict"] == "yes" else "I")
+        assert same or question["verdict"] == "yes" or own["prediction"] is None
+        assert {"option", "propensity", "verdict"} <= question.keys()
+        assert own["n_options"] >= 2
+        seen.add(record["value"])
+    assert seen == {"C", "I"}
+    assert "expert-" not in Path("scores.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_part_of_the_scores_is_refused(lay_out: Callable[..., None], oversight: Callable[..., Any]) -> None:
+    lay_out("partitioned")
+    oversight("predictions", "scores", "quick.jsonl", "--model", "quick")
+    oversight("predictions", "scores", "careful.jsonl", "--model", "careful")
+    one, other = ([r["metadata"] for r in read(f)] for f in ("quick.jsonl", "careful.jsonl"))
+    with pytest.raises(BadInput, match=rf"{len(one) - 1} of {len(one)} scores are here"):
+        unpack_scores(one[1:])
+    with pytest.raises(BadInput, match="of several files"):
+        unpack_scores([*one, other[0] | {"oversight": other[0]["oversight"] | {"scores": 1}}])
+    with pytest.raises(BadInput, match="score 1 was not made by oversight"):
+        unpack_scores([None])
+    with pytest.raises(BadInput, match=r"score 1 \[metadata.oversight.scores\]"):
+        unpack_scores([{"oversight": one[0]["oversight"] | {"scores": "all"}}])
+
+
+def test_what_scores_nothing_is_refused_and_nothing_is_written(
+    lay_out: Callable[..., None], oversight: Callable[..., Any]
+) -> None:
+    lay_out("panel")
+    told = oversight("predictions", "scores", "scores.jsonl", "--model", "m", code=2)
+    assert "a panel's ratings score no samples" in told["error"]
+    assert not Path("scores.jsonl").exists()
+
+
+def test_the_metric_is_there_without_inspect_ai_until_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    monkeypatch.setitem(sys.modules, "inspect_ai.scorer", None)
+    with pytest.raises(ConfigError, match="pip install inspect-ai"):
+        _ = harness.inspect_metric.expert_accuracy
+    assert not hasattr(harness.inspect_metric, "other")
