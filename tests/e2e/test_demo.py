@@ -25,7 +25,9 @@ def test_the_demo_runs_the_whole_chain(
     assert 0 <= model["truth"] <= 1
     assert {"ml", "ivw", "ord", "comp"} <= set(model["estimates"]) | set(model["undefined"])
     assert model["estimates"]["ml"]["low"] <= model["truth"] <= model["estimates"]["ml"]["high"]
-    assert Path(shown["report"]).read_text(encoding="utf-8").count("<svg") == 2
+    page = Path(shown["report"]).read_text(encoding="utf-8")
+    assert '<script type="application/json" id="data">' in page
+    assert "This file holds 24 of 24 items" in page
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
         assert store.count_rows()["answer"] == 24
         before = store.runs.read_predictions(store.runs.read_runs()[0]["id"])

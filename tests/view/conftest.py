@@ -64,8 +64,8 @@ class Served:
         connection.close()
         return response, body
 
-    def read(self, name: str, **params: str | int) -> dict[str, object]:
-        response, body = self.ask(f"/api/{name}?{urlencode(params)}")
+    def read(self, part: str, /, **params: str | int) -> dict[str, object]:
+        response, body = self.ask(f"/api/{part}?{urlencode(params)}")
         assert response.status == 200, body
         found: dict[str, object] = json.loads(body)
         return found

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do one of the four."""
-    from harness.analysis import export_predictions, import_predictions, write_log_items, write_scores
+    from harness.analysis import export_predictions, import_predictions, write_log_items
 
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
@@ -57,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
         n = write_log_items(args.file, args.out, args.format)
         emit(args, {"written": args.out, "items": n}, f"wrote {counted(n, 'item')} to {args.out}")
     elif args.action == "scores":
+        from harness.analysis import write_scores
         from harness.report import estimate_to_json
 
         made = write_scores(study_of(args), args.file, args.model)

@@ -13,11 +13,16 @@ T = TypeVar("T")
 
 def run_in_loop(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, as `asyncio.run` does; where a loop runs already, in its own thread."""
+    return _run_beside(main) if _is_running() else _run(main)
+
+
+def _is_running() -> bool:
+    # By itself, as whatever is raised while an error is handled has that one as its context.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run(main)
-    return _run_beside(main)
+        return False
+    return True
 
 
 def _run_beside(main: Coroutine[Any, Any, T]) -> T:

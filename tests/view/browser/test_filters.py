@@ -150,7 +150,7 @@ def test_every_pair_of_filters_finds_the_same_items(way: str, reader: Reader, fi
     for fields, shown in zip(asked, found, strict=True):
         wanted = filtered.find(**fields)
         assert shown["ids"] == wanted[:50], fields
-        assert shown["matches"] == f"{len(wanted)} of {N} items", fields
+        assert shown["matches"].startswith(f"{len(wanted)} of {N} items"), fields
 
 
 @pytest.mark.parametrize("way", ["served", "file"])
@@ -191,7 +191,7 @@ def test_the_form_sets_every_filter(way: str, reader: Reader, filtered: Filtered
     page.get_by_role("link", name="Items", exact=True).click()
 
     def shows(**fields: Any) -> None:
-        expect(page.locator("#matches")).to_have_text(f"{len(filtered.find(**fields))} of {N} items")
+        expect(page.locator("#matches")).to_contain_text(f"{len(filtered.find(**fields))} of {N} items")
         assert page.locator("#items > li > a").all_inner_texts() == filtered.find(**fields)[:50]
 
     page.get_by_label("words").fill("fever")
@@ -224,4 +224,4 @@ def test_what_is_chosen_before_the_page_is_drawn_counts(reader: Reader, filtered
       }
     }""")
     wanted = filtered.find(words="fever", model="m", verdict="open")
-    expect(page.locator("#matches")).to_have_text(f"{len(wanted)} of {N} items")
+    expect(page.locator("#matches")).to_contain_text(f"{len(wanted)} of {N} items")

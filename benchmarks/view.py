@@ -1,0 +1,99 @@
+"""The page of a large study: how long its server takes for what a reader asks, and how much memory.
+
+A study is made directly in its database, see `benchmarks/_scale_studies.py`, and the real server is asked:
+what all pages share, pages of items by filters, one item, then what is computed.
+
+    python benchmarks/view.py [--quick] [--items N] [--models M]
+
+The last line is JSON: seconds by the clock until the server answers, until it has read the items, of
+the head of the page and a page of items after a change, of the overview, of the slowest page of items; and
+peak megabytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import sqlalchemy as sa
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks._scale_studies import CLASSES, make_scale_study
+from harness.store import Store
+from tests.view.conftest import Served, serve
+
+FILTERS: list[dict[str, str | int]] = [
+    {},
+    {"after": 1000},
+    {"outcome": "refuted"},
+    {"model": "model-00", "outcome": "confirmed"},
+    {"disagreed": "model-00\nmodel-01\nmodel-02"},
+    {"verdict": "abstained"},
+    {"verdict": "refuted", "asked": CLASSES[0]},
+    {"words": "w1"},
+    {"words": "w1 w2"},
+    {"column": "shift", "stratum": "night"},
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="100,000 items")
+    parser.add_argument("--items", type=int)
+    parser.add_argument("--models", type=int, default=3)
+    args = parser.parse_args()
+    number = args.items or (100_000 if args.quick else 1_000_000)
+    with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
+        study = make_scale_study(Path(folder), number, args.models, "")
+        with Store(study.url) as store:
+            store.words.find("w0")  # words of a study made by import are indexed by then
+            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as when a run ends
+        print(f"{number:,} items x {args.models} models", flush=True)
+        begun = time.perf_counter()
+        with serve(Path(folder)) as served:
+            found = {"start_s": show("the server answers", begun)}
+            print(json.dumps(found | measure(served, study.url)))
+
+
+def measure(served: Served, url: str) -> dict[str, float]:
+    """Print a line for everything that is timed."""
+    found = {"items_s": ask(served, "first page of items, columns to be read", "items")}
+    ask(served, "column of strata, to be read", "column", name="shift")
+    slowest = max(ask(served, f"items by {wanted}", "items", **wanted) for wanted in FILTERS)
+    ask(served, "one item", "item", id=str(served.read("items")["items"][7]["id"]))  # type: ignore[index]
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE answer SET comment = comment WHERE position = 0"))
+    engine.dispose()
+    time.sleep(1)  # by then the server has seen it
+    found["head_s"] = ask(served, "head of the page, after a change", "frame")
+    found["behind_s"] = ask(served, "items, while columns are read again", "items")
+    ask(served, "progress", "progress")
+    found["overview_s"] = ask(served, "overview", "overview")
+    ask(served, "differences", "differences")
+    ask(served, "closing interval", "closing", model="model-00")
+    status = Path(f"/proc/{served.process.pid}/status").read_text(encoding="ascii")
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return found | {"page_s": slowest, "mb": round(peak / 1024)}
+
+
+def ask(served: Served, what: str, part: str, **params: str | int) -> float:
+    """Seconds of a request."""
+    begun = time.perf_counter()
+    served.read(part, **params)
+    return show(what, begun)
+
+
+def show(what: str, begun: float) -> float:
+    taken = round(time.perf_counter() - begun, 2)
+    print(f"{taken:8.2f} s  {what}", flush=True)
+    return taken
+
+
+if __name__ == "__main__":
+    main()
