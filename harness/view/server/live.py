@@ -68,10 +68,14 @@ class ChangeFeed:
         told, self._next = self._next, asyncio.Event()
         told.set()
 
-    async def versions(self) -> AsyncIterator[int | None]:
-        """The present version, then later ones until the end; None where nothing changed for a while."""
+    async def begun(self) -> None:
+        """Wait for the first look."""
         if not self.version:
             await self._next.wait()
+
+    async def versions(self) -> AsyncIterator[int | None]:
+        """The present version, then later ones until the end; None where nothing changed for a while."""
+        await self.begun()
         seen = self.version
         yield seen
         while not self._ended.is_set():

@@ -91,7 +91,9 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read what the items are filtered by, before anybody asks."""
+        """Read what the items are filtered by, before anybody asks, but after the head of the page."""
+        await self._feed.begun()
+        await self.read("frame", {})
         if not self._study.experts.is_panel:
             items, _ = await self._items.read()
             for column in self._study.items.meta:
