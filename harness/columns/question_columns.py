@@ -68,7 +68,7 @@ class QuestionColumns:
 
     def take(self, rows: AnyIntArray) -> QuestionColumns:
         """Some of the questions."""
-        return replace(
+        found = replace(
             self,
             item=self.item[rows],
             option=self.option[rows],
@@ -77,6 +77,11 @@ class QuestionColumns:
             expert=self.expert[rows],
             offered=self.offered.take(rows),
         )
+        # dear to make, and each question keeps its own
+        vars(found).update(
+            {name: vars(self)[name][rows] for name in ("order", "item_order") if name in vars(self)}
+        )
+        return found
 
     @cached_property
     def key(self) -> IntArray:

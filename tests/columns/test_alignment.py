@@ -7,8 +7,16 @@ import pytest
 
 import harness as h
 from harness import FAILED, UNREADABLE, EstimateError
-from harness.columns import ABSENT, ItemIndex, ItemValues, OfferedOptions, align, align_models
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from harness.columns import (
+    ABSENT,
+    ItemIndex,
+    ItemValues,
+    OfferedOptions,
+    QuestionColumns,
+    align,
+    align_models,
+)
+from harness.types import Label, LabelKind, Prediction, PredictionStatus, Question
 
 PREDICTIONS = [
     Prediction("b", 1, confidence=0.5),
@@ -64,6 +72,19 @@ def test_options_of_some_questions_are_those_of_all(seed: int) -> None:
     for place, row in enumerate(chosen.tolist()):
         assert part.values[part.start[place] : part.start[place + 1]].tolist() == rows[row]
     assert offered.take(np.zeros(0, np.int64)).values.size == 0
+
+
+def test_some_questions_keep_their_order_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = [Question(f"q{j}", f"i{j}", 0, "ana", 3, "partitioned", 1.0, 7) for j in range(6)]
+    asked = QuestionColumns.of(questions, ItemIndex.of([q.item_id for q in questions]))
+    alone = asked.take(np.array([4, 1])).order
+    whole, of_items = asked.order, asked.item_order
+    monkeypatch.setattr(
+        "harness.columns.question_columns.derive_seed", None
+    )  # it is dear, and not called again
+    part = asked.take(np.array([4, 1]))
+    assert part.order.tolist() == whole[[4, 1]].tolist() == alone.tolist()
+    assert part.item_order.tolist() == of_items[[4, 1]].tolist()
 
 
 def test_names_of_items_are_codes() -> None:

@@ -11,7 +11,7 @@ import argparse
 from harness.analysis import report_study, study_truth
 from harness.cli.conventions import add_study, emit, study_of
 from harness.store import Store
-from harness.view import ExportOptions, write_page
+from harness.view import ExportOptions, remember_columns, write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the page and name it."""
     study, report = study_of(args), None
     with Store(study.store_url) as store:
+        remember_columns(store)
         if not study.experts.is_panel:
             truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
             report = report_study(store, study, runs=args.model, truth=truth)

@@ -17,10 +17,10 @@ from harness.machine import host_name
 from harness.output import say
 from harness.store import Store, has_database
 from harness.view.page_parts import make_page, read_script, read_style
+from harness.view.remembered import remember_columns
 from harness.view.server.guard import Guard, Handler, add_headers, refuse
 from harness.view.server.live import ChangeFeed
 from harness.view.server.parts import Parts
-from harness.view.server.remembered import RememberedColumns
 from harness.view.server.token_file import read_token
 from harness.view.written_json import keep_keys, write_json
 
@@ -67,7 +67,7 @@ async def _serve(
     port = int(listening.getsockname()[1])
     guard = Guard(token=read_token(study.store_url), port=port, exposed="" if _is_loopback(host) else host)
     feed, ended = ChangeFeed(store), asyncio.Event()
-    store.columns = RememberedColumns(store, lambda: feed.version)
+    remember_columns(store, lambda: feed.version)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     parts = Parts(study, store, feed)

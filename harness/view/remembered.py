@@ -7,9 +7,14 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from harness.columns import ItemIndex, ItemValues, LabelColumns
-from harness.store import ColumnRepository, Database
+from harness.store import ColumnRepository, Database, Store
 
 _T = TypeVar("_T")
+
+
+def remember_columns(store: Store, version: Callable[[], int] = lambda: 0) -> None:
+    """Have a store read its columns once for a version of the database, which by default does not change."""
+    store.columns = RememberedColumns(store, version)
 
 
 class RememberedColumns(ColumnRepository):
@@ -42,9 +47,13 @@ class RememberedColumns(ColumnRepository):
         return self._once(("labels", id(index)), lambda: read(index))
 
     def read_meta(self, column: str) -> ItemValues:
-        """A further column of the items."""
-        read = super().read_meta
-        return self._once(("meta", column), lambda: read(column))
+        """A further column of the items; one with gaps is read again once, as who met them may fill them."""
+        read, key, met = super().read_meta, ("meta", column), ("gaps", column)
+        with self._lock:
+            found = self._once(key, lambda: read(column))
+            if met not in self._kept and (found.code < 0).any():
+                self._kept[met] = self._kept.pop(key)
+            return found
 
     def _once(self, key: Any, read: Callable[[], _T]) -> _T:
         with self._lock:

@@ -1,0 +1,38 @@
+"""What parts of the page share is read once; a column of items whose gaps are filled is read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import main
+from harness.columns import ItemIndex, LabelColumns
+from harness.store import ColumnRepository, Store
+from harness.types import Item
+from harness.view import remember_columns
+from tests.view.conftest import fill, lay_out
+
+
+def test_a_file_of_several_models_reads_labels_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, read, times = lay_out(tmp_path), ColumnRepository.read_labels, list[int]()
+    fill(study)
+
+    def count(repository: ColumnRepository, index: ItemIndex) -> LabelColumns:
+        times.append(1)
+        return read(repository, index)
+
+    monkeypatch.setattr(ColumnRepository, "read_labels", count)
+    assert main(["report", "--study", str(tmp_path / "study.toml"), "--out", str(tmp_path / "r.html")]) == 0
+    assert len(times) == 1
+
+
+def test_gaps_are_met_once_and_then_as_they_are(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        store.content.add_items([Item("a", "x", ("p", "q"), (0, 1), {})])
+        remember_columns(store)
+        assert store.columns.read_meta("ward").code.tolist() == [-1]
+        store.content.add_items([Item("a", "x", ("p", "q"), (0, 1), {"ward": "north"})])
+        filled = store.columns.read_meta("ward")
+        assert filled.code.tolist() == [0]
+        assert store.columns.read_meta("ward") is filled
