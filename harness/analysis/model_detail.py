@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from harness.analysis.collected_labels import study_labels
 from harness.analysis.inputs import read_meta
 from harness.analysis.options import requested_interval
 from harness.analysis.study_report import find_newest_runs
-from harness.arrays import BoolArray
-from harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
+from harness.columns import LabelColumns, PredictionColumns, split_items
 from harness.config import Study
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import accuracy, check_watchable, growing_accuracy, keep_predicted
@@ -107,7 +106,7 @@ def estimate_strata(study: Study, store: Store, model: str, column: str) -> tupl
         raise BadInput(
             f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
         )
-    return tuple(_estimate_stratum(study, predictions, labels, values, name) for name in values.names)
+    return tuple(_estimate_stratum(study, *group) for group in split_items(values, predictions, labels))
 
 
 def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, LabelColumns]:
@@ -118,30 +117,20 @@ def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, La
 
 
 def _estimate_stratum(
-    study: Study, predictions: PredictionColumns, labels: LabelColumns, values: ItemValues, name: str
+    study: Study, name: str, predictions: PredictionColumns, labels: LabelColumns
 ) -> StratumEstimate:
-    inside = np.asarray(values.code == values.names.index(name))
-    within = PredictionColumns(
-        index=predictions.index,
-        option=np.where(inside, predictions.option, ABSENT),
-        confidence=predictions.confidence,
-    )
-    said, estimate, why = _restrict(labels, inside), None, ""
+    estimate, why = None, ""
     try:
-        estimate = accuracy(within, said, interval=requested_interval(study), level=study.estimate.level)
+        estimate = accuracy(
+            predictions, labels, interval=requested_interval(study), level=study.estimate.level
+        )
     except EstimateError as error:
         why = str(error)
     return StratumEstimate(
         stratum=name,
-        items=int(np.count_nonzero(inside)),
-        predicted=int(np.count_nonzero(within.ran)),
-        answered=int(np.count_nonzero(said.answered & within.ran)),
+        items=predictions.index.size,
+        predicted=int(np.count_nonzero(predictions.ran)),
+        answered=int(np.count_nonzero(labels.answered & predictions.ran)),
         estimate=estimate,
         why=why,
     )
-
-
-def _restrict(labels: LabelColumns, inside: BoolArray) -> LabelColumns:
-    """The labels and questions of some items, as if no others had been asked about."""
-    drawn = None if labels.drawn is None else labels.drawn.take(np.flatnonzero(inside[labels.drawn.item]))
-    return replace(labels.take(np.flatnonzero(inside[labels.item])), drawn=drawn, asked=labels.asked & inside)

@@ -9,3 +9,4 @@ from .label_columns import (
 from .offered_options import OfferedOptions as OfferedOptions
 from .prediction_columns import ABSENT as ABSENT, PredictionColumns as PredictionColumns
 from .question_columns import QuestionColumns as QuestionColumns, key_of as key_of
+from .split_items import split_items as split_items

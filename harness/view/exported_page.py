@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from tqdm import tqdm
 
 from harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
 from harness.config import Study
@@ -142,7 +145,8 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
     yield "differences", payload.read_differences(study, store)
     if study.experts.is_panel:
         yield "panel", payload.read_panel(study, store)
-    for model in frame["models"]:
+    models = frame["models"]
+    for model in tqdm(models, desc="details", unit="model", delay=2, leave=False, file=sys.stderr):
         yield _key("closing", model=model), payload.read_closing(study, store, model=model)
         for column in frame["columns"]:
             found = payload.read_strata(study, store, model=model, column=column)
