@@ -2,7 +2,8 @@
 
 Where options are drawn uniformly and K is one number, the exact interval of the likelihood (times that of the
 readable share); else the narrowest that covers of Student's t with an item added at either end, hedged
-betting and empirical Bernstein.
+betting and empirical Bernstein. Of winners of archives whose candidates are all equal, a bound below which no
+interval holds that does so for a lead, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy.special import stdtrit
 
 import harness as h
 from benchmarks._coverage_designs import Design, Drawn, draw, true_accuracies
+from benchmarks._coverage_winner import winner_widths
 from harness.estimate import (
     betting_sequence,
     clopper_pearson,
@@ -30,6 +32,10 @@ Ends = tuple[float, float]
 
 def reference_widths(design: Design, draws: int) -> tuple[float, float]:
     """Mean width of ours, and of the narrowest reference that covers; NaN where they do not apply."""
+    if design.kind == "winner" and design.options["archive"] == "all equal":
+        return winner_widths(
+            design.options["labels"], design.K[0], design.n, design.options["candidates"], draws
+        )
     plain = (
         design.kind == "accuracy" and design.protocol in ("partitioned", "targeted") and not design.cluster
     )
