@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from orjson import Fragment
 from tqdm import tqdm
 
 from harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
@@ -75,7 +76,7 @@ def write_page(
 
 def write_parts(
     parts: Mapping[str, Any],
-    items: Sequence[Mapping[str, Any]],
+    items: Sequence[Fragment],
     path: str | Path,
     options: ExportOptions | None = None,
     *,
@@ -89,16 +90,17 @@ def write_parts(
     parts
         Name, or name and query as in ``closing?model=a``, of each part → its payload; ``frame`` is needed.
     items
-        Items in full, in the order of their positions.
+        Items in full, in the order of their positions, with no more texts than the file may hold.
     of
         How many items the study has.
     note
         What the reader must know of the file; by default, which items it holds.
     """
     options = options or ExportOptions()
-    held = {"parts": parts, "items": items}
+    own_options = _has_own_options(parts["frame"])
     data = {
-        **(held if options.texts else leave_out_texts(held, own_options=_has_own_options(parts["frame"]))),
+        "parts": parts if options.texts else leave_out_texts(parts, own_options=own_options),
+        "items": items,
         "note": note or _say_contents(len(items), of, options),
     }
     return write_whole(make_page(write_json(data).decode()), path)
@@ -167,16 +169,17 @@ def _key(name: str, **params: str) -> str:
     return f"{name}?{urlencode(sorted(params.items()))}"
 
 
-def _choose_items(store: Store, frame: Mapping[str, Any], options: ExportOptions) -> list[dict[str, Any]]:
-    """Items in full until the file would be too large, in the order of their positions."""
-    chosen, size, own_options = [], 0, _has_own_options(frame)
+def _choose_items(store: Store, frame: Mapping[str, Any], options: ExportOptions) -> list[Fragment]:
+    """Items in full until the file would be too large, in the order of their positions, each as JSON."""
+    chosen, size, own_options = list[tuple[int, bytes]](), 0, _has_own_options(frame)
     for place, row in _describe_in_order(store, _order_items(store, frame)):
         kept = row if options.texts else leave_out_texts(row, own_options=own_options)
-        size += len(write_json(kept))
+        written = write_json({"position": place, **kept})
+        size += len(written)
         if size > options.most_bytes:
             break
-        chosen.append({"position": place, **row})
-    return sorted(chosen, key=lambda row: row["position"])
+        chosen.append((place, written))
+    return [Fragment(written) for _, written in sorted(chosen)]
 
 
 def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
