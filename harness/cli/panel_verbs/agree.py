@@ -12,7 +12,7 @@ import argparse
 from typing import Any
 
 from harness.analysis import class_values
-from harness.cli.panel_arguments import (
+from harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,

@@ -12,7 +12,7 @@ import argparse
 from typing import Any
 
 from harness.cli.conventions import parse_json, parse_numbers
-from harness.cli.panel_arguments import (
+from harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,

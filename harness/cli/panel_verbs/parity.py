@@ -14,7 +14,7 @@ from typing import Any
 from rich.table import Table
 
 from harness.analysis import compare_with_reference
-from harness.cli.panel_arguments import (
+from harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
