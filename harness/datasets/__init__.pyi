@@ -5,10 +5,9 @@ from .item_files import (
     read_key as read_key,
 )
 from .item_mapping import ItemMapping as ItemMapping
-from .json_logs import how_log_ended as how_log_ended
-from .log_formats import (
-    READERS as READERS, format_of as format_of, iterate_foreign as iterate_foreign,
-    read_foreign as read_foreign,
+from .logs import (
+    READERS as READERS, format_of as format_of, how_log_ended as how_log_ended,
+    iterate_foreign as iterate_foreign, read_foreign as read_foreign,
 )
 from .portions import Portion as Portion, are_texts as are_texts
 from .presets import PRESETS as PRESETS, read_preset as read_preset

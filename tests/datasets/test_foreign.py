@@ -14,7 +14,7 @@ import pytest
 
 from harness import DataError
 from harness.datasets import format_of, predictions_from_arrays, read_foreign, read_items
-from harness.datasets.json_logs import _samples
+from harness.datasets.logs.json_logs import _samples
 from harness.llm.runner.prediction import to_predictions
 from harness.types import Item, PredictionStatus, Source
 

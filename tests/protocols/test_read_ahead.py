@@ -75,7 +75,11 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
                 written.append(Path(path).name)
             yield portion
 
-    for module in ("harness.analysis.inputs", "harness.datasets.row_logs", "protocols.collect.spreadsheet"):
+    for module in (
+        "harness.analysis.inputs",
+        "harness.datasets.logs.row_logs",
+        "protocols.collect.spreadsheet",
+    ):
         monkeypatch.setattr(f"{module}.read_portions", read)
     monkeypatch.setattr("harness.analysis.inputs.MANY", 0)
     return written

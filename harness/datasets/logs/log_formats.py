@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from harness.datasets.json_logs import read_helm, read_inspect
+from harness.datasets.logs.json_logs import read_helm, read_inspect
+from harness.datasets.logs.row_logs import read_lm_eval, read_table
 from harness.datasets.portions import split_records
-from harness.datasets.row_logs import read_lm_eval, read_table
 from harness.errors import DataError
 from harness.types import ForeignAnswer
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from harness.datasets.json_logs import read_one
+from harness.datasets.logs.json_logs import read_one
 from harness.datasets.portions import Portion, are_texts
 from harness.datasets.row import Row
 from harness.datasets.rows import read_portions, read_rows

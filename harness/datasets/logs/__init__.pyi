@@ -1,0 +1,5 @@
+from .json_logs import how_log_ended as how_log_ended
+from .log_formats import (
+    READERS as READERS, format_of as format_of, iterate_foreign as iterate_foreign,
+    read_foreign as read_foreign,
+)
