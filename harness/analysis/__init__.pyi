@@ -38,12 +38,10 @@ from .model_runs import (
 from .options import (
     EstimateOptions as EstimateOptions, requested_interval as requested_interval,
 )
-from .panel_calls import (
-    AnyChoices as AnyChoices, AnyRatings as AnyRatings, agree as agree, certify as certify, parity as parity,
-)
-from .panel_study import (
-    PanelStudy as PanelStudy, class_values as class_values, compare_with_reference as compare_with_reference,
-    read_study_model as read_study_model, read_study_panel as read_study_panel,
+from .panels import (
+    AnyChoices as AnyChoices, AnyRatings as AnyRatings, PanelStudy as PanelStudy, agree as agree,
+    certify as certify, class_values as class_values, compare_with_reference as compare_with_reference,
+    parity as parity, read_study_model as read_study_model, read_study_panel as read_study_panel,
 )
 from .study_report import (
     StudyReport as StudyReport, find_newest_runs as find_newest_runs, report_study as report_study,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from harness.analysis.panel_study import PanelStudy, class_values
+from harness.analysis.panels.panel_study import PanelStudy, class_values
 from harness.arrays import IntArray
 from harness.datasets import Source, is_frame
 from harness.errors import BadInput, WrongType
