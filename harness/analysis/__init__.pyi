@@ -2,6 +2,7 @@ from .beginning import (
     Proposal as Proposal, begin_study as begin_study, check_proposal as check_proposal,
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
 )
+from .chosen_runs import find_newest_runs as find_newest_runs
 from .collected_labels import study_labels as study_labels
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .costs import run_cost as run_cost, study_prices as study_prices
@@ -43,6 +44,4 @@ from .panels import (
     certify as certify, class_values as class_values, compare_with_reference as compare_with_reference,
     parity as parity, read_study_model as read_study_model, read_study_panel as read_study_panel,
 )
-from .study_report import (
-    StudyReport as StudyReport, find_newest_runs as find_newest_runs, report_study as report_study,
-)
+from .study_report import StudyReport as StudyReport, report_study as report_study

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
-from harness.analysis.study_report import find_newest_runs
 from harness.columns import LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput, EstimateError

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.inputs import read_meta
 from harness.analysis.options import requested_interval
-from harness.analysis.study_report import find_newest_runs
 from harness.columns import LabelColumns, PredictionColumns, split_items
 from harness.config import Study
 from harness.errors import BadInput, EstimateError, NotIdentified

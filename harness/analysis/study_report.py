@@ -13,41 +13,25 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.costs import run_cost, study_prices
+from harness.analysis.expert_report import ExpertReport, report_experts
 from harness.analysis.inputs import read_meta
 from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
-from harness.columns import ABSTAINED, NO, YES, ItemIndex, ItemValues, LabelColumns, PredictionColumns
+from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.datasets import read_ratings
 from harness.distribution import VERSION
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import CONFIDENCE, Estimates, Strata, check_watchable, keep_predicted
-from harness.output import did_you_mean
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
 from harness.types import HtmlTable, Shown, estimate_table
 
 _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpertReport:
-    """One expert's questions and answers."""
-
-    name: str
-    asked: int
-    yes: int
-    no: int
-    abstained: int
-    expected_yes_rate: float
-
-    @property
-    def yes_rate(self) -> float | None:
-        """Share of yes among yes and no; None without either."""
-        return self.yes / (self.yes + self.no) if self.yes + self.no else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +152,7 @@ def _summarise(
         n_answers=len(labels),
         options=store.columns.count_options(),
         models=models,
-        experts=_experts(labels),
+        experts=report_experts(labels),
         assumptions=tuple(dict.fromkeys(assumed)),
         versions=_read_versions(),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -227,41 +211,6 @@ def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) 
         raise BadInput(f"anytime: {reasons[0]}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenRuns:
-    """Runs with answers, and what is said of those that have none yet and were left out."""
-
-    runs: Sequence[dict[str, Any]]
-    left_out: Sequence[str]
-
-
-def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
-    """The newest run of every model that has answers, or of those named.
-
-    Raises
-    ------
-    BadInput
-        If a model named was not run or has no answers yet, or there are no answers of any.
-    """
-    newest = {run["name"]: run for run in store.runs.read_runs()}
-    if not newest:
-        raise BadInput("no model was run yet; see: oversight run --help")
-    for name in names or ():
-        if name not in newest:
-            known = f"there are: {', '.join(newest)}{did_you_mean(name, newest)}"
-            raise BadInput(f"the model {name!r} was not run; {known}")
-    runs, left_out = list[dict[str, Any]](), list[str]()
-    for name in names or newest:
-        if store.run_columns.has_answer(newest[name]["id"]):
-            runs.append(newest[name])
-        else:
-            failed = store.runs.count_predictions(newest[name]["id"])
-            left_out.append(f"run {name!r} has no answers yet" + (f" ({failed} failed)" if failed else ""))
-    if left_out and (names or not runs):
-        raise BadInput(f"{left_out[0]}; see: oversight run --help")
-    return ChosenRuns(runs=runs, left_out=left_out)
-
-
 def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
     """By a column, by a panel, or by the model's confidence unless the items have a column of that name."""
     column = study.estimate.strata
@@ -294,24 +243,3 @@ def _count_clusters(labels: LabelColumns) -> tuple[int, int] | None:
         return None
     sizes = np.bincount(labels.cluster.code[labels.cluster.code >= 0])
     return int(np.count_nonzero(sizes)), int(sizes.max(initial=0))
-
-
-def _experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
-    drawn = labels.drawn or labels.questions
-    number = len(drawn.experts)
-    asked, expected = (np.bincount(drawn.expert, w, number) for w in (None, 1 / drawn.n_options))
-    yes, no, abstained = (
-        np.bincount(labels.questions.expert[labels.kind == kind], minlength=number).tolist()
-        for kind in (YES, NO, ABSTAINED)
-    )
-    return tuple(
-        ExpertReport(
-            name=name,
-            asked=int(asked[e]),
-            yes=yes[e],
-            no=no[e],
-            abstained=abstained[e],
-            expected_yes_rate=float(expected[e] / asked[e]),
-        )
-        for name, e in sorted((name, e) for e, name in enumerate(drawn.experts) if asked[e])
-    )

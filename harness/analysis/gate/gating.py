@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, write_notes
 from harness.analysis.looks import check_look
-from harness.analysis.study_report import find_newest_runs
 from harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput, EstimateError

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.inputs import study_clusters
 from harness.analysis.inspect_scores.carried_answers import (
     CarriedItem,
@@ -18,7 +19,6 @@ from harness.analysis.inspect_scores.carried_answers import (
     pack_scores,
 )
 from harness.analysis.options import EstimateOptions
-from harness.analysis.study_report import find_newest_runs
 from harness.config import Study
 from harness.errors import BadInput
 from harness.estimate import CONFIDENCE

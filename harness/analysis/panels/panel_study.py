@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.analysis.study_report import find_newest_runs
+from harness.analysis.chosen_runs import find_newest_runs
 from harness.arrays import FloatArray, IntArray
 from harness.datasets import Source, name_source, read_choices, read_ratings
 from harness.errors import BadInput
