@@ -8,7 +8,6 @@ from .labelling import (
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
 from .planned_looks import PlannedLook as PlannedLook
-from .read_only import has_database as has_database
 from .replies import ReplyFields as ReplyFields, Response as Response
 from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
 from .run_locks import HeldLocks as HeldLocks
@@ -16,4 +15,5 @@ from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
+from .sqlite_files import has_database as has_database
 from .study_store import Store as Store

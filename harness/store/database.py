@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.output import keep_secret, redact
-from harness.store.read_only import connect_read_only, is_read_only
 from harness.store.schema import begin_exclusive, migrate
+from harness.store.sqlite_files import connect_read_only, is_read_only
 from harness.store.stored_values import (
     add_recovery,
     describe_damage,
