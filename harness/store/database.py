@@ -6,9 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from itertools import islice
-from pathlib import Path
 from typing import Any, Self, TypeVar, TypeVarTuple
 
 import orjson
@@ -17,15 +15,21 @@ import sqlalchemy as sa
 from harness.errors import StoreError
 from harness.output import keep_secret, redact
 from harness.store.schema import begin_exclusive, migrate
-from harness.store.sqlite_files import connect_read_only, is_read_only
+from harness.store.sqlite_files import (
+    PATIENT,
+    connect_read_only,
+    identify_file,
+    is_read_only,
+    set_up_sqlite,
+)
 from harness.store.stored_values import (
-    add_recovery,
     describe_damage,
+    describe_failure,
     make_rows_storable,
     read_json,
     write_json,
 )
-from harness.store.tables import execute_many, insert_tuples
+from harness.store.tables import execute_many, insert_tuples, select_values
 
 PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
@@ -33,15 +37,6 @@ BULK = 2_000
 """Rows of one query where many come at once and each is small."""
 
 _COLUMN = 50_000
-_PATIENT = "PRAGMA busy_timeout=300000"
-"""A large import writes for minutes, and whoever else writes waits for it."""
-_SETTINGS = (
-    "journal_mode=WAL",
-    "synchronous=NORMAL",
-    "foreign_keys=ON",
-    "cache_size=-65536",  # KiB; indices of a million hashes are written to all over
-)
-
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -84,7 +79,7 @@ class Database:
         except (sa.exc.ArgumentError, ImportError, ValueError) as error:  # the last of a port that is none
             raise StoreError(f"{self._shown}: the database cannot be used: {error}") from error
         if self._engine.dialect.name == "sqlite" and not self.read_only:
-            sa.event.listen(self._engine, "connect", _set_up_sqlite)
+            sa.event.listen(self._engine, "connect", set_up_sqlite)
         sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
@@ -158,14 +153,11 @@ class Database:
         """Which file lies under the database's name; None where it is no file."""
         if self._file is None:
             return None
-        try:
-            found = Path(self._file).stat()
-        except FileNotFoundError:
+        found = identify_file(self._file, self._shown)
+        if found is None:
             self._engine.dispose()
-            raise StoreError(f"{self._shown}: the file is not there any more") from None
-        except OSError as error:
-            raise StoreError(f"{self._shown}: the database cannot be used: {error.strerror}") from error
-        return found.st_dev, found.st_ino
+            raise StoreError(f"{self._shown}: the file is not there any more")
+        return found
 
     @contextmanager
     def unless_busy(self) -> Iterator[sa.Connection]:
@@ -178,7 +170,7 @@ class Database:
             try:
                 yield connection
             finally:
-                connection.exec_driver_sql(_PATIENT)
+                connection.exec_driver_sql(PATIENT)
 
     @contextmanager
     def together(self, *, exclusive: bool = False) -> Iterator[None]:
@@ -266,17 +258,7 @@ class Database:
         try:
             yield
         except errors as error:
-            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-            if self.read_only and "readonly" in reason:
-                reason = (
-                    "the file or its folder is read-only; estimate, compare and report work there, for all "
-                    "else copy the study to a folder that you can write to"
-                )
-                raise StoreError(f"{self._shown} cannot be written: {reason}") from error
-            shown = self._shown
-            raise StoreError(
-                f"{shown}: the database cannot be used: {add_recovery(reason, shown)}"
-            ) from error
+            raise describe_failure(self._shown, error, read_only=self.read_only) from error
         except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
             raise describe_damage(self._shown, error) from error
 
@@ -294,38 +276,8 @@ class Repository:
         self._database = database
 
 
-def select_values(kind: type[Any], table: sa.Table) -> sa.Select[Any]:
-    """Select the columns of a table that are the fields of a value."""
-    return sa.select(*(table.c[field.name] for field in fields(kind)))
-
-
-def row_of(value: Any) -> dict[str, Any]:
-    """The fields of a value by name."""
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
-
-
-def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """A value of what a row has under the names of its fields, and of others."""
-    names = kind.__dataclass_fields__.keys() & row._fields
-    return kind(**{name: getattr(row, name) for name in names} | others)
-
-
-def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
-    """Number of rows of a table that meet all conditions."""
-    query = sa.select(sa.func.count()).select_from(table).where(*conditions)
-    return int(connection.execute(query).scalar_one())
-
-
 def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:
     """Cut a stream into lists of `size`; the last one may be shorter."""
     source = iter(values)
     while portion := list(islice(source, size)):
         yield portion
-
-
-def _set_up_sqlite(connection: Any, _record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute(_PATIENT)
-    for setting in _SETTINGS:
-        cursor.execute(f"PRAGMA {setting}")
-    cursor.close()

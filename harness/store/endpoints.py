@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, row_of, select_values, split_into_batches
-from harness.store.tables import BatchRow, CallRow, ProbeRow, insert_into, upsert
+from harness.store.database import Repository, split_into_batches
+from harness.store.tables import BatchRow, CallRow, ProbeRow, insert_into, row_of, select_values, upsert
 
 UNDER_WAY = ("sending", "sent")
 """States of a batch that may still bring answers; afterwards it is "collected", "failed" or "cancelled"."""

@@ -13,14 +13,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, count_rows, row_of, select_values
+from harness.store.database import Repository
 from harness.store.replies import ReplyRepository, Response
 from harness.store.tables import (
     LabelQuarantineRow,
     LabelQueueRow,
     LabelRevisionRow,
     LabelTaskRow,
+    count_rows,
     execute_many,
+    row_of,
+    select_values,
     upsert,
 )
 

@@ -15,8 +15,16 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, row_of, select_values
-from harness.store.tables import ChargeRow, ReservationRow, SpentRow, insert_into, upsert
+from harness.store.database import Repository
+from harness.store.tables import (
+    ChargeRow,
+    ReservationRow,
+    SpentRow,
+    insert_into,
+    row_of,
+    select_values,
+    upsert,
+)
 
 _CHARGE, _RESERVATION, _SPENT = ChargeRow.__table__, ReservationRow.__table__, SpentRow.__table__
 _USED = ("requests", "input_tokens", "output_tokens")

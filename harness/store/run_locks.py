@@ -19,8 +19,8 @@ import sqlalchemy as sa
 
 from harness.errors import RunHeld, StoreError
 from harness.machine import host_name, is_gone, machine_id, process_start
-from harness.store.database import Repository, row_of, select_values
-from harness.store.tables import RunLockRow, upsert
+from harness.store.database import Repository
+from harness.store.tables import RunLockRow, row_of, select_values, upsert
 
 LEASE = 60.0
 """Seconds after which a lock that was not renewed is anybody's."""

@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Repository, count_rows, row_of, value_of
+from harness.store.database import Repository
 from harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
@@ -24,7 +24,10 @@ from harness.store.tables import (
     SearchEventRow,
     SearchItemRow,
     SearchRow,
+    count_rows,
     execute_many,
+    row_of,
+    value_of,
 )
 from harness.types import Candidate, Prediction, PredictionStatus, Program
 

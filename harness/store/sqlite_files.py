@@ -1,13 +1,25 @@
-"""SQLite files that cannot be written (on another's account, on a disc, in an archive), or are not there."""
+"""Files of SQLite: how they are set up, which can only be read, and which lies under a name."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
+
+from harness.errors import StoreError
+
+PATIENT = "PRAGMA busy_timeout=300000"
+"""A large import writes for minutes, and whoever else writes waits for it."""
+_SETTINGS = (
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "foreign_keys=ON",
+    "cache_size=-65536",  # KiB; indices of a million hashes are written to all over
+)
 
 
 def is_read_only(file: str) -> bool:
@@ -30,3 +42,29 @@ def has_database(url: str) -> bool:
         return True
     file = sa.make_url(url).database
     return file is not None and Path(file).exists()
+
+
+def identify_file(file: str, shown: str) -> tuple[int, int] | None:
+    """Which file lies under a name: its device and number there; None where none does.
+
+    Raises
+    ------
+    StoreError
+        If that cannot be told.
+    """
+    try:
+        found = Path(file).stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{shown}: the database cannot be used: {error.strerror}") from error
+    return found.st_dev, found.st_ino
+
+
+def set_up_sqlite(connection: Any, _record: object) -> None:
+    """Set up a connection just made."""
+    cursor = connection.cursor()
+    cursor.execute(PATIENT)
+    for setting in _SETTINGS:
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.close()

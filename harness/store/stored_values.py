@@ -17,15 +17,22 @@ _RECOVERY = (
 )
 
 
-def add_recovery(reason: str, shown: str) -> str:
-    """Say how to recover if what a database says means that it is damaged."""
-    return reason + (_RECOVERY.format(shown) if any(sign in reason for sign in _DAMAGE) else "")
-
-
 def describe_damage(shown: str, error: Exception) -> StoreError:
     """Make the error of a stored value that cannot be what was written."""
     told = f"a stored value is not what was written ({type(error).__name__}: {error})"
     return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
+
+
+def describe_failure(shown: str, error: Exception, *, read_only: bool) -> StoreError:
+    """Make the error of a database that cannot do what it was told; how to recover, if it is damaged."""
+    reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+    if read_only and "readonly" in reason:
+        return StoreError(
+            f"{shown} cannot be written: the file or its folder is read-only; estimate, compare and report "
+            "work there, for all else copy the study to a folder that you can write to"
+        )
+    recovery = _RECOVERY.format(shown) if any(sign in reason for sign in _DAMAGE) else ""
+    return StoreError(f"{shown}: the database cannot be used: {reason}{recovery}")
 
 
 def write_json(value: Any) -> str:

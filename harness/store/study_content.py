@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from harness.errors import DataError
 from harness.output import make_storable
-from harness.store.database import BULK, Repository, count_rows, select_values, split_into_batches
+from harness.store.database import BULK, Repository, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import read_json, write_json
 from harness.store.tables import (
@@ -21,8 +21,10 @@ from harness.store.tables import (
     ItemRow,
     ItemSourceRow,
     QuestionRow,
+    count_rows,
     execute_many,
     insert_tuples,
+    select_values,
 )
 from harness.store.words import index_new_words
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict

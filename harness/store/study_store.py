@@ -7,7 +7,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from harness.store.columns import ColumnRepository, RunColumnsRepository
-from harness.store.database import PORTION, Database, count_rows
+from harness.store.database import PORTION, Database
 from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
 from harness.store.planned_looks import LookRepository
@@ -17,7 +17,15 @@ from harness.store.run_locks import LockRepository
 from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
 from harness.store.study_content import ContentRepository, PanelRepository
-from harness.store.tables import AnswerRow, AssignmentRow, ItemRow, PredictionRow, QuestionRow, RunRow
+from harness.store.tables import (
+    AnswerRow,
+    AssignmentRow,
+    ItemRow,
+    PredictionRow,
+    QuestionRow,
+    RunRow,
+    count_rows,
+)
 from harness.store.words import WordRepository
 
 

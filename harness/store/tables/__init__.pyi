@@ -10,6 +10,9 @@ from .labelling_tables import (
     LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,
     LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,
 )
+from .row_values import (
+    count_rows as count_rows, row_of as row_of, select_values as select_values, value_of as value_of,
+)
 from .run_tables import (
     BatchRow as BatchRow, CallRow as CallRow, ChargeRow as ChargeRow, FirstLookRow as FirstLookRow,
     GuessedUsageRow as GuessedUsageRow, PredictionRow as PredictionRow, ProbeRow as ProbeRow,
