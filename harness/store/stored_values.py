@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
-from harness.errors import StoreError
+from harness.errors import DataError, StoreError
 from harness.output import make_storable
+from harness.types import Item
 
 _DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
 _RECOVERY = (
@@ -73,3 +77,60 @@ def _clean(row: Any) -> Any:
     if isinstance(row, dict):
         return dict(zip(row, _clean(tuple(row.values())), strict=True))
     return tuple([make_storable(value) if type(value) is str else value for value in row])
+
+
+def make_items_storable(items: list[Item]) -> list[Item]:
+    """Items with what no database takes in visible form.
+
+    Raises
+    ------
+    DataError
+        If such a character is in an id, which must stay as it is.
+    """
+    texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
+    # All at once, since next to none holds anything that must go.
+    return items if make_storable(texts) == texts else list(map(_make_item_storable, items))
+
+
+def _make_item_storable(item: Item) -> Item:
+    if make_storable(item.id) != item.id:
+        raise DataError(f"the item id {item.id!r} holds a character that no database takes, or a key")
+    text, options = make_storable(item.text), tuple(map(make_storable, item.options))
+    if text == item.text and options == item.options:
+        return item
+    return replace(item, text=text, options=options)
+
+
+def is_same_item(item: Item, text: str, options: str) -> bool:
+    """Whether an item has the text, and the options as JSON, that are stored."""
+    return item.text == text and (write_tuple(item.options) == options or item.options == read_texts(options))
+
+
+def add_meta(item: Item, stored: str) -> dict[str, str] | None:
+    """A stored item's meta with the columns that it lacks; None if it lacks none."""
+    if stored == write_meta(item.meta):
+        return None
+    before: dict[str, str] = read_json(stored)
+    return {**item.meta, **before} if item.meta.keys() - before.keys() else None
+
+
+def write_meta(meta: Mapping[str, str]) -> str:
+    """Write the column of an item's meta."""
+    return _write_pairs(tuple(meta.items())) if meta else "{}"
+
+
+@lru_cache(maxsize=4096)  # as strata do
+def _write_pairs(meta: tuple[tuple[str, str], ...]) -> str:
+    return write_json(dict(meta))
+
+
+@lru_cache(maxsize=4096)
+def read_texts(options: str) -> tuple[str, ...]:
+    """Read a JSON column of texts, such as options."""
+    return tuple(read_json(options))
+
+
+@lru_cache(maxsize=4096)  # fixed classes and orders of few options come again and again
+def write_tuple(values: tuple[str, ...] | tuple[int, ...]) -> str:
+    """Write a JSON column of texts or of whole numbers."""
+    return write_json(values)

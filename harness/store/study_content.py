@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import fields
 from itertools import chain
 from operator import attrgetter, eq
 from typing import Any
@@ -12,10 +11,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import DataError
-from harness.output import make_storable
 from harness.store.database import BULK, Repository, split_into_batches
 from harness.store.replies import ReplyRepository, Response
-from harness.store.stored_values import read_json, write_json
+from harness.store.stored_values import (
+    add_meta,
+    is_same_item,
+    make_items_storable,
+    read_texts,
+    write_json,
+    write_meta,
+    write_tuple,
+)
 from harness.store.tables import (
     AssignmentRow,
     ItemRow,
@@ -68,7 +74,7 @@ class ContentRepository(Repository):
         # exclusive, or two processes could give one place to two items
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
-            for portion in map(_make_storable, split_into_batches(items, BULK)):
+            for portion in map(make_items_storable, split_into_batches(items, BULK)):
                 ids = [item.id for item in portion]
                 known = self._read_known(ids) if first else {}
                 fresh = [item for item in portion if item.id not in known]
@@ -77,16 +83,16 @@ class ContentRepository(Repository):
                     raise DataError(f"the item id {again!r} is there twice; ids must be unique")
                 given.update(ids)
                 for item in portion if known else ():
-                    if item.id in known and not _is_same(item, *known[item.id][:2]):
+                    if item.id in known and not is_same_item(item, *known[item.id][:2]):
                         raise DataError(
                             f"the item {item.id!r} is stored with another text or other options; give the "
                             "changed item a new id"
                         )
                 metas = ((item, known[item.id][2]) for item in portion if item.id in known)
-                changed = [{"named": i.id, "meta": new} for i, old in metas if (new := _add_meta(i, old))]
+                changed = [{"named": i.id, "meta": new} for i, old in metas if (new := add_meta(i, old))]
                 execute_many(connection, _CHANGED_META, changed)
                 rows = [
-                    (i.id, at, i.text, _write(i.options), _write(i.permutation), _write_meta(i.meta))
+                    (i.id, at, i.text, write_tuple(i.options), write_tuple(i.permutation), write_meta(i.meta))
                     for at, i in enumerate(fresh, count)
                 ]
                 insert_tuples(connection, _ITEM, _OF_ITEM, rows)  # another process may be storing the same
@@ -136,7 +142,7 @@ class ContentRepository(Repository):
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
-            return {name: _read(options) for name, options in self._database.read_tuples(query)}
+            return {name: read_texts(options) for name, options in self._database.read_tuples(query)}
 
     def add_questions(self, questions: Iterable[Question]) -> int:
         """Store questions that are not there yet; return how many were new.
@@ -205,52 +211,6 @@ class ContentRepository(Repository):
         replies = self.replies.read_replies().values()
         with self._database.reading():
             return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
-
-
-def _make_storable(items: list[Item]) -> list[Item]:
-    texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
-    # All at once, since next to none holds anything that must go.
-    return items if make_storable(texts) == texts else list(map(_make_item_storable, items))
-
-
-def _make_item_storable(item: Item) -> Item:
-    if make_storable(item.id) != item.id:
-        raise DataError(f"the item id {item.id!r} holds a character that no database takes, or a key")
-    text, options = make_storable(item.text), tuple(map(make_storable, item.options))
-    if text == item.text and options == item.options:
-        return item
-    return replace(item, text=text, options=options)
-
-
-def _is_same(item: Item, text: str, options: str) -> bool:
-    return item.text == text and (_write(item.options) == options or item.options == _read(options))
-
-
-def _add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """A stored item's meta with the columns that it lacks; None if it lacks none."""
-    if stored == _write_meta(item.meta):
-        return None
-    before: dict[str, str] = read_json(stored)
-    return {**item.meta, **before} if item.meta.keys() - before.keys() else None
-
-
-def _write_meta(meta: Mapping[str, str]) -> str:
-    return _write_pairs(tuple(meta.items())) if meta else "{}"
-
-
-@lru_cache(maxsize=4096)  # as strata do
-def _write_pairs(meta: tuple[tuple[str, str], ...]) -> str:
-    return write_json(dict(meta))
-
-
-@lru_cache(maxsize=4096)
-def _read(options: str) -> tuple[str, ...]:
-    return tuple(read_json(options))
-
-
-@lru_cache(maxsize=4096)  # fixed classes and orders of few options come again and again
-def _write(values: tuple[str, ...] | tuple[int, ...]) -> str:
-    return write_json(values)
 
 
 class PanelRepository(Repository):
