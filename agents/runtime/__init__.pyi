@@ -1,8 +1,8 @@
 from .broker import Broker as Broker
-from .draws import name_model as name_model
 from .host import Workbench as Workbench, WorkflowHost as WorkflowHost
 from .program_answers import (
     answer_items as answer_items, dry_run_program as dry_run_program, read_predictions as read_predictions,
 )
 from .replay import Replay as Replay, replay_program as replay_program
+from .request_draws import name_model as name_model
 from .workflow_model import WorkflowPlan as WorkflowPlan, rehearse as rehearse, run_workflow as run_workflow

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from agents.runtime.call_cache import CallCache
-from agents.runtime.draws import OUTPUT_CAP, Draws, add_price, name_model
+from agents.runtime.request_draws import OUTPUT_CAP, Draws, add_price, name_model
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
 from harness.llm import (

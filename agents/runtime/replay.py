@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agents.programs import PromptFormat, Role
-from agents.runtime.draws import Draws
 from agents.runtime.host import Workbench, WorkflowHost
 from agents.runtime.program_answers import read_predictions
+from agents.runtime.request_draws import Draws
 from agents.sandbox import Payload, Sandbox
 from harness import StoreError, TransientModelError
 from harness.llm import Message, ModelReply, Request
@@ -65,7 +65,7 @@ class StoredReplies(Draws):
     Parameters
     ----------
     name
-        Name of the model, see `agents.runtime.draws.name_model`.
+        Name of the model, see `agents.runtime.request_draws.name_model`.
     store
         Whose calls are read.
     told
@@ -134,7 +134,7 @@ async def replay_program(
     Parameters
     ----------
     replies
-        Name of the model whose calls are taken, see `agents.runtime.draws.name_model`.
+        Name of the model whose calls are taken, see `agents.runtime.request_draws.name_model`.
     replicate
         Number of the repetition to tell again.
 

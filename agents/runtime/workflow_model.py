@@ -12,9 +12,9 @@ from functools import partial
 from agents.programs import PromptFormat, Role
 from agents.runtime.broker import Broker, Note
 from agents.runtime.call_cache import LINGER
-from agents.runtime.draws import CallUsage
 from agents.runtime.host import Workbench
 from agents.runtime.program_answers import answer_items, dry_run_program
+from agents.runtime.request_draws import CallUsage
 from agents.sandbox import open_sandbox
 from harness import first_of
 from harness.config import ModelSection

@@ -1,9 +1,3 @@
-from .estimate_words import (
-    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_text as caution_text,
-    estimate_table as estimate_table,
-    estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
-    note_lines as note_lines, value_text as value_text,
-)
 from .estimates import Counts as Counts, Estimate as Estimate
 from .finding import Finding as Finding
 from .flag_words import explain_flag as explain_flag
@@ -12,6 +6,7 @@ from .html_table import (
     HtmlTable as HtmlTable, format_number as format_number, percent as percent, span as span,
 )
 from .interval import Interval as Interval
+from .interval_names import method_words as method_words
 from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
     deciding_statement as deciding_statement, design_of as design_of,
@@ -24,4 +19,9 @@ from .records import (
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )
 from .shown import Shown as Shown, to_frame as to_frame
-from .interval_names import method_words as method_words
+from .worded_estimates import (
+    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_text as caution_text,
+    estimate_table as estimate_table,
+    estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
+    note_lines as note_lines, value_text as value_text,
+)

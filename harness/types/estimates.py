@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.expected import check_names
-from harness.types.estimate_words import estimate_table
 from harness.types.flag_words import explain_flag
 from harness.types.html_table import HtmlTable
 from harness.types.interval import Interval
 from harness.types.shown import Shown
+from harness.types.worded_estimates import estimate_table
 
 _ROUNDING = 1e-9
 

@@ -1,4 +1,4 @@
 from .candidate import read_candidate as read_candidate
 from .candidate_item import read_candidate_item as read_candidate_item
 from .exported import read_exported_parts as read_exported_parts
-from .searches import read_searches as read_searches
+from .listed_searches import read_searches as read_searches

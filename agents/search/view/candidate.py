@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agents.search.view.parts import shorten_text
+from agents.search.view.search_parts import shorten_text
 from harness import BadInput
 from harness.config import Study
 from harness.store import SearchProgress, Store, split_into_batches

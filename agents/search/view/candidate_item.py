@@ -17,7 +17,7 @@ from agents.search.view.candidate import (
     read_verdicts,
     tell_answer,
 )
-from agents.search.view.parts import Parts, shorten_text
+from agents.search.view.search_parts import Parts, shorten_text
 from harness import BadInput
 from harness.config import ModelSection, SearchSection, Study
 from harness.store import SearchProgress, Store

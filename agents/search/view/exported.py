@@ -10,7 +10,7 @@ import orjson
 
 from agents.search.view.candidate import describe_candidate, find_search
 from agents.search.view.candidate_item import read_candidate_item
-from agents.search.view.searches import show_searches
+from agents.search.view.listed_searches import show_searches
 from harness import OversightError
 from harness.config import Study
 from harness.store import Store

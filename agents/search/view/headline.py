@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agents.search.view.parts import share
+from agents.search.view.search_parts import share
 from harness.report import SearchedCandidate, SearchedWinner
 from harness.types import Estimate
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.analysis.beginning.proposal import Proposal, limit_tokens
+from harness.analysis.beginning.study_proposal import Proposal, limit_tokens
 from harness.analysis.beginning.study_text import ASK_CLASS, ASK_LETTER, FIXED, OWN, PRESET, STUDY
 from harness.config import SCHEMA_FILE, STUDY_FILE, read_schema_text
 from harness.datasets import PRESETS

@@ -1,4 +1,3 @@
-from .assumptions import UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS
 from .confidence_strata import CONFIDENCE as CONFIDENCE, Strata as Strata, find_strata as find_strata
 from .decoding import decode as decode
 from .every_estimator import (
@@ -15,3 +14,4 @@ from .stratified import (
 from .tallies import (
     tally as tally, tally_arrays as tally_arrays, tally_columns as tally_columns, tally_pool as tally_pool,
 )
+from .uniform_assumptions import UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS

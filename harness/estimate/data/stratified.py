@@ -19,9 +19,9 @@ from typing import Literal
 
 from harness.errors import EstimateError
 from harness.estimate.core import BinomialSample, blaker, check_level
-from harness.estimate.data.assumptions import UNIFORM_ASSUMPTIONS
 from harness.estimate.data.combine import StratumEstimate, combine_strata, none_readable, with_unreadable
 from harness.estimate.data.mixed_groups import estimate_groups, merge_tallies
+from harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
 from harness.estimate.estimators import check_estimator, make_point
 from harness.estimate.intervals import check_method, make_interval
 from harness.types import Counts, Estimate, Interval

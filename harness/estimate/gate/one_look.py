@@ -16,7 +16,7 @@ from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import EstimateError
 from harness.estimate.core import z_value
 from harness.estimate.evaluation import accuracy
-from harness.estimate.gate.verdict import EITHER_SIDE, FAIL, PASS, UNDECIDED, Verdict, further_answers
+from harness.estimate.gate.gate_verdict import EITHER_SIDE, FAIL, PASS, UNDECIDED, Verdict, further_answers
 from harness.estimate.intervals import obrien_fleming_level
 from harness.estimate.many_estimates import keep_predicted
 from harness.estimate.model_comparison import compare

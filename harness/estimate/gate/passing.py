@@ -16,9 +16,9 @@ from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionC
 from harness.errors import NotIdentified
 from harness.estimate.collected import collected_part
 from harness.estimate.gate.betting import refuting_wealth
+from harness.estimate.gate.gate_verdict import ANY_TIME, WORST_CASE, Verdict, check_bar, judge
 from harness.estimate.gate.outcomes import Gains, accuracy_gains, difference_gains, make_pool
 from harness.estimate.gate.resolved import resolved_ends, worst_p_values
-from harness.estimate.gate.verdict import ANY_TIME, WORST_CASE, Verdict, check_bar, judge
 
 
 def gate_accuracy(

@@ -11,7 +11,7 @@ from agents.search.fitness import Board, measure_power
 from agents.search.search_report import a_a, count_spent, report_candidates, report_winner
 from agents.search.setup import open_search
 from agents.search.view.headline import headline, other_numbers
-from agents.search.view.parts import Parts, finite, share, shorten_text
+from agents.search.view.search_parts import Parts, finite, share, shorten_text
 from harness import BadInput, EstimateError
 from harness.config import Study
 from harness.report import SearchedCandidate
