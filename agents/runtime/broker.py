@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from agents.runtime.call_cache import CallCache
-from agents.runtime.request_draws import OUTPUT_CAP, Draws, add_price, name_model
+from agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
 from harness.llm import (
@@ -33,7 +33,7 @@ Note: TypeAlias = Callable[[Spent], Awaitable[None]]
 """Stores what calls use, or at most use; when it returns, that is there whatever happens to the process."""
 
 
-class Broker(Draws):
+class Broker(RequestDraws):
     """Asks one model, and pays for no call twice.
 
     Parameters

@@ -15,7 +15,7 @@ class BadCall(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownRecord:
     """A record as a program passes it to a call."""
 
     field: str
@@ -43,7 +43,7 @@ class Call:
     """
 
     fields: tuple[str, ...]
-    inputs: tuple[Shown | None, ...]
+    inputs: tuple[ShownRecord | None, ...]
     instruction: str
     name: str
     role: str
@@ -99,14 +99,14 @@ def _list(value: Any, what: str) -> list[Any]:
     return list(value)
 
 
-def _shown(block: Any) -> Shown | None:
+def _shown(block: Any) -> ShownRecord | None:
     if block is None:
         return None
     parts = _list(block, "inputs")
     if len(parts) != 4 or isinstance(parts[3], bool) or not isinstance(parts[3], int):
         raise BadCall("inputs: a record has field, content, author and a whole number as turn")
     field, content, author = (_text(part, "inputs") for part in parts[:3])
-    return Shown(field, content, author, parts[3])
+    return ShownRecord(field, content, author, parts[3])
 
 
 def _temperature(value: Any) -> float | None:

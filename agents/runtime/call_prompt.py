@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from agents.programs import Example, PromptFormat
-from agents.runtime.call import Call, Shown
+from agents.runtime.call import Call, ShownRecord
 from harness.llm import Message, Request, option_letters_of
 from harness.types import Item
 
@@ -93,7 +93,7 @@ def _schema(call: Call, item: Item, shape: PromptFormat) -> dict[str, Any]:
     }
 
 
-def _block(shown: Shown | None, call: Call, item: Item, shape: PromptFormat) -> str:
+def _block(shown: ShownRecord | None, call: Call, item: Item, shape: PromptFormat) -> str:
     if shown is not None:
         turn = f", round {shown.turn + 1}" if shown.turn >= 0 else ""
         yourself = " (yourself)" if shown.author == call.name else ""
@@ -170,7 +170,7 @@ def _example_lines(example: Example, answer: str, call: Call, shape: PromptForma
     return [*lines, ""]
 
 
-def _line(shown: Shown | None, item: Item, shape: PromptFormat) -> str:
+def _line(shown: ShownRecord | None, item: Item, shape: PromptFormat) -> str:
     if shown is None:
         return f"{shape.label('question')} {cut(item.text, shape)}"
     field = "answer" if is_answer(shown.field) else shown.field

@@ -12,7 +12,7 @@ from typing import Any
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.call import BadCall, read_call
 from agents.runtime.call_prompt import answers, line_request, make_call_request, read_fields, read_line
-from agents.runtime.request_draws import Draws
+from agents.runtime.request_draws import RequestDraws
 from agents.sandbox import Host, Payload, Sandbox
 from harness import TransientModelError
 from harness.llm import ModelReply, Request, option_letters_of
@@ -63,7 +63,7 @@ class Workbench:
         How calls are worded in this study.
     """
 
-    broker: Draws | ObligingBroker
+    broker: RequestDraws | ObligingBroker
     sandbox: Sandbox
     roles: Sequence[Role] = ()
     shape: PromptFormat = DEFAULT_FORMAT

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agents.programs import PromptFormat, Role
 from agents.runtime.host import Workbench, WorkflowHost
 from agents.runtime.program_answers import read_predictions
-from agents.runtime.request_draws import Draws
+from agents.runtime.request_draws import RequestDraws
 from agents.sandbox import Payload, Sandbox
 from harness import StoreError, TransientModelError
 from harness.llm import Message, ModelReply, Request
@@ -59,7 +59,7 @@ class Replay:
     ended: str = ""
 
 
-class StoredReplies(Draws):
+class StoredReplies(RequestDraws):
     """Answers from stored calls alone, and keeps what was asked.
 
     Parameters

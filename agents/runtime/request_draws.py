@@ -25,7 +25,7 @@ class CallUsage:
     repaired: int = 0
 
 
-class Draws(ABC):
+class RequestDraws(ABC):
     """Answers a workflow's requests, each known by model, request and draw.
 
     Parameters

@@ -1,5 +1,5 @@
 from .beginning import (
-    Proposal as Proposal, begin_study as begin_study, check_proposal as check_proposal,
+    StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
 )
 from .chosen_runs import find_newest_runs as find_newest_runs
@@ -28,7 +28,7 @@ from .item_pages import (
     StudyItems as StudyItems,
 )
 from .model_detail import (
-    Closing as Closing, StratumEstimate as StratumEstimate, close_interval as close_interval,
+    Closing as Closing, StratumAccuracy as StratumAccuracy, close_interval as close_interval,
     estimate_strata as estimate_strata,
 )
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy

@@ -41,7 +41,7 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StratumEstimate:
+class StratumAccuracy:
     """A model's accuracy on the items of one stratum.
 
     Attributes
@@ -88,7 +88,7 @@ def close_interval(study: Study, store: Store, model: str) -> Closing:
     return Closing(points=points, watchable=not why, why=why)
 
 
-def estimate_strata(study: Study, store: Store, model: str, column: str) -> tuple[StratumEstimate, ...]:
+def estimate_strata(study: Study, store: Store, model: str, column: str) -> tuple[StratumAccuracy, ...]:
     """A model's accuracy in every stratum of a column of the items, each at the study's level by itself.
 
     Raises
@@ -118,7 +118,7 @@ def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, La
 
 def _estimate_stratum(
     study: Study, name: str, predictions: PredictionColumns, labels: LabelColumns
-) -> StratumEstimate:
+) -> StratumAccuracy:
     estimate, why = None, ""
     try:
         estimate = accuracy(
@@ -126,7 +126,7 @@ def _estimate_stratum(
         )
     except EstimateError as error:
         why = str(error)
-    return StratumEstimate(
+    return StratumAccuracy(
         stratum=name,
         items=predictions.index.size,
         predicted=int(np.count_nonzero(predictions.ran)),

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from harness.analysis import GateCheck, GateReport
-from harness.estimate import Verdict
+from harness.estimate import GateVerdict
 from harness.report import gate_to_json, gate_to_junit, gate_to_markdown
 
 HOSTILE = [
@@ -21,7 +21,7 @@ HOSTILE = [
 
 
 def report(name: str) -> GateReport:
-    verdict = Verdict.open_at(0.8, 0.95, method="any time").withheld(f"because of {name}")
+    verdict = GateVerdict.open_at(0.8, 0.95, method="any time").withheld(f"because of {name}")
     check = GateCheck(model=name, baseline="", verdict=verdict, notes=(name,))
     return GateReport(study=name, level=0.95, checks=(check,), questions={"drawn": 3, "answered": 1})
 

@@ -17,7 +17,7 @@ from agents.search.view.candidate import (
     read_verdicts,
     tell_answer,
 )
-from agents.search.view.search_parts import Parts, shorten_text
+from agents.search.view.search_parts import SearchParts, shorten_text
 from harness import BadInput
 from harness.config import ModelSection, SearchSection, Study
 from harness.store import SearchProgress, Store
@@ -62,7 +62,7 @@ def read_candidate_item(
     stored = next((p for p in answers if p.item_id == item), None)
     if stored is None:
         raise BadInput(f"candidate {id} has no answer to {item!r}")
-    parts = Parts()
+    parts = SearchParts()
     told = parts.attempt(
         "the calls", partial(_replay, store, found, candidate, asked, int(replicate)), Replay()
     )

@@ -11,7 +11,7 @@ from agents.search.fitness import Board, measure_power
 from agents.search.search_report import a_a, count_spent, report_candidates, report_winner
 from agents.search.setup import open_search
 from agents.search.view.headline import headline, other_numbers
-from agents.search.view.search_parts import Parts, finite, share, shorten_text
+from agents.search.view.search_parts import SearchParts, finite, share, shorten_text
 from harness import BadInput, EstimateError
 from harness.config import Study
 from harness.report import SearchedCandidate
@@ -69,7 +69,7 @@ def _listed(search: SearchProgress) -> dict[str, Any]:
 def _shown(
     study: Study, store: Store, search: SearchProgress, truth: Mapping[str, int] | None
 ) -> dict[str, Any]:
-    parts = Parts()
+    parts = SearchParts()
     context = parts.attempt("the search", partial(open_search, study, store, search.id), None)
     if context is None:
         return {**_listed(search), "missing": parts.missing}

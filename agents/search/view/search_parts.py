@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Parts:
+class SearchParts:
     """What could not be made of a page, and why.
 
     Attributes

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.analysis.beginning.study_proposal import Proposal, limit_tokens
+from harness.analysis.beginning.study_proposal import StudyProposal, limit_tokens
 from harness.analysis.beginning.study_text import ASK_CLASS, ASK_LETTER, FIXED, OWN, PRESET, STUDY
 from harness.config import SCHEMA_FILE, STUDY_FILE, read_schema_text
 from harness.datasets import PRESETS
@@ -21,7 +21,7 @@ def begin_study(
     *,
     name: str | None = None,
     items: str | None = None,
-    proposal: Proposal | None = None,
+    proposal: StudyProposal | None = None,
     classes: Sequence[str] = (),
     preset: str | None = None,
 ) -> list[Path]:
@@ -86,7 +86,7 @@ def refuse_study(folder: str | Path) -> Path:
     return target
 
 
-def check_proposal(proposal: Proposal, items: str) -> None:
+def check_proposal(proposal: StudyProposal, items: str) -> None:
     """Refuse what no study can be made of; says what to give.
 
     Raises
@@ -105,7 +105,9 @@ def check_proposal(proposal: Proposal, items: str) -> None:
         )
 
 
-def _source(items: str | None, classes: Sequence[str], preset: str | None, proposal: Proposal | None) -> str:
+def _source(
+    items: str | None, classes: Sequence[str], preset: str | None, proposal: StudyProposal | None
+) -> str:
     if preset:
         file = f"file = {_toml(items)}" if items else '# file = "local-copy.parquet"   # else the hub'
         return PRESET.format(preset=_toml(preset), known=", ".join(PRESETS), file=file)

@@ -37,7 +37,7 @@ _ROOM, _STEP, _MOST = 48, 16, 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class StudyProposal:
     """What a file looks like as the items of a study.
 
     Attributes
@@ -78,7 +78,7 @@ def find_item_files(folder: str | Path) -> list[str]:
     return sorted(p.name for p in found if p.is_file() and p.name.lower().endswith(_ENDINGS))
 
 
-def propose(path: str | Path, classes: Sequence[str] = ()) -> Proposal:
+def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
     """Look at a file and propose what each column is.
 
     Raises
@@ -98,7 +98,7 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> Proposal:
     left = {name: look for name, look in looks.items() if name not in taken | {text, named}}
     meta = tuple(name for name, look in left.items() if look.is_few and not _LABEL.fullmatch(name))
     longest = max(map(len, given), default=0) or _longest(looks, options)
-    return Proposal(
+    return StudyProposal(
         rows=rows,
         columns=tuple(looks),
         id=named,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import BadInput
-from harness.estimate import FAIL, PASS, UNDECIDED, Verdict
+from harness.estimate import FAIL, PASS, UNDECIDED, GateVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class GateCheck:
 
     model: str
     baseline: str
-    verdict: Verdict
+    verdict: GateVerdict
     notes: Sequence[str] = ()
 
 

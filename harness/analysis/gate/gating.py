@@ -20,7 +20,7 @@ from harness.config import Study
 from harness.errors import BadInput, EstimateError
 from harness.estimate import (
     ANY_TIME,
-    Verdict,
+    GateVerdict,
     check_level,
     gate_accuracy,
     gate_at_look,
@@ -128,7 +128,7 @@ def _hold(
             verdict = gate_difference(columns[0], columns[1], labels, bar, level=level)
     except EstimateError as error:
         why = str(error) if len(labels) else "there are no answers yet; see: oversight label --help"
-        verdict = Verdict.open_at(bar, level, method=ANY_TIME).withheld(why)
+        verdict = GateVerdict.open_at(bar, level, method=ANY_TIME).withheld(why)
     doubts = [why for name, one in models.items() for why in find_doubts(name, one, labels)]
     return GateCheck(
         model=names[0],

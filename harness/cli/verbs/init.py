@@ -15,7 +15,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from harness.analysis import Proposal, begin_study, check_proposal, find_item_files, propose, refuse_study
+from harness.analysis import (
+    StudyProposal,
+    begin_study,
+    check_proposal,
+    find_item_files,
+    propose,
+    refuse_study,
+)
 from harness.cli.conventions import emit
 from harness.datasets import PRESETS
 from harness.errors import BadInput
@@ -74,7 +81,7 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
     return found[0] if found else None
 
 
-def _ask(proposal: Proposal, items: str) -> Proposal:
+def _ask(proposal: StudyProposal, items: str) -> StudyProposal:
     """Have a person confirm or mend what was guessed; Enter takes what is in brackets."""
     sys.stdout.write(f"{items}: {proposal.rows} rows; columns: {', '.join(proposal.columns)}\n")
     text = _put("column with what is asked", proposal.text)
@@ -93,7 +100,7 @@ def _put(question: str, default: str) -> str:
     return input(f"{question} [{default}] ").strip() or default
 
 
-def _tell(found: Proposal, items: str) -> list[str]:
+def _tell(found: StudyProposal, items: str) -> list[str]:
     """What was chosen, a line each."""
     options = found.options if isinstance(found.options, str) else ", ".join(found.options)
     said = {

@@ -17,7 +17,7 @@ _FARTHEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateVerdict:
     """On which side of a bar a model's accuracy, or its difference to another's, lies.
 
     Attributes
@@ -63,7 +63,7 @@ class Verdict:
     why: str = ""
 
     @classmethod
-    def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> Verdict:
+    def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> GateVerdict:
         """Undecided, before anything is known."""
         return cls(
             verdict=UNDECIDED,
@@ -82,14 +82,14 @@ class Verdict:
         """Whether it is pass or fail."""
         return self.verdict != UNDECIDED
 
-    def withheld(self, why: str) -> Verdict:
+    def withheld(self, why: str) -> GateVerdict:
         """The same, undecided for this reason."""
         return replace(self, verdict=UNDECIDED, why=why, further=None)
 
 
 def judge(
-    known: Verdict, p_below: float, p_above: float, *, spread: tuple[float, float], per_answer: float
-) -> Verdict:
+    known: GateVerdict, p_below: float, p_above: float, *, spread: tuple[float, float], per_answer: float
+) -> GateVerdict:
     """Verdict from both p-values.
 
     Parameters

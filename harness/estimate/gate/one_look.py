@@ -16,7 +16,14 @@ from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import EstimateError
 from harness.estimate.core import z_value
 from harness.estimate.evaluation import accuracy
-from harness.estimate.gate.gate_verdict import EITHER_SIDE, FAIL, PASS, UNDECIDED, Verdict, further_answers
+from harness.estimate.gate.gate_verdict import (
+    EITHER_SIDE,
+    FAIL,
+    PASS,
+    UNDECIDED,
+    GateVerdict,
+    further_answers,
+)
 from harness.estimate.intervals import obrien_fleming_level
 from harness.estimate.many_estimates import keep_predicted
 from harness.estimate.model_comparison import compare
@@ -30,7 +37,7 @@ def gate_at_look(
     *,
     look: tuple[int, int],
     level: float = 0.95,
-) -> Verdict:
+) -> GateVerdict:
     """`gate_accuracy` of one model, or `gate_difference` of two, valid as look J of L planned ones alone.
 
     Parameters
@@ -54,7 +61,9 @@ def gate_at_look(
         square = len(labels) * ((high - low) / 2 / z_value(now)) ** 2
         need = outcomes_to_settle(value - at_least, square, level=level, looks=False)
         further = further_answers(need, len(labels))
-    known = Verdict.open_at(at_least, level, method=f"look {look[0]} of {look[1]}", open_questions=is_open)
+    known = GateVerdict.open_at(
+        at_least, level, method=f"look {look[0]} of {look[1]}", open_questions=is_open
+    )
     return replace(
         known,
         verdict=verdict,

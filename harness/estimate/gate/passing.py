@@ -16,14 +16,14 @@ from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionC
 from harness.errors import NotIdentified
 from harness.estimate.collected import collected_part
 from harness.estimate.gate.betting import refuting_wealth
-from harness.estimate.gate.gate_verdict import ANY_TIME, WORST_CASE, Verdict, check_bar, judge
+from harness.estimate.gate.gate_verdict import ANY_TIME, WORST_CASE, GateVerdict, check_bar, judge
 from harness.estimate.gate.outcomes import Gains, accuracy_gains, difference_gains, make_pool
 from harness.estimate.gate.resolved import resolved_ends, worst_p_values
 
 
 def gate_accuracy(
     predictions: AnyPredictions, labels: AnyLabels, at_least: float, *, level: float = 0.95
-) -> Verdict:
+) -> GateVerdict:
     """Whether the probability that a prediction is right is at least so much.
 
     Parameters
@@ -33,11 +33,11 @@ def gate_accuracy(
     at_least
         The bar, in (0, 1).
     level
-        In (0, 1), see `Verdict`.
+        In (0, 1), see `GateVerdict`.
 
     Returns
     -------
-    Verdict
+    GateVerdict
         Undecided, with the reason, also where the answers cannot tell.
 
     Raises
@@ -52,7 +52,7 @@ def gate_accuracy(
 
 def gate_difference(
     first: AnyPredictions, second: AnyPredictions, labels: AnyLabels, at_least: float, *, level: float = 0.95
-) -> Verdict:
+) -> GateVerdict:
     """Whether the first model's accuracy minus the second's is at least so much, in (−1, 1).
 
     The difference is of the items that both answered; for the rest see `gate_accuracy`.
@@ -62,9 +62,9 @@ def gate_difference(
     return _gate(models, said, at_least, level)
 
 
-def _gate(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float, level: float) -> Verdict:
+def _gate(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float, level: float) -> GateVerdict:
     is_open = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
-    nothing = Verdict.open_at(bar, level, method=ANY_TIME, open_questions=is_open)
+    nothing = GateVerdict.open_at(bar, level, method=ANY_TIME, open_questions=is_open)
     there = np.logical_and.reduce([m.is_there for m in models])
     missing = int(np.count_nonzero(labels.asked_items & ~there))
     if missing:
@@ -104,7 +104,9 @@ def _gains(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float
     return difference_gains(make_pool(labels, models), bar)
 
 
-def _gate_resolved(models: Sequence[PredictionColumns], labels: LabelColumns, nothing: Verdict) -> Verdict:
+def _gate_resolved(
+    models: Sequence[PredictionColumns], labels: LabelColumns, nothing: GateVerdict
+) -> GateVerdict:
     low, high, cluster = resolved_ends(labels, models)
     p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, 0 if len(models) == 1 else -1)
     known = low == high
