@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class Shown:
+class Shown(ABC):
     """A result with rows."""
 
     __slots__ = ()
 
+    @abstractmethod
     def records(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of one form."""
-        raise NotImplementedError
 
+    @abstractmethod
     def html_tables(self) -> Sequence[HtmlTable]:
         """What a notebook shows."""
-        raise NotImplementedError
 
     def to_frame(self) -> DataFrame:
         """The rows as a frame of pandas, see `to_frame`."""
