@@ -18,15 +18,14 @@ def test_a_fresh_interpreter_shows_and_completes_every_name(name: str) -> None:
     code = f"""
 import importlib, rlcompleter, sys
 face = importlib.import_module({name!r})
-assert set(dir(face)) >= set(face.__all__)
+hidden = set(face.__all__) - set(dir(face))
 completer = rlcompleter.Completer({{"face": face}})
 shown = set()
 while (found := completer.complete("face.", len(shown))) is not None:
     shown.add(found.removeprefix("face.").rstrip("()"))
-missing = {{name for name in face.__all__ if not name.startswith("_")}} - shown
-assert not missing, missing
+print(sorted(hidden), sorted({{name for name in face.__all__ if not name.startswith("_")}} - shown))
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert run_fresh(code) == "[] []\n"
 
 
 def test_the_calls_of_the_command_line_are_there_and_documented() -> None:
@@ -39,6 +38,13 @@ def test_the_calls_of_the_command_line_are_there_and_documented() -> None:
 def test_importing_the_face_costs_no_heavy_library() -> None:
     code = (
         "import sys, harness; dir(harness); "
-        "assert not {'numpy', 'pandas', 'scipy', 'sqlalchemy', 'rich'} & set(sys.modules)"
+        "print(sorted({'numpy', 'pandas', 'scipy', 'sqlalchemy', 'rich'} & set(sys.modules)))"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert run_fresh(code) == "[]\n"
+
+
+def run_fresh(code: str) -> str:
+    """What a fresh interpreter prints, and no more than that."""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
