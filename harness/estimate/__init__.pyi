@@ -59,7 +59,7 @@ from .planning import (
     accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, make_plan as make_plan,
-    outcomes_to_settle as outcomes_to_settle, plan as plan, plan_samples as plan_samples,
+    outcomes_to_settle as outcomes_to_settle, plan as plan,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from harness.estimate.core import check_least, check_unit
-from harness.estimate.planning.sample_size import SamplePlan, plan_samples
+from harness.estimate.planning.sample_size import (
+    SIGN_TEST,
+    SamplePlan,
+    accuracy_variances,
+    difference_variances,
+    make_plan,
+    power_factor,
+)
 from harness.types import HtmlTable, Shown
 
 
@@ -88,19 +96,14 @@ def plan(
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)
     effect = 1 + (cluster_size - 1) * intraclass
-    made = plan_samples(
-        options,
-        accuracy,
-        models=models,
-        half_width=0.03 if half_width is None and questions is None else half_width,
-        questions=None if questions is None else max(1, round(questions / effect)),
-        level=level,
-        power=power,
-        sensitivity=sensitivity,
-        specificity=specificity,
-    )
-    single, pair = (
+    rates = {"sensitivity": sensitivity, "specificity": specificity}
+    single = accuracy_variances(options, accuracy, models=models, **rates)
+    pair, factor = difference_variances(options, accuracy, **rates), power_factor(level, power)
+    width = 0.03 if half_width is None and questions is None else half_width
+    asked = None if questions is None else max(1, round(questions / effect))
+    price = partial(make_plan, half_width=width, questions=asked, level=level)
+    accurate, different = (
         tuple(p if effect == 1 else replace(p, questions=math.ceil(p.questions * effect)) for p in plans)
-        for plans in made
+        for plans in (price(single), price(pair, factor=factor, reference=SIGN_TEST))
     )
-    return QuestionPlan(accuracy=single, difference=pair, level=level)
+    return QuestionPlan(accuracy=accurate, difference=different, level=level)

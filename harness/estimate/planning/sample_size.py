@@ -36,7 +36,8 @@ from harness.estimate.routed import (
 )
 from harness.registry import name_protocol
 
-_SIGN_TEST = "uniform, sign test"
+SIGN_TEST = "uniform, sign test"
+"""What differences are priced against."""
 _POPULATION = 20_000
 
 
@@ -176,7 +177,7 @@ def difference_variances(
     refutable = (predicted != truth[:, None]) & differ[:, None]
     # One label refutes either model with probability 1/(K − 1) each where it errs and they differ.
     wrong = t * refutable.mean() + (1 - s) * (w - refutable.mean())
-    variances = {_SIGN_TEST: 2 * K * float(wrong) / youden(s, t) ** 2}
+    variances = {SIGN_TEST: 2 * K * float(wrong) / youden(s, t) ** 2}
     votes = vote_posterior(predicted, K, K, accuracy=[A, A])
     variances["uniform, paired"] = population_variance(c, flat, votes, truth, (s, t))
     uniform = flat * differ[:, None]
@@ -220,47 +221,6 @@ def make_plan(
             raise EstimateError("give half_width or questions; neither is given")
         plans.append(SamplePlan(protocol=protocol, variance=v, questions=n, half_width=h, saving=base / v))
     return tuple(plans)
-
-
-def plan_samples(
-    K: int,
-    A: float,
-    *,
-    models: int = 1,
-    half_width: float | None = None,
-    questions: int | None = None,
-    level: float = 0.95,
-    power: float = 0.8,
-    sensitivity: float = 1.0,
-    specificity: float = 1.0,
-) -> tuple[tuple[SamplePlan, ...], tuple[SamplePlan, ...]]:
-    """Plans for the accuracy of models of about accuracy A, and for the difference of two of them.
-
-    Parameters
-    ----------
-    half_width, questions
-        Either how narrow the interval shall be (for differences: what shall be detected with this
-        `power`), or how many questions there are.
-
-    Raises
-    ------
-    EstimateError
-        If an argument is out of range, or experts with such rates say nothing.
-    """
-    rates = {"sensitivity": sensitivity, "specificity": specificity}
-    single, pair = accuracy_variances(K, A, models=models, **rates), difference_variances(K, A, **rates)
-    factor = power_factor(level, power)
-    return (
-        make_plan(single, half_width=half_width, questions=questions, level=level),
-        make_plan(
-            pair,
-            half_width=half_width,
-            questions=questions,
-            level=level,
-            factor=factor,
-            reference=_SIGN_TEST,
-        ),
-    )
 
 
 @lru_cache(maxsize=16)
