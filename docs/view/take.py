@@ -18,6 +18,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from protocols.demo_study import DATA, lay_out_demo
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 MODELS = {"large": 0.86, "medium": 0.72, "small": 0.5}
@@ -25,15 +27,6 @@ SIZES = {"light": (1180, 900), "dark": (1180, 900), "phone": (390, 844)}
 TALLEST = {"light": 1700, "dark": 1300, "phone": 1900}
 SETTLED = 600
 """Milliseconds in which all parts of a small study's page have come."""
-SETTINGS = """\
-[study]
-name = "Case notes"
-seed = 7
-[items]
-file = "notes.jsonl"
-classes = ["cardiology", "neurology", "gastroenterology", "pulmonology",
-           "nephrology", "endocrinology", "dermatology", "rheumatology"]
-"""
 
 
 def main() -> None:
@@ -60,11 +53,8 @@ def main() -> None:
 
 def lay_out_notes(folder: Path) -> None:
     """A study whose models are made of the key, with most questions answered."""
-    folder.mkdir()
-    (folder / "study.toml").write_text(SETTINGS, encoding="utf-8")
-    for source, target in (("case_notes.jsonl", "notes.jsonl"), ("case_notes.experts.toml", "experts.toml")):
-        shutil.copyfile(ROOT / "data" / source, folder / target)
-    key = ROOT / "data" / "case_notes.key.csv"
+    lay_out_demo(folder, None, fresh=False)
+    key = DATA / "case_notes.key.csv"
     with key.open(encoding="utf-8") as stream:
         truth = {row["id"]: row["label"] for row in csv.DictReader(stream)}
     oversight(folder, "label", "route")
