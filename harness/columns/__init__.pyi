@@ -1,6 +1,7 @@
 from .alignment import (
     AnyLabels as AnyLabels, AnyPredictions as AnyPredictions, align as align, align_models as align_models,
 )
+from .item_groups import split_items as split_items
 from .item_index import ItemIndex as ItemIndex
 from .item_values import ItemValues as ItemValues
 from .label_columns import (
@@ -9,4 +10,3 @@ from .label_columns import (
 from .offered_options import OfferedOptions as OfferedOptions
 from .prediction_columns import ABSENT as ABSENT, PredictionColumns as PredictionColumns
 from .question_columns import QuestionColumns as QuestionColumns, key_of as key_of
-from .split_items import split_items as split_items
