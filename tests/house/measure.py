@@ -15,6 +15,9 @@ from harness.registry import PROTOCOLS
 from tests.house.faces import WINGS, is_past_face
 
 ROOT = Path(__file__).parents[2]
+LONGEST_FILE = 300
+FULLEST_FOLDER = 15
+"""Sources of a folder, its face among them."""
 LONGEST_FUNCTION = 60
 MOST_PARAMETERS = 6
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -117,6 +120,21 @@ def public_types(house: House) -> dict[str, list[str]]:
     return found
 
 
+def find_long_files(root: Path = ROOT) -> dict[str, int]:
+    """Path → lines of the sources, of tests and benchmarks too, that are longer than any may be."""
+    lines = {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8").count("\n")
+        for folder in (*WINGS, "tests", "benchmarks")
+        for path in (root / folder).rglob("*.py")
+    }
+    return {path: length for path, length in sorted(lines.items()) if length > LONGEST_FILE}
+
+
+def count_files(house: House) -> Counter[str]:
+    """Folder → number of its sources."""
+    return Counter(module.path.parent.as_posix() for module in house.values())
+
+
 def length_of(function: Function) -> int:
     """Lines of a function, its docstring among them."""
     return (function.end_lineno or function.lineno) - function.lineno + 1
@@ -151,7 +169,7 @@ def measure_house(root: Path = ROOT) -> dict[str, int | float | str]:
     """Every number that is watched, by what it counts."""
     house = read_house(root)
     arrows = find_arrows(house)
-    files = Counter(m.path.parent.as_posix() for m in house.values())
+    files = count_files(house)
     functions = [f for m in house.values() for f in m.functions]
     packages = {m.name for m in house.values() if m.is_face}
     sources = [p for wing in WINGS for p in (root / wing).rglob("*.py*") if p.suffix in (".py", ".pyi")]
@@ -163,6 +181,7 @@ def measure_house(root: Path = ROOT) -> dict[str, int | float | str]:
         "files": len(house),
         "folders": len(files),
         "files in the fullest folder": f"{most} ({fullest})",
+        f"files over {LONGEST_FILE} lines, tests too": len(find_long_files(root)),
         "arrows between folders": len(arrows),
         "circles between folders": len(find_circles(arrows)),
         "files of equal names": len(find_repeated(file_names(house))),

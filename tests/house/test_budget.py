@@ -1,0 +1,48 @@
+"""What the house may hold: files that can be read in one go, folders seen at a glance, one thing a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.house.measure import (
+    FULLEST_FOLDER,
+    count_files,
+    file_names,
+    find_long_files,
+    find_repeated,
+    public_types,
+    read_house,
+)
+
+HOUSE = read_house()
+SHARED_TYPES = {
+    "Connection": "to a model's server, and to Label Studio's",
+    "Stopped": "a command, and a program in the sandbox",
+}
+SHARED_FILES = {
+    "client.py": "of a model's server, and of Label Studio's",
+    "connection.py": "the same two",
+    "gate.py": "of the sandbox, and the verb",
+    "items.py": "the verb, and the page",
+    "panel.py": "the ratings, and the page",
+}
+"""Names that two things have, each in a world of its own; no more may come."""
+
+
+def test_no_file_is_long() -> None:
+    assert find_long_files() == {}
+
+
+def test_no_folder_is_full() -> None:
+    full = {folder: files for folder, files in count_files(HOUSE).items() if files > FULLEST_FOLDER}
+    assert full == {}
+
+
+@pytest.mark.parametrize(
+    ("named", "shared"), [(public_types(HOUSE), SHARED_TYPES), (file_names(HOUSE), SHARED_FILES)]
+)
+def test_a_name_stands_for_one_thing(named: dict[str, list[str]], shared: dict[str, str]) -> None:
+    repeated = find_repeated(named)
+    assert {name: places for name, places in repeated.items() if name not in shared} == {}
+    assert shared.keys() <= repeated.keys(), "a name that nothing shares any more"
+    assert all(len(repeated[name]) == 2 for name in shared)
