@@ -147,3 +147,19 @@ def test_json_has_no_number_that_is_none(begin: Begin, capsys: pytest.CaptureFix
     assert main(["gate", "--at-least", "0.5", "--once", "--json"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert found["checks"][0]["p_below"] is None
+
+
+def test_settings_of_estimates_without_use_are_named(begin: Begin, oversight: Oversight) -> None:
+    begin("targeted", {"m": (0.8, 200)})
+    assert not any(
+        "not used" in note for note in oversight("gate", "--at-least", "0.5")["checks"][0]["notes"]
+    )
+    text = Path("study.toml").read_text(encoding="utf-8")
+    Path("study.toml").write_text(
+        f'{text}\n[estimate]\nstrata = "ward"\ninterval = "score"\n', encoding="utf-8"
+    )
+    notes = oversight("gate", "--at-least", "0.5")["checks"][0]["notes"]
+    assert [note.partition(" is not used")[0] for note in notes[-2:]] == [
+        "estimate.strata = 'ward'",
+        "estimate.interval = 'score'",
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
+from harness.config import Study
 from harness.errors import EstimateError
 from harness.estimate import collected_part, run_checks
 
@@ -49,3 +50,15 @@ def write_notes(models: Mapping[str, PredictionColumns], labels: LabelColumns) -
         if failed := int(np.count_nonzero(predictions.has_failed)):
             notes.append(f"items left out because every call of {name!r} failed: {failed}")
     return notes
+
+
+def name_unused(study: Study) -> list[str]:
+    """What study.toml says of estimates that a gate has no use for, whose bets are on all items alike."""
+    section = study.estimate
+    interval = None if section.interval == "exact" else section.interval
+    used = {"strata": section.strata, "panel": section.panel, "interval": interval}
+    return [
+        f"estimate.{name} = {value!r} is not used: a gate holds all items together against its bar"
+        for name, value in used.items()
+        if value is not None
+    ]

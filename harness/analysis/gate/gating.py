@@ -7,13 +7,14 @@ assumptions that do not speak against the answers. Where one is missing it is un
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
-from harness.analysis.gate.doubts import find_doubts, write_notes
+from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
 from harness.analysis.looks import check_look
 from harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from harness.config import Study
@@ -72,7 +73,7 @@ def gate_study(
     return GateReport(
         study=study.study.name,
         level=level,
-        checks=checks,
+        checks=[replace(check, notes=[*check.notes, *name_unused(study)]) for check in checks],
         questions={"drawn": drawn, "answered": len(labels)},
     )
 
