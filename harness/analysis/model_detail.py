@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.inputs import read_meta
 from harness.analysis.options import requested_interval
-from harness.columns import LabelColumns, PredictionColumns, split_items
+from harness.columns import ItemGroup, LabelColumns, PredictionColumns, split_items
 from harness.config import Study
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import accuracy, check_watchable, growing_accuracy, keep_predicted
@@ -88,16 +89,17 @@ def close_interval(study: Study, store: Store, model: str) -> Closing:
     return Closing(points=points, watchable=not why, why=why)
 
 
-def estimate_strata(study: Study, store: Store, model: str, column: str) -> tuple[StratumAccuracy, ...]:
-    """A model's accuracy in every stratum of a column of the items, each at the study's level by itself.
+def estimate_strata(
+    study: Study, store: Store, models: Sequence[str], column: str
+) -> dict[str, tuple[StratumAccuracy, ...]]:
+    """Models' accuracies in every stratum of a column of the items, each at the study's level by itself.
 
     Raises
     ------
     BadInput
-        If the model was not run or has no answers yet, no item has the column, or it has more than 100
-        values.
+        If a model was not run or has no answers yet, no item has the column, or it has more than 100 values.
     """
-    predictions, labels = _read(study, store, model)
+    columns = {model: _read(study, store, model) for model in models}
     values = read_meta(study, store, column)
     if not values.names:
         known = ", ".join(map(repr, store.columns.read_meta_names())) or "none"
@@ -106,7 +108,14 @@ def estimate_strata(study: Study, store: Store, model: str, column: str) -> tupl
         raise BadInput(
             f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
         )
-    return tuple(_estimate_stratum(study, *group) for group in split_items(values, predictions, labels))
+    found: dict[str, list[StratumAccuracy]] = {model: [] for model in models}
+    # a group's labels are gathered once for all models that have predictions of all of them
+    for labels in dict.fromkeys(labels for _, labels in columns.values()):
+        for group in split_items(values, labels):
+            for model, (predictions, own) in columns.items():
+                if own is labels:
+                    found[model].append(_estimate_stratum(study, group, predictions))
+    return {model: tuple(strata) for model, strata in found.items()}
 
 
 def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, LabelColumns]:
@@ -116,21 +125,19 @@ def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, La
     return predictions, keep_predicted(study_labels(study, store, index), predictions)
 
 
-def _estimate_stratum(
-    study: Study, name: str, predictions: PredictionColumns, labels: LabelColumns
-) -> StratumAccuracy:
-    estimate, why = None, ""
+def _estimate_stratum(study: Study, group: ItemGroup, predictions: PredictionColumns) -> StratumAccuracy:
+    within, estimate, why = group.take(predictions), None, ""
     try:
         estimate = accuracy(
-            predictions, labels, interval=requested_interval(study), level=study.estimate.level
+            within, group.labels, interval=requested_interval(study), level=study.estimate.level
         )
     except EstimateError as error:
         why = str(error)
     return StratumAccuracy(
-        stratum=name,
-        items=predictions.index.size,
-        predicted=int(np.count_nonzero(predictions.ran)),
-        answered=int(np.count_nonzero(labels.answered & predictions.ran)),
+        stratum=group.name,
+        items=group.index.size,
+        predicted=int(np.count_nonzero(within.ran)),
+        answered=int(np.count_nonzero(group.labels.answered & within.ran)),
         estimate=estimate,
         why=why,
     )

@@ -1,7 +1,7 @@
 from .alignment import (
     AnyLabels as AnyLabels, AnyPredictions as AnyPredictions, align as align, align_models as align_models,
 )
-from .item_groups import split_items as split_items
+from .item_groups import ItemGroup as ItemGroup, split_items as split_items
 from .item_index import ItemIndex as ItemIndex
 from .item_values import ItemValues as ItemValues
 from .label_columns import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,41 +16,60 @@ from harness.columns.prediction_columns import PredictionColumns
 from harness.columns.question_columns import QuestionColumns
 
 
-def split_items(
-    groups: ItemValues, predictions: PredictionColumns, labels: LabelColumns
-) -> Iterator[tuple[str, PredictionColumns, LabelColumns]]:
-    """Every group of items by name: a model's predictions, and what was asked and said, as if of no others.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemGroup:
+    """Items of a study by themselves.
 
-    Each has an index of its own, of the group's items in their order, so that all together take little more
-    time than the whole; items without a group are in none.
+    Attributes
+    ----------
+    name
+        Their stratum, say.
+    places
+        Where they stand among all items.
+    index
+        An index of their own, in the same order.
+    labels
+        What was asked and said of them, as if of no others.
+    """
+
+    name: str
+    places: IntArray
+    index: ItemIndex
+    labels: LabelColumns
+
+    def take(self, predictions: PredictionColumns) -> PredictionColumns:
+        """A model's predictions of them."""
+        confidence = predictions.confidence
+        return PredictionColumns(
+            index=self.index,
+            option=predictions.option[self.places],
+            confidence=None if confidence is None else confidence[self.places],
+        )
+
+
+def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]:
+    """Every group of items; all together take little more time than the whole.
+
+    Items without a group are in none.
     """
     size = len(groups.names)
     items = _find_rows(groups.code, size)
-    inside = np.zeros(predictions.index.size, dtype=np.int64)
+    inside = np.zeros(labels.index.size, dtype=np.int64)
     said = _find_rows(groups.code[labels.item], size)
-    drawn = labels.drawn
+    drawn, cluster = labels.drawn, labels.cluster
     asked = [] if drawn is None else _find_rows(groups.code[drawn.item], size)
     for group, (name, places) in enumerate(zip(groups.names, items, strict=True)):
-        index = _index_of(predictions.index, places)
+        index = _index_of(labels.index, places)
         inside[places] = np.arange(places.size)
-        yield (
-            name,
-            PredictionColumns(
-                index=index,
-                option=predictions.option[places],
-                confidence=None if predictions.confidence is None else predictions.confidence[places],
-            ),
-            replace(
-                labels,
-                questions=_move(labels.questions.take(said[group]), index, inside),
-                kind=labels.kind[said[group]],
-                drawn=None if drawn is None else _move(drawn.take(asked[group]), index, inside),
-                asked=labels.asked[places],
-                cluster=None
-                if labels.cluster is None
-                else replace(labels.cluster, code=labels.cluster.code[places]),
-            ),
+        found = replace(
+            labels,
+            questions=_move(labels.questions.take(said[group]), index, inside),
+            kind=labels.kind[said[group]],
+            drawn=None if drawn is None else _move(drawn.take(asked[group]), index, inside),
+            asked=labels.asked[places],
+            cluster=None if cluster is None else replace(cluster, code=cluster.code[places]),
         )
+        yield ItemGroup(name=name, places=places, index=index, labels=found)
 
 
 def _find_rows(code: AnyIntArray, size: int) -> list[IntArray]:

@@ -76,8 +76,12 @@ class Store(Database):
         t = (AssignmentRow if panel else QuestionRow).__table__.c
         return dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
 
-    def count_rows(self) -> dict[str, int]:
-        """Number of rows of each table of items, questions, answers, runs and predictions."""
-        tables = [row.__table__ for row in (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)]
+    def count_rows(self, *names: str) -> dict[str, int]:
+        """Number of rows of each table of items, questions, answers, runs and predictions, or of those named.
+
+        Predictions may be many millions, which take seconds to count.
+        """
+        rows = (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)
+        tables = [row.__table__ for row in rows if not names or row.__tablename__ in names]
         with self.transaction() as connection:
             return {table.name: count_rows(connection, table) for table in tables}

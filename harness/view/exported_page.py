@@ -150,9 +150,7 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
     models = frame["models"]
     for model in tqdm(models, desc="details", unit="model", delay=2, leave=False, file=sys.stderr):
         yield _key("closing", model=model), payload.read_closing(study, store, model=model)
-        for column in frame["columns"]:
-            found = payload.read_strata(study, store, model=model, column=column)
-            yield _key("strata", column=column, model=model), found
+    yield from _read_strata(study, store, frame)
     for name in PAGES.keys() & {*frame["pages"]}:
         try:
             if name in EXPORTED_PARTS:
@@ -161,6 +159,18 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
                 yield name, load_page(name)(study, store)
         except OversightError as error:
             yield name, {"why": str(error)}
+
+
+def _read_strata(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Those with answers together, which is cheaper; the others, each for its reason."""
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+    there = {model: store.run_columns.has_answer(newest[model]) for model in frame["models"]}
+    together = [model for model, has_answer in there.items() if has_answer]
+    apart = [[model] for model, has_answer in there.items() if not has_answer]
+    for column in tqdm(frame["columns"], desc="strata", unit="column", delay=2, leave=False, file=sys.stderr):
+        for models in filter(None, [together, *apart]):
+            for model, found in payload.read_strata_of(study, store, models, column).items():
+                yield _key("strata", column=column, model=model), found
 
 
 def _key(name: str, **params: str) -> str:

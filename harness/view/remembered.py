@@ -46,6 +46,10 @@ class RememberedColumns(ColumnRepository):
             return read(index, only=only)
         return self._once(("labels", id(index)), lambda: read(index))
 
+    def count_options(self) -> dict[int, int]:
+        """K → number of items with so many options."""
+        return self._once("options", super().count_options)
+
     def read_meta(self, column: str) -> ItemValues:
         """A further column of the items; one with gaps is read again once, as who met them may fill them."""
         read, key, met = super().read_meta, ("meta", column), ("gaps", column)

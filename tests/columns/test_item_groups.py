@@ -26,9 +26,10 @@ def test_a_group_is_a_study_of_its_own() -> None:
     labels = LabelColumns.of(decode(said, questions).clustered(patients), index)
     told = [Prediction(item.id, j % 3, confidence=j / 50) for j, item in enumerate(ITEMS) if j % 5]
     predictions = PredictionColumns.of(told, index)
-    found = list(split_items(ItemValues.of(WARD, index), predictions, labels))
-    assert [name for name, _, _ in found] == ["ward 0", "ward 1", "ward 2"]
-    for ward, of_group, labels_of_group in found:
+    found = list(split_items(ItemValues.of(WARD, index), labels))
+    assert [group.name for group in found] == ["ward 0", "ward 1", "ward 2"]
+    for group in found:
+        ward, of_group, labels_of_group = group.name, group.take(predictions), group.labels
         ids = [item.id for item in ITEMS if WARD.get(item.id) == ward]
         own = ItemIndex.of(ids)
         here = [q for q in questions if q.item_id in ids]

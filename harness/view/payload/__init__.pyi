@@ -1,4 +1,6 @@
-from .detail import read_closing as read_closing, read_strata as read_strata
+from .detail import (
+    read_closing as read_closing, read_strata as read_strata, read_strata_of as read_strata_of,
+)
 from .frame import read_frame as read_frame
 from .item_rows import describe_items as describe_items
 from .items import (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from harness.analysis import close_interval, estimate_strata
+from harness.analysis import StratumAccuracy, close_interval, estimate_strata
 from harness.config import Study
 from harness.errors import OversightError, StoreError
 from harness.report import estimate_to_json
@@ -29,26 +30,33 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
 
 def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[str, Any]:
     """A model's accuracy in every stratum of a column of the items."""
+    return read_strata_of(study, store, [model], column)[model]
+
+
+def read_strata_of(
+    study: Study, store: Store, models: Sequence[str], column: str
+) -> dict[str, dict[str, Any]]:
+    """The same of several models, all of which have answers, or of one."""
     try:
-        found = estimate_strata(study, store, model, column)
+        found = estimate_strata(study, store, models, column)
     except StoreError:  # says nothing of the study, and may be over soon
         raise
     except OversightError as error:
-        return {"why": str(error), "strata": []}
+        return {model: {"why": str(error), "strata": []} for model in models}
+    return {model: {"strata": [_describe_stratum(s) for s in strata]} for model, strata in found.items()}
+
+
+def _describe_stratum(stratum: StratumAccuracy) -> dict[str, Any]:
+    estimate = stratum.estimate
     return {
-        "strata": [
-            {
-                "stratum": s.stratum,
-                "items": s.items,
-                "predicted": s.predicted,
-                "answered": s.answered,
-                "estimate": None if s.estimate is None else estimate_to_json(s.estimate),
-                "value_text": "" if s.estimate is None else value_text(s.estimate),
-                "interval_text": "" if s.estimate is None else interval_text(s.estimate),
-                "why": s.why,
-            }
-            for s in found
-        ]
+        "stratum": stratum.stratum,
+        "items": stratum.items,
+        "predicted": stratum.predicted,
+        "answered": stratum.answered,
+        "estimate": None if estimate is None else estimate_to_json(estimate),
+        "value_text": "" if estimate is None else value_text(estimate),
+        "interval_text": "" if estimate is None else interval_text(estimate),
+        "why": stratum.why,
     }
 
 

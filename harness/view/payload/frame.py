@@ -12,7 +12,7 @@ from harness.store import Store
 def read_frame(study: Study, store: Store) -> dict[str, Any]:
     """The study, its pages, its models, experts, classes and columns of strata."""
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
-    panel, rows = study.experts.is_panel, store.count_rows()
+    panel, rows = study.experts.is_panel, store.count_rows("item", "question", "answer")
     searches, asked = store.searches.read_searches(), store.count_asked(panel=panel)
     pages = {
         "overview": True,

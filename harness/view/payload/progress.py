@@ -25,7 +25,7 @@ def read_progress(study: Study, store: Store) -> dict[str, Any]:
         of = said.setdefault(expert, {})
         of[kind] = of.get(kind, 0) + number
     return {
-        "rows": store.count_rows(),
+        "rows": store.count_rows("item", "question", "answer"),
         "experts": [{"name": name, "asked": asked.get(name, 0), "said": of} for name, of in said.items()],
         "runs": [_describe_run(store, prices, run, index) for run in store.runs.read_runs()],
     }
