@@ -17,7 +17,7 @@ from harness.config import Study
 from harness.errors import OversightError
 from harness.machine import write_whole
 from harness.registry import EXPORTED_PARTS, PAGES, load_page
-from harness.store import PORTION, Store, split_into_batches
+from harness.store import Store, split_into_batches
 from harness.view import payload
 from harness.view.page_parts import make_page
 from harness.view.written_json import keep_keys, write_json
@@ -29,6 +29,8 @@ _TEXTS = frozenset(
     }
 )
 """Fields of any part that hold what people or models wrote; numbers under these names are none."""
+_AT_A_TIME = 100
+"""Items that are read in full at once: the file may be full before the next ones."""
 _OPTIONS = frozenset({"option", "options"})
 """Fields that hold texts of options, where items have options of their own, or numbers."""
 
@@ -206,7 +208,7 @@ def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
 
 
 def _describe_in_order(store: Store, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for portion in split_into_batches(places, PORTION):
+    for portion in split_into_batches(places, _AT_A_TIME):
         ids = {place: found[0] for place, found in store.columns.read_texts(portion).items()}
         rows = payload.describe_items(store, list(ids.values()), full=True)
         for place in portion:

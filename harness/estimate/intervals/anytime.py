@@ -95,20 +95,24 @@ def likelihood_sequence(
     check_level(level)
     n = _answers(yes_hits, errors, no_misses, effective_K)
 
+    misses = [(m, K) for m, K in zip(no_misses, effective_K, strict=True) if m]
+
     def log_likelihood(A: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            parts = [(yes_hits, A), (errors, 1 - A)]
-            parts += [(m, A + K - 2) for m, K in zip(no_misses, effective_K, strict=True)]
-            total: FloatArray = np.sum([count * np.log(x) for count, x in parts if count], axis=0)
-            return total
+        total: FloatArray = yes_hits * np.log(A) if yes_hits else np.zeros_like(A)
+        if errors:
+            total = total + errors * np.log(1 - A)
+        for m, K in misses:
+            total = total + m * np.log(A + K - 2)
+        return total
 
     u = (np.arange(size := max(4000, 80 * int(np.sqrt(n)))) + 0.5) / size
     A = np.sin(np.pi * u / 2) ** 2
-    values = log_likelihood(A)
-    peak = float(values.max())
-    bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
-    best = float(A[int(values.argmax())])
-    low, high = (_crossing(log_likelihood, bound, best, end) for end in (0.0, 1.0))
+    with np.errstate(divide="ignore"):  # at 0 and 1
+        values = log_likelihood(A)
+        peak = float(values.max())
+        bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
+        best = float(A[int(values.argmax())])
+        low, high = (_crossing(log_likelihood, bound, best, end) for end in (0.0, 1.0))
     return Estimate.from_interval(
         value=best,
         interval=Interval(low=low, high=high, level=level, method="likelihood sequence"),

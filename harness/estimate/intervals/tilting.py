@@ -90,11 +90,9 @@ def _score(rows: TiltedRows, tilt: float) -> tuple[float, float, float]:
     constant = np.divide(v_up - v_down, whole, out=np.zeros_like(whole), where=whole > 0)
     constant = np.where(np.isnan(rows.constant), constant, rows.constant)
     variance = (1 - constant) ** 2 * v_up + (1 + constant) ** 2 * v_down + constant**2 * v_rest
-    sides = [rows.asked_c > 0, rows.asked_c < 0]
-    asked, others = (
-        np.select(sides, [up, down], rows.asked_q / total),
-        np.select(sides, [not_up, not_down], not_other),
-    )
+    is_up, is_down = rows.asked_c > 0, rows.asked_c < 0
+    asked = np.where(is_up, up, np.where(is_down, down, rows.asked_q / total))
+    others = np.where(is_up, not_up, np.where(is_down, not_down, not_other))
     mean = up - down
     surprise = rows.yes * others - (1 - rows.yes) * asked
     g = mean + (rows.asked_c - constant) * surprise * rows.asked_inverse
