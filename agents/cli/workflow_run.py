@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 
 from agents.programs import load_program, read_workflow_settings
-from agents.runtime import WorkflowPlan, rehearse, run_workflow
+from agents.runtime import WorkflowPlan, charge_before, rehearse, run_workflow
 from harness import ConfigError
 from harness.analysis import study_items, study_prices, summarise_run
 from harness.cli import describe_run
@@ -49,11 +49,13 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     budgets = [first, *(first.at(target.price) for target in targets[1:])]
     results: dict[str, Any] = {}
     runs = {target.spec.id: target.spec.name for target in targets}
-    with Store(study.store_url) as store, store.locks.hold(runs, wait=args.wait, tell=say):
+    with Store(study.store_url) as store, store.locks.hold(runs, wait=args.wait, tell=say) as lock:
+        for target, budget in zip(targets, budgets, strict=True):
+            charge_before(store, target, budget)  # all, before any of them spends what another did
         ids = store.content.add_items(items)
         for plan, target, budget in zip(plans, targets, budgets, strict=True):
             asked, spent = run_workflow(
-                store, ids, plan, target, budget=budget, retry_failed=args.retry_errors
+                store, ids, plan, target, budget=budget, check=lock.check, retry_failed=args.retry_errors
             )
             results[target.spec.name] = summarise_run(store, target, asked) | {
                 "workflow": program.id,

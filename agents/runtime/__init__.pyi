@@ -5,4 +5,5 @@ from .program_answers import (
 )
 from .replay import Replay as Replay, replay_program as replay_program
 from .request_draws import name_model as name_model
+from .run_account import charge_before as charge_before
 from .workflow_model import WorkflowPlan as WorkflowPlan, rehearse as rehearse, run_workflow as run_workflow

@@ -4,33 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
-from typing import TypeAlias
 
 from agents.runtime.call_cache import CallCache
 from agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
+from agents.runtime.run_account import Note, RequestAccount
 from harness import FatalModelError, ModelError, TransientModelError
 from harness.config import ModelSection
-from harness.llm import (
-    Budget,
-    CallCounts,
-    LimitedModel,
-    Limiter,
-    Model,
-    ModelReply,
-    Price,
-    Request,
-    Reservation,
-)
-from harness.store import Spent, Store, StoredCall
-
-_COUNTED = ("attempts", "input_tokens", "output_tokens")
-
-Note: TypeAlias = Callable[[Spent], Awaitable[None]]
-"""Stores what calls use, or at most use; when it returns, that is there whatever happens to the process."""
+from harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
+from harness.store import Store, StoredCall
 
 
 class Broker(RequestDraws):
@@ -58,7 +41,7 @@ class Broker(RequestDraws):
     is_billed
         Whether tokens are paid for, so that a reply which does not say what it used is charged by a guess.
     note
-        Stores what calls use at most before they go out, and the difference once they are over.
+        Stores what a call may use at most before it goes out, and what it used once it is over.
     """
 
     def __init__(
@@ -155,35 +138,19 @@ class Broker(RequestDraws):
         return add_price(reply, second)
 
     async def _send(self, request: Request) -> ModelReply:
-        used, most = CallCounts(), CallCounts()
+        account = RequestAccount(self._budget, self._note)
         try:
-            reply = await self._model.ask(request, used, partial(self._hold, most))
+            reply = await self._model.ask(request, account.used, account.hold)
         except FatalModelError as error:
             if not self._answered:
                 raise
             # An endpoint that has answered before refuses this request, not us.
             raise TransientModelError(str(error)) from error
         finally:
-            if self._note is not None and most.attempts:
-                more = [getattr(used, name) - getattr(most, name) for name in _COUNTED]
-                await self._note(Spent(*more))
+            await account.close()
         self._answered = True
         self.spent.calls += 1
         return reply
-
-    async def _hold(self, most: CallCounts, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve what a call may use, here and in the store; add it to the most that its request used."""
-        held = await self._budget.hold(guess)
-        try:
-            if self._note is not None:
-                await self._note(Spent(1, held.input_tokens, held.output_tokens))
-        except BaseException:
-            held.release()
-            raise
-        most.attempts += 1
-        most.input_tokens += held.input_tokens
-        most.output_tokens += held.output_tokens
-        return held
 
     async def _keep(self, key: str, request: str, reply: ModelReply, started: float, error: str) -> None:
         price = self._price

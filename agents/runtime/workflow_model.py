@@ -7,19 +7,18 @@ import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 
 from agents.programs import PromptFormat, Role
-from agents.runtime.broker import Broker, Note
-from agents.runtime.call_cache import LINGER
+from agents.runtime.broker import Broker
 from agents.runtime.host import Workbench
 from agents.runtime.program_answers import answer_items, dry_run_program
 from agents.runtime.request_draws import CallUsage
+from agents.runtime.run_account import open_account
 from agents.sandbox import open_sandbox
 from harness import first_of
 from harness.config import ModelSection
-from harness.llm import Batches, Budget, Progress, Target, make_model, make_spec
-from harness.store import Spent, Store
+from harness.llm import Budget, Progress, Target, make_model, make_spec
+from harness.store import Store
 from harness.types import Item, Program
 
 _AHEAD = 3
@@ -83,6 +82,7 @@ def run_workflow(
     target: Target,
     *,
     budget: Budget,
+    check: Callable[[], None],
     retry_failed: bool = False,
 ) -> tuple[int, CallUsage]:
     """Answer the stored items that have no stored answer; return how many, and what was spent on it.
@@ -96,7 +96,9 @@ def run_workflow(
     plan, target
         What to run, and the plan's target with its price.
     budget
-        At the target's price; what the run used before is counted.
+        At the target's price; it has counted what the run used before, see `charge_before`.
+    check
+        Raises if the run is another process's by now.
     retry_failed
         Whether to answer again where calls failed.
 
@@ -109,7 +111,7 @@ def run_workflow(
     settings, spec = plan.settings, target.spec
     model = make_model(settings)
     store.runs.add_run(spec)
-    note = _open_account(store, spec.id, budget)
+    note = open_account(store, spec.id, check)
     unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
     left = [i for some in unasked for i, _ in some]
     items = store.content.find_items(left)
@@ -121,6 +123,7 @@ def run_workflow(
         async def answer(portion: Sequence[Item]) -> None:
             rows = [(spec.id, found) for found in await answer_items(plan.program, portion, bench)]
             store.runs.store_predictions(rows)
+            check()
             progress.wrote(rows)
 
         async def answer_all() -> None:
@@ -135,20 +138,6 @@ def run_workflow(
         if left:
             asyncio.run(answer_all())
     return len(left), broker.spent
-
-
-def _open_account(store: Store, run_id: str, budget: Budget) -> Note:
-    """Charge a budget with what a run has spent; return what stores what it spends from here on."""
-    account = store.reservations
-    if account.read_spent(run_id) is None:
-        # A run from before such rows were kept: what its answers used is all that is known.
-        used = store.runs.sum_usage(run_id)
-        sums = (sum(getattr(u, name) for u in used) for name in ("requests", "input_tokens", "output_tokens"))
-        account.spend(run_id, [Spent(*sums)])
-    spent = account.read_spent(run_id)
-    if spent is not None:
-        budget.charge(spent.input_tokens, spent.output_tokens, spent.requests)
-    return Batches[Spent, None](partial(account.spend, run_id), linger=LINGER).put
 
 
 async def _in_portions(

@@ -9,7 +9,9 @@ from .labelling import (
 )
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, Response as Response
-from .reservations import Charge as Charge, ReservedAnswer as ReservedAnswer, Spent as Spent
+from .reservations import (
+    Charge as Charge, ReservedAnswer as ReservedAnswer, Spending as Spending, Spent as Spent,
+)
 from .run_locks import HeldLocks as HeldLocks
 from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,

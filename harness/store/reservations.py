@@ -4,19 +4,22 @@ A row stands here from before an answer's first call goes out until its predicti
 (`RunRepository.store_predictions`). One that is found when a run starts belongs to a command that is dead:
 whatever it reserved may have been paid, so it is charged to the run for good.
 
-The calls of a workflow are many to an answer, and outlive it: they are added up in one row a run, which
-holds the most a call may use from before it goes out, and what it used once that is known.
+The calls of a workflow are many to an answer, and outlive it: what those that are over used is added up in
+one row a run, and in another what those under way may use. What is found there when a run starts is charged
+in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from harness.store.database import Repository
 from harness.store.tables import (
+    CallsUnderWayRow,
     ChargeRow,
     ReservationRow,
     SpentRow,
@@ -26,7 +29,11 @@ from harness.store.tables import (
     upsert,
 )
 
-_CHARGE, _RESERVATION, _SPENT = ChargeRow.__table__, ReservationRow.__table__, SpentRow.__table__
+if TYPE_CHECKING:
+    from harness.store.runs import Usage
+
+_CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
+_SPENT, _UNDER_WAY = SpentRow.__table__, CallsUnderWayRow.__table__
 _USED = ("requests", "input_tokens", "output_tokens")
 
 
@@ -54,11 +61,29 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What calls used, or at most use; what they used less than that is negative."""
+    """What calls used, or use at most; what is less than before is negative."""
 
-    requests: int
-    input_tokens: int
-    output_tokens: int
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __sub__(self, other: Spent) -> Spent:
+        """What has come since `other`."""
+        return Spent(*(getattr(self, name) - getattr(other, name) for name in _USED))
+
+    @classmethod
+    def sum(cls, parts: Iterable[Spent | Usage]) -> Spent:
+        """All together."""
+        known = list(parts)
+        return cls(*(sum(getattr(part, name) for part in known) for name in _USED))
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """How calls change what a run has paid, and what its calls under way may use at most."""
+
+    paid: Spent = Spent()
+    under_way: Spent = Spent()
 
 
 class ReservationRepository(Repository):
@@ -94,14 +119,31 @@ class ReservationRepository(Repository):
         )
         return found[0] if found else Charge(0, 0, 0, 0)
 
-    def spend(self, run_id: str, calls: Sequence[Spent]) -> None:
-        """Add calls to what a run spent, in one transaction."""
-        total = Spent(*(sum(getattr(call, name) for call in calls) for name in _USED))
+    def spend(self, run_id: str, changes: Sequence[Spending]) -> None:
+        """Add changes to what a workflow's run paid and has under way, in one transaction."""
         with self._database.transaction() as connection:
-            _add(connection, _SPENT, run_id, row_of(total))
+            for table, parts in (
+                (_SPENT, (change.paid for change in changes)),
+                (_UNDER_WAY, (change.under_way for change in changes)),
+            ):
+                _add(connection, table, run_id, row_of(Spent.sum(parts)))
+
+    def charge_calls_left(self, run_id: str) -> Charge:
+        """Charge a workflow's run with what a dead command had under way, as `charge_left` does.
+
+        An answer is one to a call here.
+        """
+        columns = (_UNDER_WAY.c[name] for name in _USED)
+        gone = sa.delete(_UNDER_WAY).where(_UNDER_WAY.c.run_id == run_id).returning(*columns)
+        with self._database.transaction() as connection:
+            left = Spent.sum(Spent(*row) for row in connection.execute(gone))
+            charge = Charge(left.requests, left.requests, left.input_tokens, left.output_tokens)
+            if left != Spent():
+                _add(connection, _CHARGE, run_id, row_of(charge))
+        return charge
 
     def read_spent(self, run_id: str) -> Spent | None:
-        """What a run spent; None if it has no such row."""
+        """What a workflow's run paid for calls that are over; None if it has no such row."""
         found = self._database.read_values(
             Spent, select_values(Spent, _SPENT).where(_SPENT.c.run_id == run_id)
         )

@@ -94,7 +94,14 @@ class ChargeRow(_Used, table=True):
 
 
 class SpentRow(_Used, table=True):
-    """What a workflow's run paid for calls, or at most paid: a call counts from before it goes out."""
+    """What a workflow's run paid for calls that are over."""
+
+    input_tokens: int = Field(sa_type=BigInteger)
+    output_tokens: int = Field(sa_type=BigInteger)
+
+
+class CallsUnderWayRow(_Used, table=True):
+    """What the calls of a workflow's run that are under way may use at most, from before they go out."""
 
     input_tokens: int = Field(sa_type=BigInteger)
     output_tokens: int = Field(sa_type=BigInteger)

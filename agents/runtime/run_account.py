@@ -1,0 +1,101 @@
+"""What a workflow's run has paid, in the database and in a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from agents.runtime.call_cache import LINGER
+from harness.llm import Batches, Budget, CallCounts, Reservation, Target
+from harness.output import say
+from harness.store import Spending, Spent, Store
+
+Note: TypeAlias = Callable[[Spending], Awaitable[None]]
+"""Stores how calls change what a run has paid: when it returns, that is there whatever comes."""
+
+
+def charge_before(store: Store, target: Target, budget: Budget) -> None:
+    """Charge a budget with what earlier commands paid for a workflow's run.
+
+    What a command that was killed had under way is charged in full, and said.
+    """
+    run_id = target.spec.id
+    left = store.reservations.charge_calls_left(run_id)
+    if left.requests:
+        say(
+            f"{target.spec.name}: {left.requests} calls were under way when an earlier command ended; they "
+            f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} tokens"
+        )
+    spent = _read_spent(store, run_id)
+    budget.charge(spent.input_tokens, spent.output_tokens, spent.requests)
+    budget.charge_before(store.runs.sum_charges(run_id))
+
+
+def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
+    """What stores how calls change what a stored run has paid.
+
+    Parameters
+    ----------
+    check
+        Called before a call goes out; raises if the run is another process's by now.
+    """
+    account = store.reservations
+    if account.read_spent(run_id) is None:
+        account.spend(run_id, [Spending(_read_spent(store, run_id))])
+    changes = Batches[Spending, None](partial(account.spend, run_id), linger=LINGER)
+
+    async def note(change: Spending) -> None:
+        if change.under_way.requests > 0:
+            check()
+        await changes.put(change)
+
+    return note
+
+
+def _read_spent(store: Store, run_id: str) -> Spent:
+    """What calls that are over used; of a run from before that was kept, what its answers used."""
+    spent = store.reservations.read_spent(run_id)
+    return Spent.sum(store.runs.sum_answers(run_id)) if spent is None else spent
+
+
+@dataclass(slots=True)
+class RequestAccount:
+    """What one request has paid and has under way, in the budget and in the store.
+
+    Attributes
+    ----------
+    budget
+        Holds back what a call may use.
+    note
+        Stores every change; None stores nothing.
+    used
+        Counts what its calls that are over used.
+    """
+
+    budget: Budget
+    note: Note | None
+    used: CallCounts = field(default_factory=CallCounts)
+    _noted: Spending = field(init=False, default_factory=Spending)
+
+    async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
+        """Reserve what the next call may use at most; see `Budget.hold`."""
+        held = await self.budget.hold(guess)
+        try:
+            await self._note(Spent(1, held.input_tokens, held.output_tokens))
+        except BaseException:
+            held.release()
+            raise
+        return held
+
+    async def close(self) -> None:
+        """Store what all calls used: none is under way any more."""
+        await self._note(Spent())
+
+    async def _note(self, under_way: Spent) -> None:
+        used, before = self.used, self._noted
+        now = Spending(Spent(used.attempts, used.input_tokens, used.output_tokens), under_way)
+        if self.note is not None and now != before:
+            await self.note(Spending(now.paid - before.paid, now.under_way - before.under_way))
+            self._noted = now
