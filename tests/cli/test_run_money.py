@@ -66,6 +66,27 @@ def test_a_budget_stops_before_it_is_passed_and_the_rest_waits(
         assert result["usd"] == pytest.approx(N * 0.037)
 
 
+@pytest.mark.parametrize("structured", ["never", "auto"])
+def test_what_each_model_of_a_command_used_before_counts_before_anything_is_sent(
+    structured: str, lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    def sections(one: FakeOpenAI, other: FakeOpenAI) -> str:
+        return "".join(
+            f'[models.{name}]\nmodel = "{name}"\nendpoint = "{server.url}"\nstructured = "{structured}"\n'
+            for name, server in (("a", one), ("b", other))
+        )
+
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        with fake_openai(lambda p, n: Reply("red")) as neighbour:
+            lay_out(server, models=sections(server, neighbour))
+            oversight("run", "--model", "b", "--budget-requests", "9", code=1)
+            oversight("run", "--budget-requests", "9", code=1)
+            assert (len(neighbour.prompts), len(server.prompts)) == (9, 0)
+        # one that cannot be asked any more has spent all the same
+        oversight("run", "--budget-requests", "9", code=1)
+        assert server.prompts == []
+
+
 def test_a_budget_needs_a_price(lay_out: Callable[..., None], oversight: Oversight) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
         lay_out(server, models='[models.x]\nmodel = "x"\nendpoint = "all"\n')

@@ -14,6 +14,8 @@ from harness.llm.models import CallCounts, LimitedModel, ModelReply, Request, Ru
 from harness.llm.runner.event_loop import run_in_loop
 from harness.llm.runner.prompt import answer_schema
 from harness.llm.runner.targets import Target, Wanted
+from harness.output import say
+from harness.store import Store
 
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = Literal["structured", "logprobs"]
@@ -50,7 +52,8 @@ def prepare(
     Parameters
     ----------
     budgets
-        Of the targets, if what they offer is tried within one.
+        Of the targets, None of one without, if what they offer is tried within one. What the runs used before
+        is counted first, also of a model that cannot be asked now.
 
     Raises
     ------
@@ -61,6 +64,12 @@ def prepare(
     """
     models = [make_model(target.settings, target.function) for target in targets]
     looks = _Looks(wanted)
+    counted = set[str]()
+
+    def count(target: Target, budget: Budget | None) -> None:
+        if budgets and target.spec.id not in counted:
+            counted.add(target.spec.id)
+            _count_before(wanted.store, target, budget)
 
     async def look() -> list[Prepared]:
         found = list[Prepared]()
@@ -69,6 +78,7 @@ def prepare(
                 used = CallCounts()
                 try:
                     settled = await looks.look(target, model, budget, used)
+                    count(settled, budget)
                     found.append(Prepared(target=settled, error=None, used=used))
                 except (ModelError, BudgetSpent) as error:
                     found.append(Prepared(target=target, error=error, used=used))
@@ -77,11 +87,40 @@ def prepare(
                 await model.close()
         return found
 
+    for target, budget in zip(targets, budgets, strict=bool(budgets)):
+        known = _settle(wanted.store, target)
+        if known is not None:
+            count(known, budget)
     found = run_in_loop(look())
     errors = [one.error for one in found if one.error is not None]
     if errors and len(errors) == len(found):
         raise errors[0]
     return found
+
+
+def _settle(store: Store, target: Target) -> Target | None:
+    """The target with what its model is known to offer; None if something is yet to be tried."""
+    settings = target.settings
+    tried: list[_Feature] = ["structured"] if settings.structured != "never" else []
+    tried += ["logprobs"] if settings.logprobs else []
+    known: dict[str, bool | None] = {
+        name: store.endpoints.read_probe(settings.where, settings.model, name) for name in tried
+    }
+    if None in known.values():
+        return None
+    return replace(target, spec=target.spec.model_copy(update=known))
+
+
+def _count_before(store: Store, target: Target, budget: Budget | None) -> None:
+    """Count what a run used before; what a killed command had under way is charged in full, and said."""
+    left = store.reservations.charge_left(target.spec.id)
+    if left.answers:
+        say(
+            f"{target.spec.name}: {left.answers} answers were under way when an earlier command ended; they "
+            f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} tokens"
+        )
+    if budget is not None:
+        budget.charge_before(store.runs.sum_usage(target.spec.id))
 
 
 @dataclass(slots=True)

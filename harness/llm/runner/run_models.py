@@ -240,11 +240,9 @@ def _jobs(
     jobs = []
     for target, budget in zip(targets, budgets, strict=True):
         settings = target.settings
-        _charge_left(store, target)
-        if budget is not None:
-            budget.charge_before(store.runs.sum_usage(target.spec.id))
-            if budget.counts_tokens and target.spec.max_tokens is None and not target.is_program:
-                say(_UNBOUNDED.format(target.spec.name))
+        is_bounded = target.spec.max_tokens is not None or target.is_program
+        if budget is not None and budget.counts_tokens and not is_bounded:
+            say(_UNBOUNDED.format(target.spec.name))
         model = LimitedModel(
             make_model(settings, target.function),
             limiters[_limits_of(settings)],
@@ -264,16 +262,6 @@ def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
         if one.error is None and one.used.attempts:
             used = Charge(0, one.used.attempts, one.used.input_tokens, one.used.output_tokens)
             store.reservations.charge(one.target.spec.id, used)
-
-
-def _charge_left(store: Store, target: Target) -> None:
-    """Charge what a command that was killed had under way, and say so."""
-    left = store.reservations.charge_left(target.spec.id)
-    if left.answers:
-        say(
-            f"{target.spec.name}: {left.answers} answers were under way when an earlier command ended; they "
-            f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} tokens"
-        )
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
