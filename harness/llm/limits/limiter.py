@@ -20,6 +20,7 @@ LONGEST_PAUSE = 300.0
 """Seconds; an endpoint that asks for more is asked again after this long."""
 
 _BURST = 0.1  # seconds' worth of calls that may go out at once, after a while without any
+_CATCH_UP = 0.25  # the same under a learnt pace: what was not asked for while this machine stood still
 _SOON = 1e-4  # seconds not worth sleeping for
 _BETWEEN = 1.0  # seconds between two halvings of the window
 
@@ -84,8 +85,8 @@ class Limiter:
 
     @property
     def is_paced(self) -> bool:
-        """Whether the endpoint takes most calls at the rate that was learnt from its refusals."""
-        return self._learned.rate is not None and not self._learned.is_clustered
+        """Whether the endpoint takes calls, and at what rate was learnt from its refusals."""
+        return self._learned.is_known
 
     async def acquire(self, tokens: int = 0) -> float:
         """Wait for a place and for the endpoint's rates; return when the call starts.
@@ -166,7 +167,11 @@ class Limiter:
 
     def _set_pace(self) -> None:
         known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
-        self._requests.rate = min(known, default=None)
+        rate = min(known, default=None)
+        if self._requests.rate is None:
+            self._requests.free_at = self._clock()  # what was saved up is used up
+        self._requests.rate = rate
+        self._requests.burst = _CATCH_UP if rate == self._learned.rate else _BURST
 
     async def _take_turn(self, tokens: int) -> None:
         """Wait in line, so that a pace that changes changes for all who wait."""
@@ -192,11 +197,11 @@ class _Spacing:
     """Keeps a rate a second, None being none, by spacing out."""
 
     def __init__(self, rate: float | None) -> None:
-        self.rate, self.free_at = rate, 0.0
+        self.rate, self.free_at, self.burst = rate, 0.0, _BURST
 
     def book(self, now: float, amount: int) -> None:
         if self.rate:
-            self.free_at = max(self.free_at, now - _BURST) + amount / self.rate
+            self.free_at = max(self.free_at, now - self.burst) + amount / self.rate
 
     def correct(self, amount: int) -> None:
         if self.rate:
