@@ -56,6 +56,22 @@ def optimal_constant(
         If options that are never asked about differ in c: no number of such answers tells θ.
     """
     never = valid & (propensities <= 0)
+    fixed = _fix_constant(c, never) if never.any() else None
+    pi = np.where(propensities > 0, propensities, np.inf)
+    s = posterior * (1 - posterior)
+    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
+    s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
+    weight = s / pi
+    total = weight.sum(axis=1)
+    free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
+    if fixed is None:
+        return free
+    constant: FloatArray = np.where(never.any(axis=1), fixed, free)
+    return constant
+
+
+def _fix_constant(c: FloatArray, never: NDArray[np.bool_]) -> FloatArray:
+    """The c of every item's options that are never asked about, −∞ without one; raises where they differ."""
     high = np.where(never, c, -np.inf).max(axis=1)
     low = np.where(never, c, np.inf).min(axis=1)
     bad = np.flatnonzero(high - low > 1e-12)
@@ -66,14 +82,8 @@ def optimal_constant(
             f"row {row} (and {bad.size - 1} more): the options {options} have propensity 0, but the "
             "target tells them apart; these answers were asked for other predictions and cannot score these"
         )
-    pi = np.where(propensities > 0, propensities, np.inf)
-    s = posterior * (1 - posterior)
-    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
-    s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
-    weight = s / pi
-    total = weight.sum(axis=1)
-    free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
-    return np.where(never.any(axis=1), high, free)
+    fixed: FloatArray = high
+    return fixed
 
 
 def question_weights(c: FloatArray, data: RoutedSample) -> FloatArray:
