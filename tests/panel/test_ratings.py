@@ -165,12 +165,24 @@ def test_the_three_verbs_print_json_tables_and_pictures(
 
 def test_agree_on_numbers(files: Path, oversight: Callable[..., dict[str, object]]) -> None:
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        found = oversight("agree", "r.csv", "--level", level, "--bootstrap", "20")
+        found = oversight("agree", "r.csv", "--measurement", level, "--bootstrap", "20")
         assert isinstance(found["alpha"], dict)
         assert 0.5 < found["alpha"]["value"] < 1
     put(files / "w.csv", GOOD)
-    bad = oversight("agree", "w.csv", "--level", "interval", code=2)
+    bad = oversight("agree", "w.csv", "--measurement", "interval", code=2)
     assert "labels must be numbers" in str(bad["error"])
+
+
+def test_level_is_the_confidence_level_of_every_verb(
+    files: Path, oversight: Callable[..., dict[str, object]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["agree", "r.csv"], ["certify", "r.csv", "--model", "m.csv"]):
+        assert oversight(*words, "--level", "0.8") == oversight(*words, "--confidence", "0.8")
+    for wrong, told in (("nominal", "did you mean --measurement nominal"), ("high", "must be a number")):
+        with pytest.raises(SystemExit) as stopped:
+            main(["agree", "r.csv", "--level", wrong])
+        assert stopped.value.code == 2
+        assert told in capsys.readouterr().err
 
 
 def test_certify_knows_pools_weights_and_aggregates(

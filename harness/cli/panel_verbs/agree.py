@@ -2,8 +2,8 @@
 
 examples: oversight agree ratings.csv
           oversight agree                                (the ratings of the study here)
-          oversight agree ratings.csv --level ordinal --classes low,medium,high --svg alpha.svg
-          oversight agree ratings.jsonl --level interval --pairs --json
+          oversight agree ratings.csv --measurement ordinal --classes low,medium,high --svg alpha.svg
+          oversight agree ratings.jsonl --measurement interval --pairs --json
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from harness.types import format_number
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight agree``."""
     add_panel(parser)
-    parser.add_argument("--level", choices=LEVELS, default="nominal", help="of measurement, default nominal")
+    told = "what the labels are, default nominal"
+    parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
     parser.add_argument(
         "--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000"
     )
@@ -39,11 +40,16 @@ def run(args: argparse.Namespace) -> int:
     """Compute, print, draw."""
     panel = panel_study(args).read_panel()
     try:
-        values = class_values(panel) if args.level in ("interval", "ratio") else None
+        values = class_values(panel) if args.measurement in ("interval", "ratio") else None
     except ValueError as error:
-        raise BadInput(f"--level {args.level}: labels must be numbers; {error}") from None
+        raise BadInput(f"--measurement {args.measurement}: labels must be numbers; {error}") from None
     report = measure_agreement(
-        panel, args.level, values=values, bootstrap=args.bootstrap, seed=args.seed, confidence=args.confidence
+        panel,
+        args.measurement,
+        values=values,
+        bootstrap=args.bootstrap,
+        seed=args.seed,
+        confidence=args.confidence,
     )
     payload = agreement_to_json(report)
     if args.pairs:

@@ -9,6 +9,7 @@ from typing import Any
 from harness.analysis import PanelStudy, study_clusters
 from harness.cli.conventions import add_study, emit, study_of
 from harness.machine import write_whole
+from harness.panel import LEVELS
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,8 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     for column in ("item", "annotator", "label"):
         add(f"--{column}", default=column, metavar="COLUMN", help="default: %(default)s")
     add("--classes", type=split_names, help="all classes in their order, by commas (default: those seen)")
-    add("--confidence", type=float, default=0.95, help="confidence level, default 0.95")
+    told = "confidence level, default 0.95"
+    add("--level", "--confidence", dest="confidence", type=_level, default=0.95, metavar="LEVEL", help=told)
     add("--seed", type=int, default=0, help="of every random draw, default 0")
     add("--svg", metavar="FILE", help="write the picture there")
 
@@ -55,6 +57,17 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
 def split_names(text: str) -> list[str]:
     """Names that stand between commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _level(text: str) -> float:
+    """A confidence level; ``--level`` was once what the labels are on."""
+    if text in LEVELS:
+        told = f"is the confidence level, such as 0.95; did you mean --measurement {text} of agree?"
+        raise argparse.ArgumentTypeError(told)
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number such as 0.95, not {text!r}") from None
 
 
 def emit_panel(
