@@ -11,7 +11,8 @@ from .core import (
     BinomialSample as BinomialSample, binomial_at_least as binomial_at_least, check_known as check_known,
     check_least as check_least, check_level as check_level, check_rows as check_rows,
     check_unit as check_unit, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
-    clopper_pearson as clopper_pearson, holm as holm, success_probability as success_probability,
+    clopper_pearson as clopper_pearson, find_root as find_root, holm as holm,
+    success_probability as success_probability,
     z_value as z_value,
 )
 from .data import (

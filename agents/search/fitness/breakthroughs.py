@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 from scipy.special import expit, ndtr, ndtri
 
 from harness import FloatArray
@@ -114,7 +113,9 @@ def interval_ends(
 
     if chance <= 0 or sd <= 0 or second <= first or below(first) >= 0:
         return low, first
-    return low, float(optimize.brentq(below, first, second))
+    from scipy.optimize import brentq  # a third of a second, which only this function need pay
+
+    return low, float(brentq(below, first, second))
 
 
 def _normalised(log: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from harness.columns import LabelColumns, OfferedOptions, PredictionColumns
 from harness.estimate.checks.check import Check
-from harness.estimate.core import two_sided, z_of_sum
+from harness.estimate.core import sign_p_value, two_sided, z_of_sum
 
 _NEAR = 1e-6
 _NOTHING = "no item has one question whose option was drawn with unequal chances"
@@ -183,9 +183,7 @@ def coin(drawn: DrawnOptions, alpha: float) -> Check:
     if not n:
         return Check.not_made(name, "no item was asked about one of two predictions by a coin")
     heads = int(np.count_nonzero(tossed.option == tossed.predicted))
-    from scipy.stats import binomtest  # half a second, which only this function need pay
-
-    p = float(binomtest(heads, n).pvalue)
+    p = sign_p_value(heads, n - heads)
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
     if p < alpha:
         text += "; the coin was not fair, or the predictions are not those that were drawn from"

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, chdtrc, ndtr
+from scipy.special import bdtr, betainc, chdtrc, ndtr
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
@@ -38,9 +38,9 @@ def binomial_at_least(successes: int, n: int, p: float) -> float:
     """P(Bin(n, p) ≥ successes); 0 for n + 1."""
     if n < 1 or not 0 <= successes <= n + 1:
         raise EstimateError(f"successes must lie in 0..n + 1 with n >= 1, are {successes} of {n}")
-    from scipy import stats  # half a second, which only this function need pay
-
-    return float(stats.binom.sf(successes - 1, n, p))
+    if successes == 0:
+        return 1.0
+    return float(betainc(successes, n - successes + 1, p)) if successes <= n else 0.0
 
 
 def kl(p: float, q: float) -> float:

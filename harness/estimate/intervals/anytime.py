@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.estimate.core import check_count, check_level
+from harness.estimate.core import check_count, check_level, find_root
 from harness.types import Counts, Estimate, Interval
 
 
@@ -33,13 +33,11 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
     >>> round(obrien_fleming_constant(10), 3), round(obrien_fleming_constant(5), 3)
     (2.087, 2.04)
     """
-    from scipy.optimize import brentq  # a third of a second, which only this function need pay
-
     check_level(level)
     if looks < 1:
         raise EstimateError(f"looks must be at least 1, is {looks}")
     top = float(ndtri(0.5 + level / 2)) + 2.0
-    return float(brentq(lambda c: _stays_inside(c * np.sqrt(looks), looks) - level, 0.01, top))
+    return find_root(lambda c: level - _stays_inside(c * np.sqrt(looks), looks), 0.01, top)
 
 
 def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:

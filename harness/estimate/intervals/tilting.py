@@ -20,7 +20,6 @@ samples without an error, or without a miss, from looking certain. The estimate 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,11 +27,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from harness.arrays import FloatArray
+from harness.estimate.core import find_root
 from harness.estimate.intervals.tilted_rows import TiltedRows, collapse_rows
 
 _FARTHEST = 22.0
 """Tilts beyond ±22 put less than 1e-9 on what they tilt away from."""
-_HALVINGS = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,30 +140,4 @@ def _root(falling: Callable[[float], float], side: int) -> float:
         return left
     if at_right > 0 or (at_right == 0 and side <= 0):
         return right
-    return _find_root(falling, left, right, at_left, at_right)
-
-
-def _find_root(
-    falling: Callable[[float], float], left: float, right: float, at_left: float, at_right: float
-) -> float:
-    """The root between two ends of opposite signs, by the ITP method: never slower than halving, mostly fast.
-
-    Source: Oliveira & Takahashi 2020, ACM Trans. Math. Softw. 47, with κ₁ = .2/(b − a), κ₂ = 2, n₀ = 1.
-    """
-    near = (right - left) / 2 ** (_HALVINGS + 1)
-    radius, truncation = 2 * (right - left), 0.2 / (right - left)
-    while right - left > 2 * near:
-        radius /= 2
-        half, width = (left + right) / 2, right - left
-        fall = at_left - at_right
-        secant = (at_left * right - at_right * left) / fall if fall > 0 else half
-        step = min(truncation * width**2, abs(half - secant))
-        towards = secant + math.copysign(step, half - secant)
-        reach = max(0.0, radius - width / 2)
-        middle = towards if abs(towards - half) <= reach else half - math.copysign(reach, half - secant)
-        value = falling(middle)
-        if value > 0:
-            left, at_left = middle, value
-        else:  # of several zeros the first
-            right, at_right = middle, value
-    return (left + right) / 2
+    return find_root(falling, left, right, (at_left, at_right))

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
@@ -51,9 +52,7 @@ def estimate_share(sums: FloatArray, counts: FloatArray, level: float = 0.95, *,
     n = float(k) if variance < 1e-15 else min(rows, p * (1 - p) / variance)
     z = z_value(level)
     if few and k > 1:
-        from scipy import stats  # half a second, which only this function need pay
-
-        n *= (z / float(stats.t.ppf(0.5 + level / 2, k - 1))) ** 2
+        n *= (z / float(stdtrit(k - 1, 0.5 + level / 2))) ** 2
     z2 = z**2
     centre = (p * n + z2 / 2) / (n + z2)
     half = math.sqrt(z2 * (p * (1 - p) * n + z2 / 4)) / (n + z2)
@@ -76,9 +75,7 @@ def estimate_difference(sums: FloatArray, counts: FloatArray, level: float = 0.9
     c = np.concatenate([counts, [typical, typical]])
     centre = float(d.sum() / c.sum())
     se = math.sqrt((k + 2) / (k + 1) * float(((d - centre * c) ** 2).sum())) / float(c.sum())
-    from scipy import stats  # half a second, which only this function need pay
-
-    half = float(stats.t.ppf(0.5 + level / 2, k + 1)) * se
-    p = float(2 * stats.t.sf(abs(centre) / se, k + 1))
+    half = float(stdtrit(k + 1, 0.5 + level / 2)) * se
+    p = float(2 * stdtr(k + 1, -abs(centre) / se))
     low, high = max(-1.0, min(value, centre - half)), min(1.0, max(value, centre + half))
     return Share(value=value, low=low, high=high), p

@@ -21,10 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from scipy import optimize
-
 from harness.errors import EstimateError
-from harness.estimate import binomial_at_least, check_least, check_unit
+from harness.estimate import binomial_at_least, check_least, check_unit, find_root
 from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
 from harness.panel.superhuman.independent_units import Units
 
@@ -152,8 +150,9 @@ def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
         return likely
     if p(unlikely) > alpha:
         return unlikely
-    low, high = sorted((likely, unlikely))
-    return float(optimize.bisect(lambda u: _sign(p(u) - alpha), low, high, xtol=1e-9))
+    if likely < unlikely:
+        return find_root(lambda u: p(u) - alpha, likely, unlikely)
+    return find_root(lambda u: alpha - p(u), unlikely, likely)
 
 
 def lower_tail(e: Evidence) -> tuple[PValue, str]:
@@ -235,15 +234,11 @@ def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
     """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
     u = 1.0
     if p_L(u) > p_U(u):  # else p_U stays above: even u = 1 is not refuted better
-        u = float(optimize.bisect(lambda t: _sign(p_L(t) - p_U(t)), 0.0, 1.0, xtol=1e-12))
+        # Far tails underflow to equal zeros; below the crossing p_U is the larger one.
+        u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
     p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))
     confidence = max(0.0, 1 - 2 * p)
     return confidence, u if confidence > 0 else None
-
-
-def _sign(value: float) -> float:
-    # Far tails underflow to equal zeros; below the crossing p_U is the larger one.
-    return 1.0 if value > 0 else -1.0
 
 
 def _check(e: Evidence) -> None:

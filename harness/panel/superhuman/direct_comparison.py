@@ -12,11 +12,12 @@ assumption on how annotators err is needed, and it works where agreement-based b
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from harness.arrays import NO_LABEL, IntArray
 from harness.errors import EstimateError
@@ -129,7 +130,7 @@ def direct_plan(
     ):
         if not ok:
             raise EstimateError(f"{name} is out of range: {value}")
-    rough = (stats.norm.isf(1 - level) + stats.norm.isf(1 - power)) ** 2 / (2 * win_share - 1) ** 2
+    rough = float(ndtri(level) + ndtri(power)) ** 2 / (2 * win_share - 1) ** 2
     for n in range(1, MOST if rough < MOST else 0):
         critical = critical_wins(n, level)
         if critical <= n and binomial_at_least(critical, n, win_share) >= power:
@@ -141,10 +142,8 @@ def direct_plan(
 
 def critical_wins(n: int, level: float = 0.95) -> int:
     """Fewest wins of n that the one-sided sign test calls better; n + 1 if none does."""
-    wins = int(stats.binom.isf(1 - level, n, 0.5)) + 1
-    while wins > 0 and binomial_at_least(wins - 1, n, 0.5) <= 1 - level:
-        wins -= 1
-    return wins
+    better = range(n + 2)
+    return bisect_left(better, True, key=lambda wins: binomial_at_least(wins, n, 0.5) <= 1 - level)
 
 
 def direct_result(

@@ -12,10 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from harness.arrays import IntArray
-from harness.estimate import chernoff_high, chernoff_low
+from harness.estimate import chernoff_high, chernoff_low, find_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +36,7 @@ class Units:
         """Upper confidence bound of θ: the bound at which that p-value falls to α."""
         if mean >= 1:
             return 1.0
-        return float(optimize.brentq(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0))
+        return find_root(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0)
 
     def lowest(self, mean: float, alpha: float) -> float:
         """Lower confidence bound of θ likewise."""

@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize
-
 from harness.errors import EstimateError
-from harness.estimate import check_least, check_unit
+from harness.estimate import check_least, check_unit, find_root
 
 
 def sample_upper(U: float, N: int, delta: float) -> float:
@@ -63,10 +61,7 @@ def published_score(L: float, U: float, N: int, *, steps: int = 100, rate: float
     if margin_score(t_u, L, U, N) < 0:
         return margin_score(t_u, L, U, N)
     for _ in range(steps):
-        root = math.sqrt(t_u + U * U)
-        t_l = L - root
-        slope = 4 * N * (t_u * math.exp(-2 * N * t_u**2) - t_l * math.exp(-2 * N * t_l**2) / (2 * root))
-        t_u += rate * slope
+        t_u += rate * _slope(t_u, L, U, N)
     return margin_score(t_u, L, U, N)
 
 
@@ -78,13 +73,16 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
     most = L * L - U * U
     grid = [most * j / 200 for j in range(201)]
     start = max(range(201), key=lambda j: margin_score(grid[j], L, U, N))
-    found = optimize.minimize_scalar(
-        lambda t: -margin_score(t, L, U, N),
-        bounds=(grid[max(0, start - 1)], grid[min(200, start + 1)]),
-        method="bounded",
-        options={"xatol": 1e-12},
-    )
-    return max(-float(found.fun), margin_score(grid[start], L, U, N))
+    low, high = grid[max(0, start - 1)], grid[min(200, start + 1)]
+    best = find_root(lambda t: _slope(t, L, U, N), low, high, (1.0, -1.0))  # at U = 0 it starts infinite
+    return max(margin_score(best, L, U, N), margin_score(grid[start], L, U, N))
+
+
+def _slope(t_u: float, L: float, U: float, N: int) -> float:
+    """dS/dt_u, for t_u + U² > 0."""
+    root = math.sqrt(t_u + U * U)
+    t_l = L - root
+    return 4 * N * (t_u * math.exp(-2 * N * t_u**2) - t_l * math.exp(-2 * N * t_l**2) / (2 * root))
 
 
 def _check(L: float, U: float, N: int) -> None:
