@@ -32,5 +32,5 @@ def test_a_notebook_is_small_and_says_what_it_is(path: Path) -> None:
 
 
 def test_there_is_one_for_each_use_and_readme_leads_there() -> None:
-    assert {path.stem for path in NOTEBOOKS} == {"evaluate", "compare", "panel", "targeted"}
+    assert {path.stem for path in NOTEBOOKS} == {"evaluate", "compare", "panel", "targeted", "search"}
     assert "docs/notebooks/" in (ROOT / "README.md").read_text(encoding="utf-8")

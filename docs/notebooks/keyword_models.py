@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 WORDS = {
@@ -32,3 +33,12 @@ def hasty(prompt: str) -> str:
 def stubborn(prompt: str) -> str:  # noqa: ARG001  it does not read
     """Cardiology, whatever the note says."""
     return "cardiology"
+
+
+def attentive(prompt: str) -> str:
+    """A workflow's call, in JSON: careful, unless it is told to answer at once."""
+    question = prompt.rsplit("### Question", 1)[-1]
+    note, _, rest = question.partition("\n(A)")
+    meant = hasty(note) if "Answer at once" in rest else careful(note)
+    options = {name: letter for letter, name in re.findall(r"\((\w)\) (\w+)", question)}
+    return json.dumps({"thinking": "by its words", "answer": options.get(meant, "A")})
