@@ -19,7 +19,8 @@ from .errors import (
 )
 from .estimate import (
     accuracies as accuracies, accuracy as accuracy, compare as compare, decode as decode,
-    estimate_counts as estimate_counts, model_accuracies as model_accuracies, plan as plan,
+    estimate_counts as estimate_counts, find_root as find_root, model_accuracies as model_accuracies,
+    plan as plan,
 )
 from .expected import check_mapping as check_mapping, check_names as check_names
 from .llm import run as run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
@@ -184,13 +183,23 @@ def _report_models(
         predicted = [store.run_columns.read_run(run["id"], index).predictions for run in runs]
         _check_watchable(predicted, data.labels)
     models = []
-    for run in tqdm(runs, desc="models", unit="model", delay=2, leave=False, file=sys.stderr):
+    for run in _shown(runs):
         answered = store.run_columns.read_run(run["id"], index)
         used = [*answered.usage, *store.runs.sum_charges(run["id"])]
         models.append(report_model(run, answered, run_cost(prices, run, used), data))
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
     return tuple(models)
+
+
+def _shown(runs: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """The runs, with a bar on a terminal once they take long."""
+    if not sys.stderr.isatty():
+        return runs
+    from tqdm import tqdm
+
+    bar: Iterable[dict[str, Any]] = tqdm(runs, desc="models", unit="model", delay=2, leave=False)
+    return bar
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
@@ -232,9 +241,8 @@ def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
         return CONFIDENCE
     for place in np.flatnonzero(found.code < 0):
         name = index.ids[place]
-        raise BadInput(
-            f"estimate.strata: the item {name!r} has no column {column!r}; name it in [items] meta"
-        )
+        meant = did_you_mean(column, study.items.meta) or "; name it in [items] meta"
+        raise BadInput(f"estimate.strata: the item {name!r} has no column {column!r}{meant}")
     return found
 
 

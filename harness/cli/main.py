@@ -7,9 +7,11 @@ verb's module has ``add_arguments(parser)`` and ``run(args) -> exit code``.
 from __future__ import annotations
 
 import argparse
+import gc
 import signal
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from harness.cli.verb_parser import VerbParser
 from harness.distribution import VERSION, refuse_mixed_folder
@@ -90,7 +92,7 @@ def _main(argv: Sequence[str] | None) -> int:
 def _call(verb: str, rest: list[str]) -> int:
     as_json = "--json" in rest
     try:
-        module = load_module(VERBS[verb][0])
+        module = _load(VERBS[verb][0])
         parser = VerbParser(
             prog=f"oversight {verb}",
             description=module.__doc__,
@@ -114,6 +116,17 @@ def _call(verb: str, rest: list[str]) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
         return 0
+
+
+def _load(name: str) -> ModuleType:
+    """A verb's module, and all that it imports: a tenth sooner with nothing looked through for garbage."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return load_module(name)
+    finally:
+        if collects:
+            gc.enable()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from harness import FloatArray
+from harness import FloatArray, find_root
 
 EXPECTED = 2.5
 """Breakthroughs expected in an archive: fewer make narrower intervals that miss one in ten."""
@@ -113,9 +113,7 @@ def interval_ends(
 
     if chance <= 0 or sd <= 0 or second <= first or below(first) >= 0:
         return low, first
-    from scipy.optimize import brentq  # a third of a second, which only this function need pay
-
-    return low, float(brentq(below, first, second))
+    return low, find_root(lambda x: -below(x), first, second)
 
 
 def _normalised(log: FloatArray) -> FloatArray:
