@@ -18,6 +18,7 @@ from harness.datasets import (
     format_of,
     how_log_ended,
     iterate_foreign,
+    no_file,
     pause_collector,
     read_ahead,
     read_foreign,
@@ -117,7 +118,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
 
 def _digest(path: Path) -> str:
     if not path.is_file():
-        raise DataError("there is no such file", file=path)
+        raise no_file(path)
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:12]
 
@@ -180,10 +181,12 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:
     if Path(out).exists():
         raise BadInput(f"{out} is there already; give another --out")
     lines: dict[str, str] = {}
+    has_options = any(answer.options for answer in answers)
     for answer in answers:
-        record = {"id": answer.id, "text": answer.text, "options": list(answer.options)}
-        for field in ("id", "text", "options"):
-            if not record[field]:
+        record: dict[str, Any] = {"id": answer.id, "text": answer.text}
+        record |= {"options": list(answer.options)} if has_options else {}
+        for field, value in record.items():
+            if not value:
                 raise DataError("the log does not say it", file=file, line=answer.line, field=field)
         lines[answer.id] = json.dumps(record, ensure_ascii=False)
     Path(out).write_text("\n".join(lines.values()) + "\n", encoding="utf-8")

@@ -20,6 +20,7 @@ from harness.datasets import (
     read_key,
     read_portions,
     read_preset,
+    read_rows,
 )
 from harness.errors import ConfigError, DataError
 from harness.llm import DEFAULT_TEMPLATE, check_template
@@ -195,13 +196,17 @@ def read_meta(study: Study, store: Store, column: str) -> ItemValues:
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
     """Open the sealed key: a file, or the answers a preset comes with.
 
+    The file's column of ids is ``id``, or what it is called among the items.
+
     Raises
     ------
     ConfigError
         If there is neither.
     """
     if key_file:
-        return read_key(key_file, items)
+        first = next(iter(read_rows(key_file)), None)
+        known = first is not None and study.items.id in first.fields and "id" not in first.fields
+        return read_key(key_file, items, id_column=study.items.id if known else "id")
     if not study.items.preset:
         raise ConfigError("give the sealed key with --key FILE (columns id,label)")
     section = study.items

@@ -20,4 +20,5 @@ from .rows import (
     read_hub_portions as read_hub_portions, read_portions as read_portions, read_rows as read_rows,
 )
 from .spool import pause_collector as pause_collector, read_ahead as read_ahead
+from .text_files import no_file as no_file
 from .written_predictions import write_predictions as write_predictions

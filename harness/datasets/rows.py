@@ -10,7 +10,7 @@ from typing import Any
 from harness.datasets.frames import Source, check_path, is_frame, read_frame
 from harness.datasets.portions import Portion, RowPortion, split_records
 from harness.datasets.row import Row
-from harness.datasets.text_files import read_csv_portions, read_jsonl_portions
+from harness.datasets.text_files import no_file, read_csv_portions, read_jsonl_portions
 from harness.datasets.workbooks import read_workbook_portions
 from harness.distribution import install_line
 from harness.errors import DataError
@@ -35,7 +35,7 @@ def read_portions(path: Source) -> Iterator[Portion]:
         return map(RowPortion, split_records(read_frame(path)))
     path = Path(check_path(path))
     if not path.is_file():
-        raise DataError("there is no such file", file=path)
+        raise no_file(path)
     suffixes = [s.lower() for s in path.suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     readers: dict[str, Callable[[Path], Iterator[Portion]]] = {

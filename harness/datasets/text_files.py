@@ -13,10 +13,13 @@ from typing import IO, Any
 
 from harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, split_records
 from harness.errors import DataError
+from harness.output import did_you_mean
 
 _BYTES = 1 << 18
 """Of a text are decoded at once."""
 _DELIMITERS = (",", ";", "\t")
+_MOST_NAMES = 1000
+"""Of files beside one that is not there are looked at."""
 _ENCODING = (
     "not UTF-8, perhaps Windows-1252 or another code page; save it with UTF-8 encoding "
     '(in Excel: "CSV UTF-8")'
@@ -128,3 +131,12 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
     """Line on which every record begins; one with line breaks in its values has several."""
     heights = [1 + "".join(record).count("\n") for record in records]
     return accumulate(heights[:-1], initial=start) if heights else iter(())
+
+
+def no_file(path: Path) -> DataError:
+    """The error of a path at which there is no file: a folder is there, or a name like it beside."""
+    if path.is_dir():
+        return DataError("is a folder; name the files in it", file=path)
+    beside = path.parent.iterdir() if path.parent.is_dir() else iter(())
+    names = [other.name for other in islice(beside, _MOST_NAMES)]
+    return DataError(f"there is no such file{did_you_mean(path.name, names)}", file=path)

@@ -68,7 +68,7 @@ COMMANDS = (
     Command("partitioned", "compare", _STATISTICS),
     Command("partitioned", "gate --at-least 0.6 --model careful", _STATISTICS, 3),
     Command("partitioned", "plan --options 4", "scipy.special"),
-    Command("partitioned", "agree votes.csv", _STATISTICS),
+    Command("partitioned", "agree votes.csv", "scipy.special"),
     Command("panel", "certify --model model", _STATISTICS),
     Command("panel", "parity --model model", _STATISTICS),
     Command("colours", "search start", _STATISTICS),

@@ -92,8 +92,10 @@ def check_proposal(proposal: StudyProposal, items: str) -> None:
     Raises
     ------
     BadInput
-        If no column holds the text, or there are neither classes nor options.
+        If there is no row, no column holds the text, or there are neither classes nor options.
     """
+    if not proposal.rows:
+        raise BadInput(f"{items}: there are no rows in it")
     known = ", ".join(proposal.columns) or "none"
     if proposal.text not in proposal.columns:
         named = f"there is no column {proposal.text!r}" if proposal.text else "which column holds the text?"

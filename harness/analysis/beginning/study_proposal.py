@@ -22,13 +22,18 @@ _TEXT = (
     "description",
     "document",
 )
-_ID = re.compile(r"(.*[_ -])?(id|ID|Id|uid|key|number|nr)|.*Id")
+_ID = re.compile(r"(.*[_ -])?(?i:id|uid|key|number|nr|no|#)\.?|.*I[dD]")
+_LONGEST_ID = 40
+"""Characters of an id in a first column that is not named like one."""
 _LISTS = ("options", "choices", "answers", "candidates")
 _LABEL = re.compile(
-    r"(true_|gold_|correct_)?(label|class|category|target|gold|truth|answer|correct|diagnosis|solution)(_idx|_index)?",
+    r"((true|gold|correct|right|ground)[ _-]?)?"
+    r"(label|class|category|target|gold|truth|answer|correct|diagnosis|solution)"
+    r"([ _-]?(idx|index|key|letter))?",
     re.IGNORECASE,
 )
 """Names of columns that hold the truth; they are never stored with a study."""
+_SUBJECTS = ("class", "category")
 _LETTERED = re.compile(r"((?:option|choice|opt|answer)?[ _-]?)([A-J]|\d{1,2})", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 2
 """At least, in most languages; a limit must not be too low."""
@@ -89,14 +94,17 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
     rows, looks = look_at_columns(Path(path))
     given = tuple(classes)
     options = "" if given else _find_options(looks, rows)
-    label = _find_label(looks, given)
+    label = _find_label(looks, given, own=bool(options))
     if not given and not options and label:
         given = tuple(looks[label].values)
     taken = {label, *((options,) if isinstance(options, str) else options)}
     text = _find_text({name: look for name, look in looks.items() if name not in taken})
     named = _find_id({name: look for name, look in looks.items() if name not in taken | {text}}, rows)
     left = {name: look for name, look in looks.items() if name not in taken | {text, named}}
-    meta = tuple(name for name, look in left.items() if look.is_few and not _LABEL.fullmatch(name))
+    meta = tuple(
+        name for name, look in left.items() if look.is_few and not _tells(name, look, own=bool(options))
+    )
+    label = label or next((name for name, look in left.items() if _tells(name, look, own=bool(options))), "")
     longest = max(map(len, given), default=0) or _longest(looks, options)
     return StudyProposal(
         rows=rows,
@@ -130,12 +138,22 @@ def _find_options(looks: Mapping[str, ColumnLook], rows: int) -> str | tuple[str
     return several[0] if several else ""
 
 
-def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str]) -> str:
+def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own: bool) -> str:
     for name, look in looks.items():
         if classes and look.values and look.values.keys() <= set(classes):
             return name
-    named = [name for name, look in looks.items() if _LABEL.fullmatch(name) and look.is_few]
+    named = [name for name, look in looks.items() if look.is_few and _tells(name, look, own=own)]
     return named[0] if named else ""
+
+
+def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
+    """Whether a column seems to hold the truth: by its name, or as all its values are options' letters.
+
+    Where items have options of their own (`own`), their class or category is a subject.
+    """
+    if own and name.lower() in _SUBJECTS:
+        return False
+    return bool(_LABEL.fullmatch(name)) or (own and look.is_few and look.values.keys() <= set("ABCDEFGHIJ"))
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:
@@ -150,9 +168,11 @@ def _find_text(looks: Mapping[str, ColumnLook]) -> str:
 
 
 def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
-    named = [name for name in looks if _ID.fullmatch(name)]
-    good = [name for name in named if looks[name].unique and looks[name].filled == rows]
-    return "id" if "id" in good else next(iter(good), "")
+    """A column of different values that is named like it, else the file's first, if short."""
+    good = [name for name, look in looks.items() if look.unique and look.filled == rows and not look.lists]
+    named = [name for name in good if _ID.fullmatch(name)]
+    first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
+    return "id" if "id" in good else next(iter(named or first), "")
 
 
 def _longest(looks: Mapping[str, ColumnLook], options: str | tuple[str, ...]) -> int:

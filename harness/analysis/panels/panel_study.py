@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.analysis.chosen_runs import find_newest_runs
 from harness.arrays import FloatArray, IntArray
 from harness.datasets import Source, name_source, read_choices, read_ratings
 from harness.errors import BadInput
 from harness.expected import check_names
 from harness.panel import Panel, make_panel
-from harness.store import Store
 from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
     from harness.panel import HumanLevel
+    from harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +71,8 @@ class PanelStudy:
                 self.ratings, item=self.item, annotator=self.annotator, label=self.label, classes=self.classes
             )
             return make_panel(found, self.classes).clustered(self.clusters)
+        from harness.store import Store  # a third of a second, which files need not pay
+
         with Store(self.database) as store:
             return read_study_panel(store, self.classes, self.clusters)
 
@@ -94,6 +95,8 @@ class PanelStudy:
         """
         if self.ratings is not None or Path(model).exists():
             return self.read_labels(panel, model, "predictions")
+        from harness.store import Store  # a third of a second, which files need not pay
+
         with Store(self.database) as store:
             return read_study_model(store, panel, model)
 
@@ -154,6 +157,8 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
     EstimateError
         Naming the item that has no prediction.
     """
+    from harness.analysis.chosen_runs import find_newest_runs
+
     (run,) = find_newest_runs(store, [model]).runs
     options = {item.id: item.options for item in store.content.read_items()}
     predicted = {

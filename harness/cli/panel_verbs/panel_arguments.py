@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.analysis import PanelStudy, study_clusters
+from harness.analysis import PanelStudy
 from harness.cli.conventions import add_study, emit, study_of
 from harness.machine import write_whole
 from harness.panel import LEVELS
+
+if TYPE_CHECKING:
+    from harness.config import Study
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +52,15 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
         annotator=args.annotator,
         label=args.label,
         classes=args.classes,
-        clusters={} if study is None else study_clusters(study),
+        clusters={} if study is None else _clusters(study),
         reference=None if study is None else study.reference_file,
     )
+
+
+def _clusters(study: Study) -> dict[str, str]:
+    from harness.analysis import study_clusters  # loads the database's tables, which files need not pay
+
+    return study_clusters(study)
 
 
 def split_names(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from harness.analysis import (
 from harness.cli.conventions import emit
 from harness.datasets import PRESETS
 from harness.errors import BadInput
+from harness.output import counted, did_you_mean
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +70,11 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
     if given:
         if (Path(folder) / given).is_file():
             return given
-        return os.path.relpath(given, folder) if Path(given).is_file() else given
+        if Path(given).is_file():
+            return os.path.relpath(given, folder)
+        if meant := did_you_mean(Path(given).name, find_item_files(Path(folder, given).parent)):
+            raise BadInput(f"{given}: there is no such file{meant}")
+        return given
     found = find_item_files(folder)
     if len(found) > 1:
         names = ", ".join(found)
@@ -78,6 +84,9 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
         if chosen not in found:
             raise BadInput(f"there is no file {chosen!r} here; there are: {names}")
         return chosen
+    if not found and (log := next(Path(folder).glob("*.eval"), None)):
+        told = f"make items of it first: oversight predictions items {shlex.quote(log.name)}"
+        raise BadInput(f"there are no items beside the log {log.name}; {told}")
     return found[0] if found else None
 
 
@@ -112,7 +121,10 @@ def _tell(found: StudyProposal, items: str) -> list[str]:
         "left out": f"{found.label}, which looks like the truth" if found.label else "",
         "max_tokens": str(found.max_tokens),
     }
-    return [f"{items}: {found.rows} rows", *(f"    {name}: {value}" for name, value in said.items() if value)]
+    return [
+        f"{items}: {counted(found.rows, 'row')}",
+        *(f"    {name}: {value}" for name, value in said.items() if value),
+    ]
 
 
 def _split(text: str) -> list[str]:

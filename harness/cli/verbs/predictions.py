@@ -55,7 +55,11 @@ def run(args: argparse.Namespace) -> int:
         emit(args, payload, text)
     elif args.action == "items":
         n = write_log_items(args.file, args.out, args.format)
-        emit(args, {"written": args.out, "items": n}, f"wrote {counted(n, 'item')} to {args.out}")
+        emit(
+            args,
+            {"written": args.out, "items": n},
+            f"wrote {counted(n, 'item')} to {args.out}; next, if there is no study yet: oversight init",
+        )
     elif args.action == "scores":
         from harness.analysis import write_scores
         from harness.report import estimate_to_json

@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.datasets.logs.json_logs import read_helm, read_inspect
 from harness.datasets.logs.row_logs import read_lm_eval, read_table
 from harness.datasets.portions import split_records
+from harness.datasets.text_files import no_file
 from harness.errors import DataError
 from harness.types import ForeignAnswer
 
@@ -61,7 +62,7 @@ def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> It
     """
     path = Path(path)
     if not path.is_file():
-        raise DataError("there is no such file", file=path)
+        raise no_file(path)
     seen: dict[_Key, int] = {}
     chosen = _choose_model(READERS[kind](path), path, model)
     for records in split_records(READERS[kind](path)):
