@@ -26,6 +26,7 @@ from harness.datasets import read_ratings
 from harness.distribution import VERSION
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import CONFIDENCE, Estimates, Strata, check_watchable, keep_predicted
+from harness.output import did_you_mean
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
 from harness.types import HtmlTable, Shown, estimate_table
