@@ -138,5 +138,6 @@ def no_file(path: Path) -> DataError:
     if path.is_dir():
         return DataError("is a folder; name the files in it", file=path)
     beside = path.parent.iterdir() if path.parent.is_dir() else iter(())
-    names = [other.name for other in islice(beside, _MOST_NAMES)]
+    # endings alike make no names alike
+    names = [f.name for f in islice(beside, _MOST_NAMES) if did_you_mean(path.stem, [f.stem])]
     return DataError(f"there is no such file{did_you_mean(path.name, names)}", file=path)

@@ -34,14 +34,14 @@ def find_root(
     while right - left > 2 * near:
         radius /= 2
         half, width = (left + right) / 2, right - left
+        if not left < half < right:  # as near as floats come
+            break
         fall = at_left - at_right
         secant = (at_left * right - at_right * left) / fall if fall > 0 else half
         step = min(truncation * width**2, abs(half - secant))
         towards = secant + math.copysign(step, half - secant)
         reach = max(0.0, radius - width / 2)
         middle = towards if abs(towards - half) <= reach else half - math.copysign(reach, half - secant)
-        if not left < middle < right:  # as near as floats come
-            break
         value = falling(middle)
         if value > 0:
             left, at_left = middle, value
