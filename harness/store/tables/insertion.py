@@ -35,7 +35,7 @@ def upsert_tuples(
     Columns of JSON are given as text (`harness.store.stored_values.write_json`).
     """
     sql, arrange = _compile_insertion(table, names, connection.dialect, "replace")
-    connection.exec_driver_sql(sql, list(map(arrange, rows)))
+    connection.exec_driver_sql(sql, arrange(rows))
 
 
 def insert_tuples(
@@ -49,7 +49,7 @@ def insert_tuples(
     if not rows:
         return 0
     sql, arrange = _compile_insertion(table, names, connection.dialect, known)
-    return connection.exec_driver_sql(sql, list(map(arrange, rows))).rowcount
+    return connection.exec_driver_sql(sql, arrange(rows)).rowcount
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
@@ -65,8 +65,8 @@ def _compile_insertion(
     names: tuple[str, ...],
     dialect: sa.Dialect,
     known: Literal["replace", "keep", "refuse"],
-) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
-    """SQL, and what brings a row into the order of its parameters.
+) -> tuple[str, Callable[[Sequence[tuple[Any, ...]]], list[Any]]]:
+    """SQL, and what brings rows into the order of its parameters.
 
     Kept, as SQLAlchemy takes longer to look a statement up than SQLite to run it.
     """
@@ -80,4 +80,10 @@ def _compile_insertion(
     dialect_class: Any = type(dialect)
     positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
     compiled = insert.compile(dialect=positional)
-    return str(compiled), itemgetter(*(names.index(name) for name in compiled.positiontup or ()))
+    sql, order = str(compiled), compiled.positiontup or ()
+    listed = f"({', '.join(order)})"
+    if dialect.name == "sqlite" and listed in sql:
+        # its parameters are all alike, so the columns are named in the order of the rows instead
+        return sql.replace(listed, f"({', '.join(names)})", 1), list
+    arrange = itemgetter(*(names.index(name) for name in order))
+    return sql, lambda rows: list(map(arrange, rows))
