@@ -54,11 +54,8 @@ def write_notes(models: Mapping[str, PredictionColumns], labels: LabelColumns) -
 
 def name_unused(study: Study) -> list[str]:
     """What study.toml says of estimates that a gate has no use for, whose bets are on all items alike."""
-    section = study.estimate
-    interval = None if section.interval == "exact" else section.interval
-    used = {"strata": section.strata, "panel": section.panel, "interval": interval}
+    section = study.estimate.model_dump(exclude={"level"}, exclude_defaults=True)
     return [
         f"estimate.{name} = {value!r} is not used: a gate holds all items together against its bar"
-        for name, value in used.items()
-        if value is not None
+        for name, value in section.items()
     ]
