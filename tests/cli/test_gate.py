@@ -160,6 +160,6 @@ def test_settings_of_estimates_without_use_are_named(begin: Begin, oversight: Ov
     )
     notes = oversight("gate", "--at-least", "0.5")["checks"][0]["notes"]
     assert [note.partition(" is not used")[0] for note in notes[-2:]] == [
-        "estimate.strata = 'ward'",
         "estimate.interval = 'score'",
+        "estimate.strata = 'ward'",
     ]
