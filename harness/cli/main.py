@@ -7,7 +7,9 @@ verb's module has ``add_arguments(parser)`` and ``run(args) -> exit code``.
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -18,6 +20,11 @@ from harness.distribution import VERSION, refuse_mixed_folder
 from harness.errors import ConfigError, OversightError, Stopped
 from harness.output import did_you_mean, guarded_terminal
 from harness.registry import load_module
+
+# To start threads for matrices takes longer than any matrix of a verb; whoever set a number keeps it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Nor is what a process leaves behind looked through for cycles, a fifth of a second before it is gone anyway.
+atexit.register(gc.freeze)
 
 VERBS = {
     "init": ("harness.cli.verbs.init", "write a commented study.toml to start from"),
@@ -64,6 +71,7 @@ exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was c
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
+    gc.set_threshold(20_000, 20, 20)  # a verb's many rows hold no cycles to be looked for all the time
     with guarded_terminal():
         return _main(argv)
 
