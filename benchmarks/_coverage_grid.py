@@ -19,6 +19,7 @@ def full_grid() -> list[Design]:
         *_troubles((50, 150)),
         *_differences((30, 100, 300)),
         *_joint((25, 100, 300)),
+        *_assisted((30, 100, 300)),
         *_anytime((40, 120, 300)),
         *_panels((100, 300, 1000)),
         *_winners((100, 200)),
@@ -34,6 +35,7 @@ def quick_grid() -> list[Design]:
         *_troubles((100,))[::3],
         *_differences((30,))[::4],
         *_joint((25,))[::3],
+        *_assisted((60,))[::5],
         *_anytime((60,))[::3],
         *_panels((200,))[::2],
         *_winners((100,))[:2],
@@ -113,6 +115,17 @@ def _joint(sizes: tuple[int, ...]) -> list[Design]:
         Design(kind=kind, protocol=p, accuracies=a, K=K, n=n)
         for kind, p, a, K, n in product(("joint", "ranking"), DRAWN, groups, ((4,), (10,)), sizes)
     ]
+
+
+def _assisted(sizes: tuple[int, ...]) -> list[Design]:
+    """Votes of other models: good, bad, all alike, many, of clusters; also where questions were targeted."""
+    groups = ((0.8, 0.7), (0.95, 0.97, 0.96), (0.7, *(0.05,) * 4), (0.1, 0.9, 0.9, 0.9), (0.6, *(0.6,) * 11))
+    return [
+        Design(kind="assisted", protocol=protocol, accuracies=group, K=K, n=n)
+        for group, (protocol, K), n in product(
+            groups, (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,))), sizes
+        )
+    ] + [Design(kind="assisted", accuracies=(0.8, 0.7, 0.9), n=n, cluster=5) for n in sizes]
 
 
 def _anytime(sizes: tuple[int, ...]) -> list[Design]:

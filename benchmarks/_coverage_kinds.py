@@ -70,6 +70,13 @@ def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
     return _all_of(outcomes)
 
 
+def cover_assisted(design: Design, drawn: Drawn) -> list[Outcome]:
+    """The first model's accuracy with the votes of all, by `model_accuracies`."""
+    made = h.model_accuracies(drawn.models, drawn.labels)["m0"]
+    found = made.get("assisted")
+    return [WITHHELD] if found is None else [_one(true_accuracies(design)[0], found)]
+
+
 def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
     """All differences at once by `harness.compare` of three models and more, and no wrong order."""
     truth = dict(zip(drawn.models, true_accuracies(design), strict=True))
@@ -141,6 +148,7 @@ KINDS: dict[str, Callable[[Design, Drawn], list[Outcome]]] = {
     "accuracy": cover_accuracy,
     "difference": cover_difference,
     "joint": cover_joint,
+    "assisted": cover_assisted,
     "ranking": cover_ranking,
     "anytime": cover_anytime,
 }

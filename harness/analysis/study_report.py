@@ -25,11 +25,23 @@ from harness.config import Study
 from harness.datasets import read_ratings
 from harness.distribution import VERSION
 from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate import CONFIDENCE, Estimates, Strata, check_watchable, keep_predicted
+from harness.estimate import (
+    ASSISTED,
+    CONFIDENCE,
+    Estimates,
+    Strata,
+    assist,
+    check_watchable,
+    joint_level,
+    keep_predicted,
+    mark_joint,
+    refuse_votes,
+    withhold_assisted,
+)
 from harness.output import did_you_mean
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
-from harness.types import HtmlTable, Shown, estimate_table
+from harness.types import ESTIMATOR_NAMES, HtmlTable, Shown, estimate_table
 
 _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
@@ -190,7 +202,34 @@ def _report_models(
         models.append(report_model(run, answered, run_cost(prices, run, used), data))
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
-    return tuple(models)
+    return _assist(store, models, data)
+
+
+def _assist(store: Store, models: Sequence[ModelReport], data: Collected) -> tuple[ModelReport, ...]:
+    """The reports with the estimate that all models' votes assist, or the reason why there is none.
+
+    The newest runs of all models vote, whichever are shown, so that the number is the same in every table.
+    """
+    options, labels = data.options, data.labels
+    runs = find_newest_runs(store, None).runs
+    found = {model.name: Estimates(model.estimates, model.undefined) for model in models}
+    why = refuse_votes(
+        labels, strata=data.strata is not None, interval=options.interval, published=options.published
+    )
+    if why:
+        found = withhold_assisted(len(runs), labels, found, why)
+    elif len(runs) > 1:
+        votes = {run["name"]: store.run_columns.read_run(run["id"], labels.index).predictions for run in runs}
+        found = assist(votes, labels, found, level=joint_level(data.level, data.joint))
+    return tuple(_put_in(model, found[model.name], data) for model in models)
+
+
+def _put_in(model: ModelReport, made: Estimates, data: Collected) -> ModelReport:
+    estimates = dict(made)
+    if data.joint and ASSISTED in made:
+        estimates |= mark_joint(Estimates({ASSISTED: made[ASSISTED]}, {}), data.level, data.joint)
+    in_order = {name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates}
+    return replace(model, estimates=in_order, undefined=dict(made.undefined))
 
 
 def _shown(runs: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:

@@ -1,4 +1,8 @@
 from .anytime_accuracy import check_watchable as check_watchable
+from .assisted import (
+    ASSISTED as ASSISTED, assist as assist, refuse_votes as refuse_votes,
+    withhold_assisted as withhold_assisted,
+)
 from .by_design import number_clusters as number_clusters
 from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
 from .collected import collected_part as collected_part

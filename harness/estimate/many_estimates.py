@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align, align_models
 from harness.errors import EstimateError, NotIdentified
+from harness.estimate.assisted import assist, refuse_votes, withhold_assisted
 from harness.estimate.by_design import bound_missing
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Estimates, ModelEstimates, Strata, all_estimators, tally_pool
@@ -100,6 +101,8 @@ def model_accuracies(
 ) -> ModelEstimates:
     """`accuracies` of every model, by name; each from the labels of the items that it was asked about.
 
+    Of several models also ``assisted``, with the votes of all as side information (`assist`).
+
     Parameters
     ----------
     joint
@@ -115,6 +118,17 @@ def model_accuracies(
         )
         for name, predictions in zip(models, columns, strict=True)
     }
+    why = refuse_votes(
+        labels,
+        strata=options.get("strata") is not None,
+        interval=options.get("interval"),
+        published=bool(options.get("published")),
+    )
+    if why:
+        found = withhold_assisted(len(models), labels, found, why)
+    else:
+        by_name = dict(zip(models, columns, strict=True))
+        found = assist(by_name, labels, found, level=joint_level(level, number))
     joined = {name: mark_joint(made, level, number) for name, made in found.items()} if joint else found
     return ModelEstimates(joined)
 

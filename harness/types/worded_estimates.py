@@ -21,6 +21,7 @@ ESTIMATOR_NAMES = {
     "ivw_half": "IVW, w = ½",
     "ord": "Ord (yes only)",
     "comp": "Comp (no only)",
+    "assisted": "With all models' votes",
     "anytime": "ML, any time",
     "corrected": "Corrected (gold)",
     "worst_case": "Worst case (failed, unanswered)",

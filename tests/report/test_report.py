@@ -63,7 +63,7 @@ def test_the_summary_counts_what_is_there(report: StudyReport) -> None:
     assert bad.truth is not None
     assert good.truth is not None
     assert good.truth > bad.truth
-    assert list(good.estimates) == ["ml", "ivw", "ivw_half", "ord", "comp", "worst_case"]
+    assert list(good.estimates) == ["ml", "ivw", "ivw_half", "ord", "comp", "assisted", "worst_case"]
     counts = [n for n, _ in good.curve]
     assert counts == sorted(counts)
     assert counts[-1] == report.n_answers == 120

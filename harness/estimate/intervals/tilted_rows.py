@@ -83,6 +83,7 @@ def tilt_items(
     *,
     cluster: IntArray | None = None,
     count: IntArray | None = None,
+    working: FloatArray | None = None,
 ) -> TiltedRows:
     """Rows of N items of equal weight, from what was asked of each.
 
@@ -98,6 +99,9 @@ def tilt_items(
         Shape (N,), if items are not independent.
     count
         Shape (N,), if an entry stands for so many equal items.
+    working
+        Shape (N, K), rows sum to 1: q of every option, above 0, made without the item's own answer; None
+        takes what the module says.
 
     Raises
     ------
@@ -112,7 +116,7 @@ def tilt_items(
     own = np.arange(width) < n_options[:, None]
     can = own & (propensities > 0)
     inverse = np.divide(1.0, propensities, out=np.zeros_like(propensities), where=can)
-    q = _working(c, propensities, own)
+    q = _working(c, propensities, own) if working is None else working
     plus, minus, zero = c > 0, c < 0, own & (c == 0)
     at = np.arange(n), asked
     if not can[at].all():

@@ -76,6 +76,7 @@ def routed_accuracy(
     level: float = 0.95,
     cluster: IntArray | None = None,
     count: IntArray | None = None,
+    working: FloatArray | None = None,
 ) -> Estimate:
     """Accuracy of one model from answers asked for it, for several models, or for others.
 
@@ -91,6 +92,8 @@ def routed_accuracy(
         Answers.
     count
         Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
+    working
+        Shape (N, K): what is known of each item beside its answer, see `tilt_items`.
 
     Raises
     ------
@@ -120,7 +123,16 @@ def routed_accuracy(
         keep = np.flatnonzero(readable)
         of = None if cluster is None else cluster[keep]
         pi, K = data.propensities[keep], data.n_options[keep]
-        tilted = tilt_items(target[keep], pi, K, asked[keep], yes[keep], cluster=of, count=number[keep])
+        tilted = tilt_items(
+            target[keep],
+            pi,
+            K,
+            asked[keep],
+            yes[keep],
+            cluster=of,
+            count=number[keep],
+            working=None if working is None else working[keep],
+        )
         inner = tilted_score(tilted, level)
         value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
     if method != "blaker" and m < n:

@@ -1,0 +1,161 @@
+"""Accuracies with the answers of all models as side information: no question more, and no answer is believed.
+
+What other models answer to an item says which options are likely, before an expert is asked. It enters the
+score interval (`harness.estimate.intervals.tilting`) as the working distribution q of every item: the
+posterior that the votes give where each model is as good as the *other* folds' answers say (cross-fitting,
+`crossfitted_posterior`), a twentieth of it made flat. E U = 0 for every q that does not look at the item's
+own answer, so votes that mislead cost width, never validity; good ones narrow the interval. In survey
+statistics such an estimator is called model-assisted (Särndal, Swensson & Wretman 1992).
+
+It is an estimate beside the one that a protocol gives, never in its place: runs that are added later change
+it, and may not change a number that was reported before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from harness.arrays import FloatArray, IntArray
+from harness.columns import LabelColumns, PredictionColumns
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.by_design import number_clusters
+from harness.estimate.collected import collected_part
+from harness.estimate.data import Estimates
+from harness.estimate.evaluation import complete
+from harness.estimate.routed import (
+    RoutedSample,
+    crossfitted_posterior,
+    flat_posterior,
+    routed_accuracy,
+    routed_pool,
+)
+from harness.types import Estimate
+
+ASSISTED = "assisted"
+LARGEST = 20_000
+"""Answered items from which on it is not made: an interval is then narrower than two points without votes."""
+_MAIN = ("routed", "ml")
+"""The estimates that protocols give of one model, beside which this one stands."""
+_FLAT = 0.05
+"""Share of the working distribution that is left flat, so that votes which agree leave room for surprise."""
+
+
+def assist(
+    models: Mapping[str, PredictionColumns],
+    labels: LabelColumns,
+    found: Mapping[str, Estimates],
+    *,
+    level: float,
+) -> dict[str, Estimates]:
+    """Add to models' estimates the one that all models' votes assist.
+
+    Parameters
+    ----------
+    models
+        All models that answered items of the study, by name.
+    found
+        Estimates to add it to, by name of the model; where the protocol's own is missing nothing is added.
+    level
+        Confidence level of each.
+
+    Returns
+    -------
+    dict
+        `found` with an estimate named ``assisted``, or the reason why there is none; unchanged where votes
+        have nothing to say: of one model, of resolved items, of predictions asked about for certain.
+    """
+    if not _are_of_use(len(models), labels):
+        return dict(found)
+    votes, made = _Votes(models), dict(found)
+    for name, estimates in found.items():
+        main = next(filter(estimates.get, _MAIN), None)
+        if main is None:
+            continue
+        try:
+            assisted = votes.estimate(name, labels, level)
+        except EstimateError as error:
+            made[name] = _withhold(estimates, str(error))
+            continue
+        if assisted is not None:
+            made[name] = Estimates(
+                {**estimates, ASSISTED: _tell_worth(estimates[main], assisted)}, estimates.undefined
+            )
+    return made
+
+
+def withhold_assisted(
+    models: int, labels: LabelColumns, found: Mapping[str, Estimates], why: str
+) -> dict[str, Estimates]:
+    """Say of every model why its assisted estimate was not made, where `assist` would have made one."""
+    if not _are_of_use(models, labels):
+        return dict(found)
+    return {name: _withhold(made, why) if any(map(made.get, _MAIN)) else made for name, made in found.items()}
+
+
+def refuse_votes(labels: LabelColumns, *, strata: bool, interval: str | None, published: bool) -> str:
+    """Why no votes are used with these labels and options of the other estimates; empty where they are."""
+    given = {
+        f"more than {LARGEST:,} answers, which tell enough": len(labels) > LARGEST,
+        "strata": strata,
+        f"interval {interval!r}": interval not in (None, "exact", "anytime"),
+        "published": published,
+    }
+    ignored = [name for name, is_given in given.items() if is_given]
+    return f"votes are not used together with {', '.join(ignored)}" if ignored else ""
+
+
+def _are_of_use(models: int, labels: LabelColumns) -> bool:
+    return models > 1 and not labels.is_resolved and labels.tells_accuracy
+
+
+def _withhold(estimates: Estimates, why: str) -> Estimates:
+    return Estimates(estimates, {**estimates.undefined, ASSISTED: why})
+
+
+class _Votes:
+    """The votes of models, and what they say of items, worked out once for models with the same items."""
+
+    def __init__(self, models: Mapping[str, PredictionColumns]) -> None:
+        self._models = models
+        self._working = dict[bytes, FloatArray]()
+
+    def estimate(self, name: str, labels: LabelColumns, level: float) -> Estimate | None:
+        """A model's accuracy; None where every answer is about its prediction and settles it."""
+        predictions = self._models[name]
+        part, flags = collected_part(labels, predictions.is_there)
+        data, predicted, items = routed_pool(part, [predictions])
+        if len(data.item) > LARGEST:
+            raise EstimateError(
+                f"not made from more than {LARGEST:,} answers, which tell enough by themselves"
+            )
+        if np.bincount(data.item).max() > 1:
+            raise NotIdentified("items have several questions, and votes are used with one")
+        option = predicted[:, 0].astype(np.int64)
+        rows = np.flatnonzero(option >= 0)
+        if (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
+            return None
+        working = self._weigh(data, items)
+        cluster = number_clusters(items, labels.index, labels.cluster)
+        estimate = routed_accuracy(option, data, level=level, cluster=cluster, working=working)
+        return replace(complete(estimate, predictions, part, flags), estimator=ASSISTED)
+
+    def _weigh(self, data: RoutedSample, items: IntArray) -> FloatArray:
+        key = items.tobytes()
+        if key not in self._working:
+            chosen = [np.maximum(model.option[items], -1) for model in self._models.values()]
+            posterior = crossfitted_posterior(np.stack(chosen, axis=1), data)
+            flat = flat_posterior(data.n_options, data.propensities.shape[1])
+            self._working[key] = (1 - _FLAT) * posterior + _FLAT * flat
+        return self._working[key]
+
+
+def _tell_worth(plain: Estimate, assisted: Estimate) -> Estimate:
+    """The assisted estimate, with how many answers would have said as much without votes."""
+    if not plain.se or not assisted.se:
+        return assisted
+    answers = assisted.n.ordinary + assisted.n.complementary
+    worth = f"votes_worth: {round(answers * (plain.se / assisted.se) ** 2)} of {answers}"
+    return replace(assisted, flags=(*assisted.flags, worth))

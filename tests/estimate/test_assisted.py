@@ -1,0 +1,121 @@
+"""Estimates with all models' votes: narrower where votes tell something, valid whatever they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harness as h
+from harness.estimate import ASSISTED, synthesise_population
+from harness.types import Item, Prediction
+from protocols.collect import SimulatedExperts
+from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+
+K, N = 4, 150
+CLASSES = tuple(f"class {k}" for k in range(K))
+ROSTER = one_expert_per_class(CLASSES)
+ITEMS = [Item(f"i{j}", "t", CLASSES, tuple(range(K))) for j in range(N)]
+IDS = [item.id for item in ITEMS]
+
+
+def draw(
+    seed: int, accuracies: list[float], protocol: str = "partitioned"
+) -> tuple[dict[str, list[Prediction]], h.Labels]:
+    """Models of these accuracies, and labels of a study routed by a protocol."""
+    truth, answers = synthesise_population(
+        N, K, accuracies, np.random.default_rng(seed), correlation=0.5, temptation=0.5
+    )
+    options = {f"m{j}": dict(zip(IDS, column.tolist(), strict=True)) for j, column in enumerate(answers.T)}
+    rules: dict[str, Any] = {"targeted": Targeted, "sequential": Sequential, "disagreement": Disagreement}
+    plan = rules[protocol](ROSTER, options, seed) if protocol in rules else Partitioned(ROSTER, seed)
+    said = SimulatedExperts(dict(zip(IDS, truth.tolist(), strict=True))).answer(plan.route(ITEMS))
+    models = {name: [Prediction(i, y) for i, y in rows.items()] for name, rows in options.items()}
+    return models, plan.decode(list(said))
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "protocol"),
+    [
+        ([0.8, 0.7, 0.85, 0.75], "partitioned"),
+        ([0.8, 0.02, 0.02, 0.02], "partitioned"),  # all others always wrong, together
+        ([0.95, 0.95], "partitioned"),
+        ([0.1, 0.9, 0.9, 0.9], "partitioned"),
+        ([0.8, 0.7, 0.85, 0.75], "targeted"),
+    ],
+)
+def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protocol: str) -> None:
+    held = []
+    for seed in range(120):
+        models, labels = draw(seed, accuracies, protocol)
+        found = h.model_accuracies(models, labels)["m0"][ASSISTED]
+        assert found.holds
+        held.append(found.low <= accuracies[0] <= found.high)
+    assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
+
+
+def test_votes_that_tell_something_are_worth_answers() -> None:
+    plain, assisted = [], []
+    for seed in range(60):
+        models, labels = draw(seed, [0.7, 0.8, 0.85, 0.75, 0.8, 0.8])
+        found = h.model_accuracies(models, labels)["m0"]
+        plain.append(found["ml"].value - 0.7)
+        assisted.append(found[ASSISTED].value - 0.7)
+    assert np.square(assisted).mean() < np.square(plain).mean() / 1.2
+    assert abs(np.mean(assisted)) < 3 * np.std(assisted) / np.sqrt(len(assisted))
+
+
+def test_it_says_how_many_answers_votes_are_worth_and_leaves_other_numbers_alone() -> None:
+    models, labels = draw(1, [0.7, 0.8, 0.85, 0.75])
+    together = h.model_accuracies(models, labels)
+    for name, made in together.items():
+        assert any("without votes" in note for note in made[ASSISTED].notes)
+        alone = h.accuracies(models[name], labels)
+        assert {n: e for n, e in made.items() if n != ASSISTED} == alone
+
+
+@pytest.mark.parametrize("protocol", ["sequential", "disagreement"])
+def test_votes_add_nothing_to_what_is_known_or_cannot_be(protocol: str) -> None:
+    models, labels = draw(2, [0.8, 0.7], protocol)
+    for made in h.model_accuracies(models, labels).values():
+        assert ASSISTED not in {**made, **made.undefined}
+
+
+def test_one_model_and_one_that_all_questions_are_about_have_none() -> None:
+    models, labels = draw(3, [0.8])
+    assert ASSISTED not in h.model_accuracies(models, labels)["m0"]
+    models, labels = draw(3, [0.8], "targeted")
+    other = models["m0"][1:] + models["m0"][:1]  # any second model; every question is about the first
+    found = h.model_accuracies({**models, "later": [Prediction(p.item_id, p.option) for p in other]}, labels)
+    assert ASSISTED not in {**found["m0"], **found["m0"].undefined}
+
+
+def test_what_it_cannot_honour_is_named() -> None:
+    models, labels = draw(4, [0.8, 0.7])
+    strata = {name: str(j % 2) for j, name in enumerate(IDS)}
+    for options, named in (
+        ({"strata": strata}, "strata"),
+        ({"interval": "wald"}, "interval 'wald'"),
+        ({"published": True}, "published"),
+    ):
+        for made in h.model_accuracies(models, labels, **options).values():
+            assert ASSISTED not in made
+            assert named in made.undefined[ASSISTED]
+
+
+def test_joint_intervals_are_wider_and_say_so() -> None:
+    models, labels = draw(5, [0.8, 0.7, 0.6])
+    alone, joint = (h.model_accuracies(models, labels, joint=j)["m0"][ASSISTED] for j in (False, True))
+    assert joint.low < alone.low
+    assert joint.high > alone.high
+    assert joint.level == alone.level == 0.95
+    assert "joint: 3 models" in joint.flags
+
+
+def test_votes_of_models_that_answered_part_of_the_items_count_there() -> None:
+    models, labels = draw(6, [0.7, 0.9])
+    part = {"m0": models["m0"], "m1": models["m1"][: N // 2]}
+    whole, half = (h.model_accuracies(m, labels)["m0"][ASSISTED] for m in (models, part))
+    assert half.holds
+    assert half.high - half.low > whole.high - whole.low
