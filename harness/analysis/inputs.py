@@ -23,7 +23,6 @@ from harness.datasets import (
     read_rows,
 )
 from harness.errors import ConfigError, DataError
-from harness.llm import DEFAULT_TEMPLATE, check_template
 from harness.output import say
 from harness.store import Store, has_database
 from harness.types import Item
@@ -228,19 +227,15 @@ def template_of(study: Study) -> str:
     ConfigError
         If a field of it is unknown.
     """
+    from harness.llm import DEFAULT_TEMPLATE, check_template  # with what reads answers
+
     if study.prompt.template is None:
         return DEFAULT_TEMPLATE
     return check_template(_read_prompt(study, study.prompt.template, "prompt template"))
 
 
 def system_of(study: Study) -> str:
-    """Read the file of the system prompt that study.toml names; empty if it names none.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read.
-    """
+    """Read the file of the system prompt that study.toml names; empty if it names none. Raises DataError."""
     return "" if study.prompt.system is None else _read_prompt(study, study.prompt.system, "system prompt")
 
 

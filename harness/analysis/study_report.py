@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,7 +37,7 @@ from harness.estimate import (
     refuse_votes,
     withhold_assisted,
 )
-from harness.output import did_you_mean
+from harness.output import did_you_mean, with_bar
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
 from harness.types import ESTIMATOR_NAMES, HtmlTable, Shown, estimate_table
@@ -196,7 +195,7 @@ def _report_models(
         predicted = [store.run_columns.read_run(run["id"], index).predictions for run in runs]
         _check_watchable(predicted, data.labels)
     models = []
-    for run in _shown(runs):
+    for run in with_bar(runs, "models", "model"):
         answered = store.run_columns.read_run(run["id"], index)
         used = [*answered.usage, *store.runs.sum_charges(run["id"])]
         models.append(report_model(run, answered, run_cost(prices, run, used), data))
@@ -230,16 +229,6 @@ def _put_in(model: ModelReport, made: Estimates, data: Collected) -> ModelReport
         estimates |= mark_joint(Estimates({ASSISTED: made[ASSISTED]}, {}), data.level, data.joint)
     in_order = {name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates}
     return replace(model, estimates=in_order, undefined=dict(made.undefined))
-
-
-def _shown(runs: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """The runs, with a bar on a terminal once they take long."""
-    if not sys.stderr.isatty():
-        return runs
-    from tqdm import tqdm
-
-    bar: Iterable[dict[str, Any]] = tqdm(runs, desc="models", unit="model", delay=2, leave=False)
-    return bar
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:

@@ -1,3 +1,4 @@
+from .long_work import with_bar as with_bar
 from .safe_text import (
     keep_secret as keep_secret, make_printable as make_printable, make_storable as make_storable,
     redact as redact, redact_secrets as redact_secrets, shorten as shorten,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from orjson import Fragment
-from tqdm import tqdm
 
 from harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
 from harness.config import Study
 from harness.errors import OversightError
 from harness.machine import write_whole
+from harness.output import with_bar
 from harness.registry import EXPORTED_PARTS, PAGES, load_page
 from harness.store import Store, split_into_batches
 from harness.view import payload
@@ -150,7 +149,7 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
     if study.experts.is_panel:
         yield "panel", payload.read_panel(study, store)
     models = frame["models"]
-    for model in tqdm(models, desc="details", unit="model", delay=2, leave=False, file=sys.stderr):
+    for model in with_bar(models, "details", "model"):
         yield _key("closing", model=model), payload.read_closing(study, store, model=model)
     yield from _read_strata(study, store, frame)
     for name in PAGES.keys() & {*frame["pages"]}:
@@ -169,7 +168,7 @@ def _read_strata(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterat
     there = {model: store.run_columns.has_answer(newest[model]) for model in frame["models"]}
     together = [model for model, has_answer in there.items() if has_answer]
     apart = [[model] for model, has_answer in there.items() if not has_answer]
-    for column in tqdm(frame["columns"], desc="strata", unit="column", delay=2, leave=False, file=sys.stderr):
+    for column in with_bar(frame["columns"], "strata", "column"):
         for models in filter(None, [together, *apart]):
             for model, found in payload.read_strata_of(study, store, models, column).items():
                 yield _key("strata", column=column, model=model), found

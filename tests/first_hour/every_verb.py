@@ -74,11 +74,11 @@ COMMANDS = (
     Command("colours", "search start", _STATISTICS),
     Command("search", "search show", _STATISTICS),
     Command("partitioned", "view --no-browser --port 0 --json", _STATISTICS + " aiohttp"),
-    Command("partitioned", "report", _STATISTICS + " tqdm"),
+    Command("partitioned", "report", _STATISTICS),
     Command("partitioned", "model status", code=1),
     Command("partitioned", "doctor", "sqlmodel"),
-    Command("partitioned", "completion bash", _STATISTICS + " tqdm"),
-    Command("partitioned", "demo --help", _STATISTICS + " tqdm"),
+    Command("partitioned", "completion bash", _STATISTICS),
+    Command("partitioned", "demo --help", _STATISTICS),
 )
 
 
