@@ -58,9 +58,9 @@ class Seen:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer draws, under 4 minutes")
-    parser.add_argument("--draws", type=int, help="studies a design (default: 200, quick 60)")
+    parser.add_argument("--draws", type=int, help="studies a design (default: 200, quick 30)")
     args = parser.parse_args()
-    draws, started = args.draws or (60 if args.quick else 200), time.perf_counter()
+    draws, started = args.draws or (30 if args.quick else 200), time.perf_counter()
     data = load()
     print(f"{draws} studies a design, {TARGETS} targets each")
     print(f"{'protocol':<9} {'models':>6} {'items':>5} {'saves':>6} {'holds':>6} {'width':>6} {'plain':>6}")

@@ -157,5 +157,6 @@ def _tell_worth(plain: Estimate, assisted: Estimate) -> Estimate:
     if not plain.se or not assisted.se:
         return assisted
     answers = assisted.n.ordinary + assisted.n.complementary
-    worth = f"votes_worth: {round(answers * (plain.se / assisted.se) ** 2)} of {answers}"
-    return replace(assisted, flags=(*assisted.flags, worth))
+    worth = round(answers * (plain.se / assisted.se) ** 2)
+    flag = f"votes_worth: {worth} answers without votes; there are {answers}"
+    return replace(assisted, flags=(*assisted.flags, flag))

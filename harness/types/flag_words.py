@@ -40,7 +40,7 @@ FLAG_WORDS = {
     "unresolved": "{} items are not resolved: an expert was silent",
     "sensitivity": "experts' P(yes | it is), as estimated beside: {}",
     "specificity": "experts' P(no | it is not), as estimated beside: {}",
-    "votes_worth": "as narrow as from so many answers without votes: {}",
+    "votes_worth": "the interval is as narrow as from {}",
     "split": "answers in the half that weights were taken from: {}",
     # of panels
     "degenerate_resamples": "resamples that held one class only and were left out: {}",
