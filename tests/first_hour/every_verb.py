@@ -73,7 +73,7 @@ COMMANDS = (
     Command("panel", "parity --model model", _STATISTICS),
     Command("colours", "search start", _STATISTICS),
     Command("search", "search show", _STATISTICS),
-    Command("partitioned", "view --no-browser --port 0 --json", _STATISTICS + " aiohttp"),
+    Command("partitioned", "view --no-browser --port 0 --json", "sqlmodel aiohttp"),
     Command("partitioned", "report", _STATISTICS),
     Command("partitioned", "model status", code=1),
     Command("partitioned", "doctor", "sqlmodel"),

@@ -26,16 +26,9 @@ _MOST_PAGES = 4
 """Pages of items that are read at once, each with a connection of its own to the database."""
 _AT_ONCE = 0.3
 """Seconds that columns of items may take to read while a page waits; slower ones are read behind its back."""
-_OWN: dict[str, Callable[..., Any]] = {
-    "frame": payload.read_frame,
-    "overview": payload.read_overview,
-    "differences": payload.read_differences,
-    "closing": payload.read_closing,
-    "strata": payload.read_strata,
-    "progress": payload.read_progress,
-    "panel": payload.read_panel,
-}
-_OF_ITEMS = {"items": payload.read_items, "item": payload.read_item, "column": payload.read_column}
+_OWN = frozenset({"frame", "overview", "differences", "closing", "strata", "progress", "panel"})
+_OF_ITEMS = frozenset({"items", "item", "column"})
+"""Parts by name, each read by the payload's function of that name: loaded when somebody asks for it."""
 _LIGHT = ("frame", "progress")
 """Parts that are counted, not computed, and wait for no others."""
 
@@ -87,7 +80,7 @@ class Parts:
     async def _read_of_items(self, name: str, params: Mapping[str, str]) -> bytes:
         async with self._few_at_once:
             items, behind = await self._items.read()
-            found = await run_apart(_OF_ITEMS[name], self._store, items, params)
+            found = await run_apart(_reader_of(name), self._store, items, params)
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
@@ -144,9 +137,14 @@ def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) 
     """
     if name not in _OWN and name not in PAGES:
         raise BadInput(f"there is no part {name!r} of the page")
-    function = _OWN[name] if name in _OWN else load_page(name)
+    function = _reader_of(name) if name in _OWN else load_page(name)
     try:
         inspect.signature(function).bind(study, store, **params)
     except TypeError as error:
         raise BadInput(f"{name}: {error}") from None
     return write_json(function(study, store, **params))
+
+
+def _reader_of(name: str) -> Callable[..., Any]:
+    reader: Callable[..., Any] = getattr(payload, f"read_{name}")
+    return reader
