@@ -12,7 +12,7 @@ from harness.store import Store
 def read_frame(study: Study, store: Store) -> dict[str, Any]:
     """The study, its pages, its models, experts, classes and columns of strata."""
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
-    panel, rows = study.experts.is_panel, store.count_rows("item", "question", "answer")
+    panel, rows = study.experts.is_panel, count_shown(store)
     searches, asked = store.searches.read_searches(), store.count_asked(panel=panel)
     pages = {
         "overview": True,
@@ -37,3 +37,9 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
         "ratings": sum(store.panel.replies.count_replies().values()) if panel else 0,
         "read_only": store.read_only,
     }
+
+
+def count_shown(store: Store) -> dict[str, int]:
+    """Items, questions, answers and predictions; of millions of the latter as their runs' columns have it."""
+    answers = (store.run_columns.count_answers(run["id"]) for run in store.runs.read_runs())
+    return {**store.count_rows("item", "question", "answer"), "prediction": sum(answers)}

@@ -13,6 +13,7 @@ from harness.config import Study
 from harness.llm import PriceTable
 from harness.store import Store, Usage
 from harness.types import PredictionStatus
+from harness.view.payload.frame import count_shown
 
 
 def read_progress(study: Study, store: Store) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def read_progress(study: Study, store: Store) -> dict[str, Any]:
         of = said.setdefault(expert, {})
         of[kind] = of.get(kind, 0) + number
     return {
-        "rows": store.count_rows("item", "question", "answer"),
+        "rows": count_shown(store),
         "experts": [{"name": name, "asked": asked.get(name, 0), "said": of} for name, of in said.items()],
         "runs": [_describe_run(store, prices, run, index) for run in store.runs.read_runs()],
     }
