@@ -36,7 +36,7 @@ from harness.types import Estimate
 
 ASSISTED = "assisted"
 LARGEST = 20_000
-"""Answered items from which on it is not made: an interval is then narrower than two points without votes."""
+"""Answers up to which it is made: no two items have the same votes, so it looks at each for every model."""
 _MAIN = ("routed", "ml")
 """The estimates that protocols give of one model, beside which this one stands."""
 _FLAT = 0.05
@@ -98,7 +98,7 @@ def withhold_assisted(
 def refuse_votes(labels: LabelColumns, *, strata: bool, interval: str | None, published: bool) -> str:
     """Why no votes are used with these labels and options of the other estimates; empty where they are."""
     given = {
-        f"more than {LARGEST:,} answers, which tell enough": len(labels) > LARGEST,
+        f"more than {LARGEST:,} answers": len(labels) > LARGEST,
         "strata": strata,
         f"interval {interval!r}": interval not in (None, "exact", "anytime"),
         "published": published,
@@ -127,10 +127,6 @@ class _Votes:
         predictions = self._models[name]
         part, flags = collected_part(labels, predictions.is_there)
         data, predicted, items = routed_pool(part, [predictions])
-        if len(data.item) > LARGEST:
-            raise EstimateError(
-                f"not made from more than {LARGEST:,} answers, which tell enough by themselves"
-            )
         if np.bincount(data.item).max() > 1:
             raise NotIdentified("items have several questions, and votes are used with one")
         option = predicted[:, 0].astype(np.int64)

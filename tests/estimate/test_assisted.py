@@ -104,6 +104,13 @@ def test_what_it_cannot_honour_is_named() -> None:
             assert named in made.undefined[ASSISTED]
 
 
+def test_more_answers_than_it_looks_at_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.estimate.assisted.LARGEST", N - 1)
+    models, labels = draw(4, [0.8, 0.7])
+    for made in h.model_accuracies(models, labels).values():
+        assert f"more than {N - 1} answers" in made.undefined[ASSISTED]
+
+
 def test_joint_intervals_are_wider_and_say_so() -> None:
     models, labels = draw(5, [0.8, 0.7, 0.6])
     alone, joint = (h.model_accuracies(models, labels, joint=j)["m0"][ASSISTED] for j in (False, True))
