@@ -232,7 +232,7 @@ class Database:
             result = connection.execute(query, parameters)
             names = tuple(result.keys())
             if getattr(kind, "__match_args__", None) == names:  # by position, in half the time
-                return [kind(*row) for row in result]
+                return [kind(*row) for row in result.all()]
             return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
