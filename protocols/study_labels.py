@@ -86,9 +86,10 @@ def _route_questions(study: Study, roster: Roster) -> Routed:
                 ids.extend(item.id for item in portion)
                 yield portion
 
-        for questions in draw_questions(study, store, roster, store_items()):
-            asked.update([expert for _, _, _, expert, *_ in questions])
-            new += store.content.add_question_fields(questions)
+        with store.content.indexing_late():
+            for questions in draw_questions(study, store, roster, store_items()):
+                asked.update([expert for _, _, _, expert, *_ in questions])
+                new += store.content.add_question_fields(questions)
         note_source(study, store, items.digest, ids, are_all=is_new)
     return Routed(asked=asked, new=new, items=len(ids))
 
@@ -168,16 +169,19 @@ class _AskedExperts:
 
     def __init__(self, store: Store) -> None:
         self._content = store.content
-        self._enough, self._looked_up = store.content.count_questions() / 10, 0
+        # one that is looked up takes as long as five or six that are read with all
+        self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._read: dict[str, str] | None = None
 
     def find(self, ids: Sequence[str]) -> list[str | None]:
         """Whom each question was put to, None if it was never asked."""
         if self._read is None and self._looked_up > self._enough:
             self._read = self._content.read_experts()
-        found = list(map((self._read or {}).pop, ids, repeat(None)))
-        others = [name for name, expert in zip(ids, found, strict=True) if expert is None]
-        if others:
+        found: list[str | None] = (
+            [None] * len(ids) if self._read is None else list(map(self._read.pop, ids, repeat(None)))
+        )
+        if None in found:
+            others = [name for name, expert in zip(ids, found, strict=True) if expert is None]
             self._looked_up += len(others)
             looked_up = self._content.find_experts(others)
             found = [expert or looked_up.get(name) for name, expert in zip(ids, found, strict=True)]

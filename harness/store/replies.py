@@ -114,14 +114,13 @@ class ReplyRepository(Repository):
             last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
             places = count(0 if last is None else last + 1)
             for portion in split_into_batches(replies, _SORTED):
-                names = [reply[0] for reply in portion]
-                values = self._select_values(names)
+                values = self._select_values([reply[0] for reply in portion])
                 known: dict[str, str] = {} if last is None else dict(connection.execute(values).all())
-                fresh = _leave_out(portion, known) if known or len(set(names)) < len(names) else portion
+                fresh = _leave_out(portion, known) if known else portion
                 rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
-                rows.sort(key=itemgetter(0))
+                rows.sort(key=itemgetter(0))  # stable: the first of two stays the first
                 stored = insert_tuples(connection, self._table, self._names, rows)
-                if stored < len(rows):  # portions before held the same
+                if stored < len(rows):  # this portion or those before hold one twice
                     _leave_out(portion, dict(connection.execute(values).all()))
                 new += stored
         return new

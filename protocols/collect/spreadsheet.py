@@ -130,14 +130,15 @@ def _read_columns(
     verdicts = [_SAID.get(text, "?") for text in said]
     if "?" in verdicts:
         verdicts = [_SAID.get(text.strip().lower(), "?") for text in said]
-    rows = zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False)
-    found = list(compress(rows, verdicts))
-    names, experts = (list(compress(column, verdicts)) for column in (names, experts))
-    is_good = "?" not in verdicts and find_experts(names) == experts
-    if not is_good or len(set(names)) < len(names) or not given.keys().isdisjoint(names):
+    if "" in verdicts:
+        filled = (list(compress(column, verdicts)) for column in (names, experts, comments, verdicts))
+        names, experts, comments, verdicts = filled
+    values = dict(zip(names, verdicts, strict=True))
+    is_good = "?" not in verdicts and find_experts(names) == list(experts)
+    if not is_good or len(values) < len(names) or not given.keys().isdisjoint(values):
         return None
-    given.update(zip(names, filter(None, verdicts), strict=True))
-    return found
+    given.update(values)
+    return list(zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False))
 
 
 def _read_filled(portion: Portion, given: dict[str, str], find_experts: _FindExperts) -> list[ReplyFields]:

@@ -23,7 +23,7 @@ from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
 from harness.store import split_into_batches
 from harness.types import Item, Label, LabelKind, ProtocolStatement, Question
 from protocols.routing.roster import Roster, read_roster
-from protocols.routing.rule import Predictions, QuestionFields, question_id
+from protocols.routing.rule import Predictions, QuestionFields, question_ids
 
 _Drawn = tuple[str, int, str, int, int]
 """Item, option, expert, m and K."""
@@ -89,10 +89,11 @@ class Partitioned:
         """Draw as `route`, of which this is a portion; `free` knows what the portions before took."""
         seeds = derive_seeds(self.seed, last=[item.id for item in items])
         draw = self._draw_one if self.options_per_item == 1 else self._draw_several
-        name, seed = self.name, self.seed
+        name, seed, drawn = self.name, self.seed, list(draw(items, seeds, free))
+        ids = question_ids(name, seed, ((item, option) for item, option, *_ in drawn))
         return [
-            (question_id(name, seed, i, option), i, option, expert, k, name, m / k, seed, ())
-            for i, option, expert, m, k in draw(items, seeds, free)
+            (each, item, option, expert, k, name, m / k, seed, ())
+            for each, (item, option, expert, m, k) in zip(ids, drawn, strict=True)
         ]
 
     def _draw_several(

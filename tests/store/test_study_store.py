@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -188,3 +189,26 @@ def test_columns_that_items_lack_are_added_to_their_meta(url: str, items: list[I
         store.content.add_items(replace(item, meta={"ward": "a"}) for item in items)
         store.content.add_items(replace(item, meta={"ward": "b", "shift": "day"}) for item in items)
         assert [item.meta for item in store.content.read_items()] == [{"ward": "a", "shift": "day"}] * 6
+
+
+@pytest.mark.parametrize("outcome", [nullcontext(), pytest.raises(StoreError)])
+def test_indices_made_late_are_there_in_the_end_whatever_happens(
+    url: str, items: list[Item], outcome: AbstractContextManager[object]
+) -> None:
+    with Store(url) as store:
+        store.content.add_items(items)
+        engine = sa.create_engine(url)
+        before = index_names(engine)
+        is_good = isinstance(outcome, nullcontext)
+        with outcome, store.together(exclusive=True), store.content.indexing_late():
+            assert store.content.add_questions(questions(items)) == len(items)
+            assert store.content.add_questions(questions(items)) == 0
+            if not is_good:
+                store.content.add_questions([replace(questions(items)[0], id="q", item_id="nowhere")])
+        assert index_names(engine) == before
+        assert store.content.count_questions() == (len(items) if is_good else 0)
+        engine.dispose()
+
+
+def index_names(engine: sa.Engine) -> set[str | None]:
+    return {index["name"] for index in sa.inspect(engine).get_indexes("question")}
