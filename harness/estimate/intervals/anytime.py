@@ -110,7 +110,7 @@ def likelihood_sequence(
         peak = float(values.max())
         bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
         best = float(A[int(values.argmax())])
-        low, high = (_crossing(log_likelihood, bound, best, end) for end in (0.0, 1.0))
+        low, high = _crossings(log_likelihood, bound, best)
     return Estimate.from_interval(
         value=best,
         interval=Interval(low=low, high=high, level=level, method="likelihood sequence"),
@@ -220,16 +220,14 @@ def _density(x: FloatArray) -> FloatArray:
     return density
 
 
-def _crossing(
-    log_likelihood: Callable[[FloatArray], FloatArray], bound: float, inside: float, end: float
-) -> float:
-    """Where the concave log-likelihood falls to the bound between a point inside and an end."""
-    if float(log_likelihood(np.array([end]))[0]) >= bound:
-        return end
+def _crossings(
+    log_likelihood: Callable[[FloatArray], FloatArray], bound: float, inside: float
+) -> tuple[float, float]:
+    """Where the concave log-likelihood falls to the bound below and above a point inside; else 0 and 1."""
+    far: FloatArray = np.array([0.0, 1.0])
+    near: FloatArray = np.where(log_likelihood(far) >= bound, far, inside)
     for _ in range(60):
-        middle = (inside + end) / 2
-        if float(log_likelihood(np.array([middle]))[0]) >= bound:
-            inside = middle
-        else:
-            end = middle
-    return end
+        middle = (near + far) / 2
+        is_in = log_likelihood(middle) >= bound
+        near, far = np.where(is_in, middle, near), np.where(is_in, far, middle)
+    return float(far[0]), float(far[1])
