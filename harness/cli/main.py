@@ -12,7 +12,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 from harness.cli.verb_parser import VerbParser
@@ -73,11 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
     gc.set_threshold(20_000, 20, 20)  # a verb's many rows hold no cycles to be looked for all the time
     with guarded_terminal():
-        return _main(argv)
+        return _main(sys.argv[1:], gc.freeze) if argv is None else _main(list(argv))
 
 
-def _main(argv: Sequence[str] | None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv)
+def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
+    """`main`; `loaded` is called once the verb is, before it runs."""
     try:
         refuse_mixed_folder()
     except ConfigError as error:
@@ -94,13 +94,13 @@ def _main(argv: Sequence[str] | None) -> int:
         told = f"there is no verb {verb!r}; there are: {', '.join(VERBS)}{did_you_mean(verb, VERBS)}"
         sys.stderr.write(f"oversight: {told}\n")
         return 2
-    return _call(verb, words[1:])
+    return _call(verb, words[1:], loaded)
 
 
-def _call(verb: str, rest: list[str]) -> int:
+def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     as_json = "--json" in rest
     try:
-        module = _load(VERBS[verb][0])
+        module = _load(VERBS[verb][0], loaded)
         parser = VerbParser(
             prog=f"oversight {verb}",
             description=module.__doc__,
@@ -126,13 +126,17 @@ def _call(verb: str, rest: list[str]) -> int:
         return 0
 
 
-def _load(name: str) -> ModuleType:
-    """A verb's module, and all that it imports: a tenth sooner with nothing looked through for garbage."""
+def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
+    """A verb's module, and all that it imports: a tenth sooner with nothing looked through for garbage.
+
+    Nor is it later, where `loaded` freezes it: a program needs it all until its end.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:
         return load_module(name)
     finally:
+        loaded()
         if collects:
             gc.enable()
 

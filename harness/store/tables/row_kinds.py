@@ -24,6 +24,8 @@ class JSONTuple(TypeDecorator[tuple[Any, ...]]):
 class TableRow(SQLModel):
     """A kind of rows, whose table is named after it: `LabelTaskRow` are the rows of ``label_task``."""
 
+    model_config = {"defer_build": True}  # rows are written and read as tuples, never validated
+
     if TYPE_CHECKING:
         __table__: ClassVar[Table]
 
