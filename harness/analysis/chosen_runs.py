@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,27 @@ from harness.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers, and what is said of those that have none yet and were left out."""
+    """Runs with answers, and what is said of those left out: without an answer yet, and of judges."""
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]
+    judges: Sequence[str] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All that is said of runs left out."""
+        return (*self.left_out, *self.judges)
 
 
-def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
+def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collection[str] = ()) -> ChosenRuns:
     """The newest run of every model that has answers, or of those named.
+
+    Parameters
+    ----------
+    names
+        Models; None takes all but the judges.
+    judges
+        Models that are no candidates unless they are named.
 
     Raises
     ------
@@ -34,8 +47,9 @@ def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
         if name not in newest:
             known = f"there are: {', '.join(newest)}{did_you_mean(name, newest)}"
             raise BadInput(f"the model {name!r} was not run; {known}")
+    told = [] if names else [name for name in newest if name in judges]
     runs, left_out = list[dict[str, Any]](), list[str]()
-    for name in names or newest:
+    for name in names or (name for name in newest if name not in judges):
         if store.run_columns.has_answer(newest[name]["id"]):
             runs.append(newest[name])
         else:
@@ -43,4 +57,18 @@ def find_newest_runs(store: Store, names: Sequence[str] | None) -> ChosenRuns:
             left_out.append(f"run {name!r} has no answers yet" + (f" ({failed} failed)" if failed else ""))
     if left_out and (names or not runs):
         raise BadInput(f"{left_out[0]}; see: oversight run --help")
-    return ChosenRuns(runs=runs, left_out=left_out)
+    if not runs:
+        raise BadInput(f"only judges were run yet ({', '.join(told)}); see: oversight run --help")
+    remarks = [f"{name!r} is a judge: name it with --model to see it among the models" for name in told]
+    return ChosenRuns(runs=runs, left_out=left_out, judges=remarks)
+
+
+def find_judges(store: Store, names: Sequence[str]) -> Sequence[dict[str, Any]]:
+    """The newest run of every judge.
+
+    Raises
+    ------
+    BadInput
+        If one of them was not run or has no answers yet.
+    """
+    return find_newest_runs(store, names).runs if names else ()

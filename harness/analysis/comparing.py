@@ -33,7 +33,7 @@ class StudyComparison:
     questions
         ``drawn`` and ``answered``.
     left_out
-        What is said of models that have no answers yet.
+        What is said of models that have no answers yet, and of judges.
     remark
         Why a ranking's accuracies differ from those of `report_study`, or that they agree; empty without one.
     """
@@ -54,7 +54,7 @@ def compare_study(
     level: float | None = None,
     store: Store | None = None,
 ) -> StudyComparison:
-    """`harness.compare` of the newest runs of a study, or of those named; at the study's level.
+    """`harness.compare` of the newest runs of a study but its judges', or of those named; at its level.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def compare_study(
         If fewer than two models were run, there are no answers, or the protocol does not allow the test.
     """
     with Store(study.store_url) if store is None else nullcontext(store) as opened:
-        chosen = find_newest_runs(opened, names)
+        chosen = find_newest_runs(opened, names, study.judges)
         index = opened.columns.read_index()
         models = {
             run["name"]: opened.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
@@ -81,7 +81,7 @@ def compare_study(
         found=found,
         items={"of": index.size, "predicted": int(np.count_nonzero(answered))},
         questions={"drawn": len(labels.drawn or ()), "answered": len(labels)},
-        left_out=chosen.left_out,
+        left_out=chosen.remarks,
         remark="" if found.ranking is None else _explain(found.ranking, models, labels),
     )
 

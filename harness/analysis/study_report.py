@@ -19,28 +19,23 @@ from harness.analysis.inputs import read_meta
 from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
+from harness.analysis.side_information import add_side_information
 from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.datasets import read_ratings
 from harness.distribution import VERSION
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import (
-    ASSISTED,
     CONFIDENCE,
     Estimates,
     Strata,
-    assist,
     check_watchable,
-    joint_level,
     keep_predicted,
-    mark_joint,
-    refuse_votes,
-    withhold_assisted,
 )
 from harness.output import did_you_mean, with_bar
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
-from harness.types import ESTIMATOR_NAMES, HtmlTable, Shown, estimate_table
+from harness.types import HtmlTable, Shown, estimate_table
 
 _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
@@ -54,7 +49,7 @@ class StudyReport(Shown):
     clusters
         Number of clusters of items and size of the largest; None where items are independent.
     left_out
-        What is said of models that have no answers yet.
+        What is said of models that have no answers yet, and of judges.
     """
 
     name: str
@@ -106,7 +101,7 @@ def report_study(
     Parameters
     ----------
     runs
-        Names of models; None takes the newest run of each.
+        Names of models; None takes the newest run of each but the judges.
     options
         How to estimate; None takes the study's settings.
     truth, curve
@@ -126,7 +121,7 @@ def report_study(
     labels = study_labels(study, store, index)
     if not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
-    chosen = find_newest_runs(store, runs)
+    chosen = find_newest_runs(store, runs, study.judges)
     options, strata = options or EstimateOptions.of_study(study), _strata(store, index, study)
     options.check_effect(labels, strata=strata is not None)
     level = options.level_now  # which refuses a look beyond its plan
@@ -146,7 +141,7 @@ def report_study(
     models = _report_models(store, study, chosen.runs, data)
     if options.looks:
         store.looks.add_look(look)
-    return replace(_summarise(study, store, labels, models), left_out=chosen.left_out)
+    return replace(_summarise(study, store, labels, models), left_out=chosen.remarks)
 
 
 def _summarise(
@@ -201,34 +196,7 @@ def _report_models(
         models.append(report_model(run, answered, run_cost(prices, run, used), data))
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
-    return _assist(store, models, data)
-
-
-def _assist(store: Store, models: Sequence[ModelReport], data: Collected) -> tuple[ModelReport, ...]:
-    """The reports with the estimate that all models' votes assist, or the reason why there is none.
-
-    The newest runs of all models vote, whichever are shown, so that the number is the same in every table.
-    """
-    options, labels = data.options, data.labels
-    runs = find_newest_runs(store, None).runs
-    found = {model.name: Estimates(model.estimates, model.undefined) for model in models}
-    why = refuse_votes(
-        labels, strata=data.strata is not None, interval=options.interval, published=options.published
-    )
-    if why:
-        found = withhold_assisted(len(runs), labels, found, why)
-    elif len(runs) > 1:
-        votes = {run["name"]: store.run_columns.read_run(run["id"], labels.index).predictions for run in runs}
-        found = assist(votes, labels, found, level=joint_level(data.level, data.joint))
-    return tuple(_put_in(model, found[model.name], data) for model in models)
-
-
-def _put_in(model: ModelReport, made: Estimates, data: Collected) -> ModelReport:
-    estimates = dict(made)
-    if data.joint and ASSISTED in made:
-        estimates |= mark_joint(Estimates({ASSISTED: made[ASSISTED]}, {}), data.level, data.joint)
-    in_order = {name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates}
-    return replace(model, estimates=in_order, undefined=dict(made.undefined))
+    return add_side_information(store, study, models, data)
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasPath, Field, field_validator, model_validator
 
 from harness.config.models import EndpointSection, ModelSection, Section
 from harness.errors import ConfigError
@@ -172,7 +172,11 @@ class SearchSection(Section):
 
 
 class Study(Section):
-    """A whole study.toml."""
+    """A whole study.toml.
+
+    `judges`, written ``judge = "name"`` under ``[models]``, one or a list, are models whose probabilities
+    narrow the estimates of the others; they are no candidates themselves.
+    """
 
     study: StudySection
     items: ItemsSection
@@ -180,11 +184,31 @@ class Study(Section):
     prompt: PromptSection = PromptSection()
     endpoints: dict[str, EndpointSection] = Field(default={})
     models: dict[str, ModelSection] = Field(default={})
+    judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
     prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     search: SearchSection = SearchSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _without_judges(cls, table: Any) -> Any:
+        named = isinstance(table, dict) and not isinstance(table.get("judge", {}), dict)
+        return {name: value for name, value in table.items() if name != "judge"} if named else table
+
+    @field_validator("judges", mode="before")
+    @classmethod
+    def _list_judges(cls, named: Any) -> Any:
+        # a section [models.judge] is a model of that name
+        return [] if isinstance(named, dict) else [named] if isinstance(named, str) else named
+
+    @field_validator("judges")
+    @classmethod
+    def _named_once(cls, names: list[str]) -> list[str]:
+        if not all(names) or len(set(names)) < len(names):
+            raise ValueError("a judge is named twice, or has no name")
+        return names
 
     def path(self, name: str) -> Path:
         """Path of a file that study.toml names, relative to its folder."""

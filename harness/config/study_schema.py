@@ -20,6 +20,10 @@ def generate_schema() -> dict[str, Any]:
     """The schema of the settings as they are."""
     schema = Study.model_json_schema()
     del schema["properties"]["folder"]  # no setting: where the file lies
+    models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
+    one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
+    section = models["additionalProperties"]  # a model may have that name, too
+    models["properties"] = {"judge": {"anyOf": [one, several, section], "default": judges["default"]}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 

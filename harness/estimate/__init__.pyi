@@ -51,6 +51,11 @@ from .intervals import (
     mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
     obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
 )
+from .judged import (
+    JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, judge_models as judge_models,
+    judge_probabilities as judge_probabilities, judged_accuracy as judged_accuracy,
+    withhold_judged as withhold_judged,
+)
 from .many_estimates import (
     accuracies as accuracies, joint_level as joint_level, keep_predicted as keep_predicted,
     main_estimator as main_estimator, mark_joint as mark_joint, model_accuracies as model_accuracies,

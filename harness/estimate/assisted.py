@@ -95,8 +95,10 @@ def withhold_assisted(
     return {name: _withhold(made, why) if any(map(made.get, _MAIN)) else made for name, made in found.items()}
 
 
-def refuse_votes(labels: LabelColumns, *, strata: bool, interval: str | None, published: bool) -> str:
-    """Why no votes are used with these labels and options of the other estimates; empty where they are."""
+def refuse_votes(
+    labels: LabelColumns, *, strata: bool, interval: str | None, published: bool, what: str = "votes are"
+) -> str:
+    """Why votes, or `what` else, are not used with these labels and options; empty where they are."""
     given = {
         f"more than {LARGEST:,} answers": len(labels) > LARGEST,
         "strata": strata,
@@ -104,7 +106,7 @@ def refuse_votes(labels: LabelColumns, *, strata: bool, interval: str | None, pu
         "published": published,
     }
     ignored = [name for name, is_given in given.items() if is_given]
-    return f"votes are not used together with {', '.join(ignored)}" if ignored else ""
+    return f"{what} not used together with {', '.join(ignored)}" if ignored else ""
 
 
 def _are_of_use(models: int, labels: LabelColumns) -> bool:

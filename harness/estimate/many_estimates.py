@@ -15,6 +15,7 @@ from harness.estimate.by_design import bound_missing
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Estimates, ModelEstimates, Strata, all_estimators, tally_pool
 from harness.estimate.evaluation import accuracy, complete
+from harness.estimate.judged import judge_models, withhold_judged
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
 
@@ -97,38 +98,48 @@ def model_accuracies(
     *,
     level: float = 0.95,
     joint: bool = False,
+    judges: Mapping[str, AnyPredictions] | None = None,
     **options: Any,
 ) -> ModelEstimates:
     """`accuracies` of every model, by name; each from the labels of the items that it was asked about.
 
-    Of several models also ``assisted``, with the votes of all as side information (`assist`).
+    Of several models also ``assisted``, with the votes of all as side information (`assist`); with
+    `judges` also ``judged`` (`judge_models`).
 
     Parameters
     ----------
     joint
         Whether the intervals of all models are to hold together with probability `level`: each is then
         made at `level`^(1/M) (Šidák 1967, JASA 62).
+    judges
+        Predictions of models that are asked how likely each option is, by name; they are not estimated.
     """
     check_mapping("models", models, "name to predictions")
+    judges = judges or {}
+    check_mapping("judges", judges, "name to predictions")
     number = len(models) if joint else 0
-    columns, labels = align_models(list(models.values()), labels)
+    columns, labels = align_models([*models.values(), *judges.values()], labels)
+    by_name = dict(zip(models, columns, strict=False))
     found = {
         name: accuracies(
             predictions, keep_predicted(labels, predictions), level=joint_level(level, number), **options
         )
-        for name, predictions in zip(models, columns, strict=True)
+        for name, predictions in by_name.items()
     }
-    why = refuse_votes(
-        labels,
-        strata=options.get("strata") is not None,
-        interval=options.get("interval"),
-        published=bool(options.get("published")),
-    )
-    if why:
+    given: dict[str, Any] = {
+        "strata": options.get("strata") is not None,
+        "interval": options.get("interval"),
+        "published": bool(options.get("published")),
+    }
+    if why := refuse_votes(labels, **given):
         found = withhold_assisted(len(models), labels, found, why)
     else:
-        by_name = dict(zip(models, columns, strict=True))
         found = assist(by_name, labels, found, level=joint_level(level, number))
+    if judges and (why := refuse_votes(labels, **given, what="a judge is")):
+        found = withhold_judged(found, why)
+    elif judges:
+        asked = columns[len(models) :]
+        found = judge_models(by_name, asked, labels, found, level=joint_level(level, number))
     joined = {name: mark_joint(made, level, number) for name, made in found.items()} if joint else found
     return ModelEstimates(joined)
 

@@ -41,6 +41,7 @@ FLAG_WORDS = {
     "sensitivity": "experts' P(yes | it is), as estimated beside: {}",
     "specificity": "experts' P(no | it is not), as estimated beside: {}",
     "votes_worth": "the interval is as narrow as from {}",
+    "judge_saved": "the judge saved {}",
     "split": "answers in the half that weights were taken from: {}",
     # of panels
     "degenerate_resamples": "resamples that held one class only and were left out: {}",

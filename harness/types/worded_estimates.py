@@ -22,6 +22,7 @@ ESTIMATOR_NAMES = {
     "ord": "Ord (yes only)",
     "comp": "Comp (no only)",
     "assisted": "With all models' votes",
+    "judged": "With a judge",
     "anytime": "ML, any time",
     "corrected": "Corrected (gold)",
     "worst_case": "Worst case (failed, unanswered)",

@@ -38,7 +38,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     if "predictions" in study.experts.statement.needs:
         from harness.analysis import find_newest_runs  # with the estimates, which take long to load
 
-        chosen = find_newest_runs(store, study.experts.models or None)
+        chosen = find_newest_runs(store, study.experts.models or None, study.judges)
         if chosen.left_out:
             raise BadInput(f"{chosen.left_out[0]}; run it, or name the other models under [experts]")
         predictions = {

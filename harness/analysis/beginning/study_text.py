@@ -50,6 +50,9 @@ model = "smollm2-135m-instruct"
 temperature = 0.0
 {max_tokens}# longer than an answer; a model that thinks before it answers needs thousands
 
+# [models]
+# judge = "large"                  # a model whose probabilities save questions about the others
+
 # [models.large]
 # endpoint = "https://api.openai.com/v1"
 # model = "gpt-5-mini"

@@ -56,7 +56,8 @@ def gate_study(
         raise BadInput("this study is a panel, which has no gate; see: oversight certify --help")
     with Store(study.store_url) as store:
         index = store.columns.read_index()
-        models, labels = _read_models(store, index, bars.baseline, names), study_labels(study, store, index)
+        models = _read_models(store, index, bars.baseline, names, study.judges)
+        labels = study_labels(study, store, index)
         drawn = len(labels.drawn or ())
         look = None
         if bars.look is not None:
@@ -79,11 +80,15 @@ def gate_study(
 
 
 def _read_models(
-    store: Store, index: ItemIndex, baseline: str | None, names: Sequence[str] | None
+    store: Store,
+    index: ItemIndex,
+    baseline: str | None,
+    names: Sequence[str] | None,
+    judges: Sequence[str],
 ) -> dict[str, PredictionColumns]:
     """The models asked for, and the baseline."""
     if names is None:
-        there = [run["name"] for run in find_newest_runs(store, None).runs]
+        there = [run["name"] for run in find_newest_runs(store, None, judges).runs]
         others = [name for name in there if name != baseline]
         if len(others) != 1:
             raise BadInput(

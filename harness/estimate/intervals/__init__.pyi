@@ -17,5 +17,8 @@ from .tilted_rows import (
     collapse_rows as collapse_rows, join_rows as join_rows, tilt_items as tilt_items,
     uniform_rows as uniform_rows,
 )
-from .tilting import TiltedMean as TiltedMean, score_at as score_at, tilted_score as tilted_score
+from .tilting import (
+    TiltedMean as TiltedMean, score_at as score_at, tilted_outcomes as tilted_outcomes,
+    tilted_score as tilted_score,
+)
 from .weighting import weighted_score as weighted_score

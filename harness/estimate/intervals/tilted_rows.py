@@ -34,7 +34,8 @@ class TiltedRows:
     constant
         C where an option that is never asked about fixes it, else NaN.
     asked_c, asked_q, asked_inverse, yes
-        c, q and 1/π of the option asked about, and whether the answer was yes (1) or no (0).
+        c, q and 1/π of the option asked about (0 where nothing was), and whether the answer was yes (1) or
+        no (0).
     weight, count
         w of each item, Σ count·weight = 1, and the number of items in the row.
     cluster
@@ -94,7 +95,8 @@ def tilt_items(
     propensities
         Shape (N, K): π of every option, 0 beyond the item's own.
     n_options, asked, yes
-        Shape (N,): K, option asked about, and 1 for yes, 0 for no.
+        Shape (N,): K, option asked about (−1 for items of a pool that were not drawn, π being the
+        probability that item and option are), and 1 for yes, 0 for no.
     cluster
         Shape (N,), if items are not independent.
     count
@@ -118,9 +120,9 @@ def tilt_items(
     inverse = np.divide(1.0, propensities, out=np.zeros_like(propensities), where=can)
     q = _working(c, propensities, own) if working is None else working
     plus, minus, zero = c > 0, c < 0, own & (c == 0)
-    at = np.arange(n), asked
-    if not can[at].all():
-        row = int(np.flatnonzero(~can[at])[0])
+    at, drawn = (np.arange(n), asked), asked >= 0
+    if not can[at][drawn].all():
+        row = int(np.flatnonzero(~can[at] & drawn)[0])
         raise EstimateError(f"item {row} was asked about option {asked[row]} of propensity 0")
     none = np.zeros(0, np.int64)
     number = np.ones(n) if count is None else count.astype(np.float64)
@@ -133,9 +135,9 @@ def tilt_items(
         linear=(q * inverse * zero).sum(axis=1),
         square=(q * q * inverse * zero).sum(axis=1),
         constant=_fix_constant(plus & ~can, minus & ~can, zero & ~can),
-        asked_c=c[at],
-        asked_q=q[at],
-        asked_inverse=inverse[at],
+        asked_c=np.where(drawn, c[at], 0.0),
+        asked_q=np.where(drawn, q[at], 0.0),
+        asked_inverse=np.where(drawn, inverse[at], 0.0),
         yes=np.asarray(yes, dtype=np.float64),
         weight=np.full(n, 1 / float(number.sum())),
         count=number,

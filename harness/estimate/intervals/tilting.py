@@ -68,6 +68,14 @@ def tilted_score(rows: TiltedRows, level: float, *, df: float | None = None) -> 
     return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
 
 
+def tilted_outcomes(rows: TiltedRows) -> FloatArray:
+    """Outcomes g at the estimate, less the estimate, shape (R,): what the observed variance is made of."""
+    best = _root(lambda tilt: _score(rows, tilt)[1], 0)
+    g = _outcomes(rows, best)[-1]
+    outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
+    return outcomes
+
+
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
     """|U|/√W at the tilt of this mean: how far the answers are from it; 0 where nothing varies."""
     rows = collapse_rows(rows)
@@ -77,6 +85,24 @@ def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
 
 def _score(rows: TiltedRows, tilt: float) -> tuple[float, float, float]:
     """θ(λ), U(λ) and W(λ)."""
+    up, down, variance, g = _outcomes(rows, tilt)
+    mean, each = up - down, rows.count * rows.weight
+    theta = float(each @ mean)
+    gap = float(each @ g) - theta
+    model = float((each * rows.weight) @ (variance + (mean - theta) ** 2))
+    residual = g - theta - gap
+    if rows.cluster.size:
+        square, value = float(each @ (up + down)), min(1.0, max(-1.0, theta + gap))
+        now = (square if down.any() else abs(value)) - value**2
+        seen, correlation, pairs = _cluster_variances(rows, rows.weight * residual, max(0.0, now))
+        model += correlation * (square - theta**2) * pairs
+    else:
+        seen = float((each * rows.weight) @ residual**2)
+    return theta, gap, max(model, seen)
+
+
+def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """p_λ of the options with c = ±1, Var_λ(g) and g; shape (R,) each."""
     up, down = rows.up * np.exp(tilt), rows.down * np.exp(-tilt)
     total = up + down + rows.rest
     # what is left beside an option is summed, not subtracted: where p is nearly 1, 1 − p would be 0
@@ -95,19 +121,7 @@ def _score(rows: TiltedRows, tilt: float) -> tuple[float, float, float]:
     mean = up - down
     surprise = rows.yes * others - (1 - rows.yes) * asked
     g = mean + (rows.asked_c - constant) * surprise * rows.asked_inverse
-    each = rows.count * rows.weight
-    theta = float(each @ mean)
-    gap = float(each @ g) - theta
-    model = float((each * rows.weight) @ (variance + (mean - theta) ** 2))
-    residual = g - theta - gap
-    if rows.cluster.size:
-        square, value = float(each @ (up + down)), min(1.0, max(-1.0, theta + gap))
-        now = (square if down.any() else abs(value)) - value**2
-        seen, correlation, pairs = _cluster_variances(rows, rows.weight * residual, max(0.0, now))
-        model += correlation * (square - theta**2) * pairs
-    else:
-        seen = float((each * rows.weight) @ residual**2)
-    return theta, gap, max(model, seen)
+    return up, down, variance, g
 
 
 def _cluster_variances(rows: TiltedRows, residual: FloatArray, spread: float) -> tuple[float, float, float]:

@@ -1,0 +1,1 @@
+from .beside_estimates import add_side_information as add_side_information

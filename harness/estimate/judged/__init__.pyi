@@ -1,0 +1,5 @@
+from .judge_features import JudgeOpinion as JudgeOpinion, judge_probabilities as judge_probabilities
+from .with_judges import JudgeWorth as JudgeWorth, judged_accuracy as judged_accuracy
+from .judging import (
+    JUDGED as JUDGED, judge_models as judge_models, withhold_judged as withhold_judged,
+)

@@ -1,0 +1,106 @@
+"""Models' estimates with the study's judges, named ``judged``, beside what their protocol gives.
+
+A judge is a model that was asked the same items and is named for it; how likely it says each option is
+narrows the interval of other models (`judged_accuracy`), and no answer of it is taken for the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from harness.columns import LabelColumns, PredictionColumns
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.by_design import number_clusters
+from harness.estimate.collected import collected_part
+from harness.estimate.data import Estimates
+from harness.estimate.evaluation import complete
+from harness.estimate.judged.judge_features import JudgeOpinion
+from harness.estimate.judged.with_judges import JudgeWorth, judged_accuracy
+from harness.estimate.routed import routed_pool
+from harness.types import Estimate
+
+JUDGED = "judged"
+_MAIN = ("resolved", "routed", "ml")
+"""The estimates that protocols give of one model, beside which this one stands."""
+
+
+def judge_models(
+    models: Mapping[str, PredictionColumns],
+    judges: Sequence[PredictionColumns],
+    labels: LabelColumns,
+    found: Mapping[str, Estimates],
+    *,
+    level: float,
+) -> dict[str, Estimates]:
+    """Add to models' estimates the one that judges narrow.
+
+    Parameters
+    ----------
+    models
+        Predictions of the models in `found`, by name.
+    judges
+        Predictions of every judge about the same items.
+    found
+        Estimates to add it to; where the protocol's own is missing nothing is added.
+    level
+        Confidence level of each.
+
+    Returns
+    -------
+    dict
+        `found` with an estimate named ``judged``, which says what the judges saved, or with the reason why
+        there is none.
+    """
+    opinions, made = [JudgeOpinion.of(judge) for judge in judges], dict(found)
+    for name, estimates in found.items():
+        if not any(map(estimates.get, _MAIN)):
+            continue
+        try:
+            judged = _judge_model(models[name], opinions, labels, level)
+        except EstimateError as error:
+            made[name] = _withhold(estimates, str(error))
+        else:
+            made[name] = Estimates({**estimates, JUDGED: judged}, estimates.undefined)
+    return made
+
+
+def withhold_judged(found: Mapping[str, Estimates], why: str) -> dict[str, Estimates]:
+    """Say of every model why it has no estimate with judges."""
+    return {name: _withhold(made, why) if any(map(made.get, _MAIN)) else made for name, made in found.items()}
+
+
+def _withhold(estimates: Estimates, why: str) -> Estimates:
+    return Estimates(estimates, {**estimates.undefined, JUDGED: why})
+
+
+def _judge_model(
+    predictions: PredictionColumns, opinions: Sequence[JudgeOpinion], labels: LabelColumns, level: float
+) -> Estimate:
+    if labels.is_resolved:
+        raise NotIdentified("every item is resolved, and a judge adds nothing to what is known")
+    part, flags = collected_part(labels, predictions.is_there)
+    data, predicted, items = routed_pool(part, [predictions])
+    option = predicted[:, 0].astype(np.int64)
+    rows = np.flatnonzero(option >= 0)
+    if rows.size and (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
+        raise NotIdentified("every question settles a prediction, and a judge adds nothing to what is known")
+    cluster = number_clusters(items, labels.index, labels.cluster)
+    heard = [opinion.take(items) for opinion in opinions]
+    estimate, worth = judged_accuracy(option, data, heard, level=level, cluster=cluster)
+    return _tell_worth(complete(estimate, predictions, part, flags), worth)
+
+
+def _tell_worth(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
+    """The estimate, with the questions that judges saved; none where nothing varies."""
+    if worth is None:
+        return estimate
+    answers = estimate.n.ordinary + estimate.n.complementary
+    saved, least, most = (round(answers * (x - 1)) for x in (worth.ratio, worth.low, worth.high))
+    flag = (
+        f"judge_saved: {saved} questions ({least} to {most} at {estimate.level:.0%}): "
+        f"{answers} answers say as much as {answers + saved} without it"
+    )
+    return replace(estimate, flags=(*estimate.flags, flag))
