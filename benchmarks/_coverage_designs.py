@@ -30,8 +30,8 @@ class Design:
     Attributes
     ----------
     kind
-        What is covered: accuracy, difference, joint, assisted, ranking, anytime, certificate, parity or
-        winner.
+        What is covered: accuracy, difference, joint, assisted, judged, ranking, anytime, certificate, parity
+        or winner.
     protocol
         Name of the rule.
     K

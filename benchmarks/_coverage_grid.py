@@ -20,6 +20,7 @@ def full_grid() -> list[Design]:
         *_differences((30, 100, 300)),
         *_joint((25, 100, 300)),
         *_assisted((30, 100, 300)),
+        *_judged((30, 100, 300)),
         *_anytime((40, 120, 300)),
         *_panels((100, 300, 1000)),
         *_winners((100, 200)),
@@ -36,6 +37,7 @@ def quick_grid() -> list[Design]:
         *_differences((30,))[::4],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
+        *_judged((60,))[::5],
         *_anytime((60,))[::3],
         *_panels((200,))[::2],
         *_winners((100,))[:2],
@@ -126,6 +128,19 @@ def _assisted(sizes: tuple[int, ...]) -> list[Design]:
             groups, (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,))), sizes
         )
     ] + [Design(kind="assisted", accuracies=(0.8, 0.7, 0.9), n=n, cluster=5) for n in sizes]
+
+
+def _judged(sizes: tuple[int, ...]) -> list[Design]:
+    """Judges that know something, say the reverse, lie or always say the same; of clusters, and targeted."""
+    return [
+        Design(kind="judged", protocol=protocol, accuracies=(a, 0.6), K=K, n=n, options={"judge": judge})
+        for (protocol, K), a, n, judge in product(
+            (("partitioned", (4,)), ("partitioned", MIXED), ("targeted", (4,))),
+            (0.3, 0.8, 0.98),
+            sizes,
+            ("knows", "reversed", "lies", "constant"),
+        )
+    ] + [Design(kind="judged", n=n, cluster=5, options={"judge": "knows"}) for n in sizes]
 
 
 def _anytime(sizes: tuple[int, ...]) -> list[Design]:

@@ -13,7 +13,7 @@ from benchmarks._coverage_designs import CLASSES, Design, Drawn, draw, true_accu
 from benchmarks._coverage_winner import draw_winner
 from harness import EstimateError
 from harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
-from harness.types import Labels, design_of
+from harness.types import Labels, Prediction, design_of
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,25 @@ def cover_assisted(design: Design, drawn: Drawn) -> list[Outcome]:
     """The first model's accuracy with the votes of all, by `model_accuracies`."""
     made = h.model_accuracies(drawn.models, drawn.labels)["m0"]
     found = made.get("assisted")
+    return [WITHHELD] if found is None else [_one(true_accuracies(design)[0], found)]
+
+
+def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
+    """The first model's accuracy with a simulated judge, by `model_accuracies`."""
+    rng, width = np.random.default_rng(list(drawn.truth.values())), max(design.K)
+    y, k = np.array([*drawn.truth.values()]), np.resize(design.K, len(drawn.truth))
+    weight = np.exp(2 * (rng.normal(size=(len(y), width)) + 2 * (np.arange(width) == y[:, None])))
+    p = np.where(np.arange(width) < k[:, None], weight, 0.0)
+    option, sure = p.argmax(axis=1), p.max(axis=1) / p.sum(axis=1)
+    voices = {
+        "knows": (option, sure),
+        "reversed": (option, 1 - sure),
+        "lies": ((y + 1) % k, rng.random(len(y))),
+        "constant": (0 * y, 0 * sure + 0.9),
+    }
+    rows = zip(drawn.truth, *voices[design.options["judge"]], strict=True)
+    judge = [Prediction(name, int(o), confidence=float(s)) for name, o, s in rows]
+    found = h.model_accuracies(drawn.models, drawn.labels, judges={"judge": judge})["m0"].get("judged")
     return [WITHHELD] if found is None else [_one(true_accuracies(design)[0], found)]
 
 
@@ -149,6 +168,7 @@ KINDS: dict[str, Callable[[Design, Drawn], list[Outcome]]] = {
     "difference": cover_difference,
     "joint": cover_joint,
     "assisted": cover_assisted,
+    "judged": cover_judged,
     "ranking": cover_ranking,
     "anytime": cover_anytime,
 }

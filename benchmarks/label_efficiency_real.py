@@ -4,10 +4,13 @@ Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the prot
 question an item, experts answer from the published truth. Every model is a target once, with the others as
 side information: `harness.model_accuracies` gives the protocol's own estimate and the one that all models'
 votes assist. A ratio of mean squared errors is how many times as many questions the plain one would need.
+Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn by
+how unsure a judge is, beside 300 drawn at random; and 300 items that are asked about as above.
 
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
-The last line is JSON: the ratios for 4 and 12 models under uniform routing, and the lowest coverage.
+The last line is JSON: the ratios for 4 and 12 models under uniform routing, those of judges with an area
+under the curve of .8 and .93 on the pool (`judge_08`, `judge_093`), and the lowest coverage of each.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import harness as h
+from benchmarks._simulated_judges import JUDGES, Judged, Pool, judge_pool, judge_uniform
 from benchmarks.real_protocols import ROSTER, Options, collect, load, predictions
 from harness.types import Item
 from protocols.routing import Partitioned, Targeted
@@ -70,10 +74,14 @@ def main() -> None:
         width, plain = np.mean(seen.widths, axis=0)
         shares = f"{seen.ratio:>6.2f} {np.mean(seen.held):>6.1%} {width:>6.3f} {plain:>6.3f}"
         print(f"{design[0]:<9} {design[1]:>6} {design[2]:>5} {shares}", flush=True)
+    judged = see_judges(data, draws * TARGETS)
     result = {
         "votes4": round(found["uniform", 4, 300].ratio, 2),
         "votes12": round(found["uniform", 12, 300].ratio, 2),
         "coverage_min": round(min(float(np.mean(seen.held)) for seen in found.values()), 4),
+        "judge_08": round(judged["pool", "auc .80"].ratio, 2),
+        "judge_093": round(judged["pool", "auc .93"].ratio, 2),
+        "judge_coverage_min": round(min(float(np.mean(seen.held)) for seen in judged.values()), 4),
         "draws": draws,
         "seconds": round(time.perf_counter() - started, 1),
     }
@@ -99,6 +107,20 @@ def see(design: Design, draws: int, data: Data) -> Seen:
             seen.held.append(assisted.low - 1e-9 <= exact[name] <= assisted.high + 1e-9)
             seen.widths.append((assisted.high - assisted.low, plain.high - plain.low))
     return seen
+
+
+def see_judges(data: Data, draws: int) -> dict[tuple[str, str], Judged]:
+    """Every kind of judge, on items of the whole pool and on items that are all asked about."""
+    items, truth, _, models = data
+    pool, found = Pool.of(items, truth, models), dict[tuple[str, str], Judged]()
+    print(f"{draws} studies with a judge each, 300 questions")
+    print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
+    for routing, see_judge in (("pool", judge_pool), ("uniform", judge_uniform)):
+        for kind in JUDGES:
+            seen = found[routing, kind] = see_judge(pool, kind, 300, draws)
+            shares = f"{np.mean(seen.aucs):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"
+            print(f"{routing:<9} {kind:<9} {shares} {np.mean(seen.widths):>6.3f}", flush=True)
+    return found
 
 
 if __name__ == "__main__":

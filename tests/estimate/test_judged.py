@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,12 +78,13 @@ def draw(
     truth, answers = synthesise_population(N, K, [accuracy, 0.6], rng, correlation=0.5, temptation=0.5)
     options = {f"m{j}": dict(zip(IDS, column.tolist(), strict=True)) for j, column in enumerate(answers.T)}
     one = {"m0": options["m0"]}
-    plan = {
+    plans: dict[str, Any] = {
         "partitioned": lambda: Partitioned(ROSTER, seed),
         "targeted": lambda: Targeted(ROSTER, options, seed),
         "single": lambda: Targeted(ROSTER, one, seed),
         "sequential": lambda: Sequential(ROSTER, one, seed),
-    }[protocol]()
+    }
+    plan = plans[protocol]()
     said = SimulatedExperts(dict(zip(IDS, truth.tolist(), strict=True))).answer(plan.route(ITEMS))
     models = {f"m{j}": rows_of(column) for j, column in enumerate(answers.T)}
     return models, plan.decode(list(said)), rows_of(*voice(truth, rng))

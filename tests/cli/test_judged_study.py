@@ -1,0 +1,141 @@
+"""A judge that study.toml names: it narrows the others' estimates, is no candidate and costs no question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.config import Study, read_study
+from harness.errors import DataError
+from harness.store import Store
+
+N = 60
+CLASSES = ("red", "green", "blue")
+Oversight = Callable[..., Any]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Path:
+    """A study with two models and a third that is sure where it is right; no question drawn yet."""
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(N)))
+    Path("key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[j % 3]}\n" for j in range(N)))
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
+    )
+    write_study("")
+    oversight("items", "check")
+    for name, wrong in (("a", 4), ("b", 3), ("wise", 10)):
+        rows = [
+            {"id": f"i{j}", "prediction": CLASSES[(j + (j % wrong == 0)) % 3], "confidence": sure(j, wrong)}
+            for j in range(N)
+        ]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        oversight("predictions", "import", f"{name}.jsonl", "--model", name)
+    return tmp_path
+
+
+def sure(j: int, wrong: int) -> float:
+    return 0.5 if j % wrong == 0 else 0.99
+
+
+def write_study(judge: str, protocol: str = "partitioned") -> None:
+    Path("study.toml").write_text(
+        f'[study]\nname = "t"\nseed = 3\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
+        f'[experts]\nprotocol = "{protocol}"\n[models]\n{judge}\n'
+    )
+
+
+def ask(oversight: Oversight) -> None:
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", "key.csv")
+
+
+def test_a_judge_narrows_the_others_and_is_named(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask(oversight)
+    before = oversight("estimate")["models"]
+    assert [*before] == ["a", "b", "wise"]
+    assert not any("judged" in model["estimates"] for model in before.values())
+    write_study('judge = "wise"')
+    found = oversight("estimate")
+    assert [*found["models"]] == ["a", "b"]
+    for name, model in found["models"].items():
+        judged = model["estimates"].pop("judged")
+        assert model["estimates"] == before[name]["estimates"]
+        assert judged["high"] - judged["low"] < before[name]["estimates"]["ml"]["high"]
+        assert any(flag.startswith("judge_saved: ") for flag in judged["flags"])
+    assert found["left_out"] == ["'wise' is a judge: name it with --model to see it among the models"]
+    capsys.readouterr()
+    assert main(["estimate"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "With a judge" in text
+    assert "the judge saved" in text
+
+
+def test_a_judge_is_among_the_candidates_where_it_is_named(study: Path, oversight: Oversight) -> None:
+    ask(oversight)
+    write_study('judge = ["wise"]')
+    assert [*oversight("estimate", "--model", "wise")["models"]] == ["wise"]
+    pairs = oversight("compare")["comparisons"]
+    assert {(pair["first"], pair["second"]) for pair in pairs} == {("a", "b")}
+    oversight("gate", "--at-least", "0.01", "--model", "a")
+
+
+@pytest.mark.parametrize("protocol", ["targeted", "sequential"])
+def test_no_question_is_spent_on_a_judge(protocol: str, study: Path, oversight: Oversight) -> None:
+    drawn = []
+    for judge in ('judge = "wise"', ""):
+        write_study(judge, protocol)
+        if not judge:
+            (study / "study.db").unlink()
+            for name in ("a", "b"):
+                oversight("predictions", "import", f"{name}.jsonl", "--model", name)
+        oversight("label", "route")
+        with Store(f"sqlite:///{study / 'study.db'}") as store:
+            drawn.append({(q.item_id, q.option, q.propensity) for q in store.content.read_questions()})
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize(
+    ("judge", "named"),
+    [('"wize"', "was not run"), ('["wise", "nobody"]', "'nobody' was not run")],
+)
+def test_a_judge_that_was_not_run_is_named(judge: str, named: str, study: Path, oversight: Oversight) -> None:
+    ask(oversight)
+    write_study(f"judge = {judge}")
+    for model in oversight("estimate")["models"].values():
+        assert "judged" not in model["estimates"]
+        assert named in model["undefined"]["judged"]
+        assert "ml" in model["estimates"]
+
+
+def test_judges_alone_are_no_models(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask(oversight)
+    write_study('judge = ["a", "b", "wise"]')
+    capsys.readouterr()
+    assert main(["estimate"]) == 2
+    assert "only judges were run yet (a, b, wise)" in capsys.readouterr().err
+
+
+def test_a_judge_is_a_text_or_a_list_and_a_model_may_have_that_name(study: Path) -> None:
+    for written, judges in (('judge = "a"', ["a"]), ('judge = ["a", "b"]', ["a", "b"]), ("", [])):
+        write_study(written)
+        assert read_study(Path("study.toml")).judges == judges
+    write_study('judge = "x"\n[models.x]\nmodel = "x"')
+    assert [*read_study(Path("study.toml")).models] == ["x"]
+    write_study('[models.judge]\nmodel = "x"')
+    found: Study = read_study(Path("study.toml"))
+    assert (found.judges, [*found.models]) == ([], ["judge"])
+    for wrong in ("judge = 3", 'judge = ["a", "a"]', 'judge = ""'):
+        write_study(wrong)
+        with pytest.raises(DataError, match=r"study\.toml:10 \[models\.judge\]"):
+            read_study(Path("study.toml"))
