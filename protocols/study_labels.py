@@ -13,10 +13,10 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from harness import BadInput, ConfigError
-from harness.analysis import note_source, read_items_ahead, stream_items, study_items, study_truth
+from harness.analysis import note_source, read_gold, read_items_ahead, stream_items, study_items, study_truth
 from harness.config import Study
 from harness.datasets import pause_collector, read_ahead
-from harness.store import ReplyFields, Store
+from harness.store import GoldItem, ReplyFields, Response, Store
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
     export_questions,
@@ -27,12 +27,14 @@ from protocols.collect import (
 from protocols.routing import (
     ANY_CLASS,
     Roster,
+    Woven,
     check_drawn,
     draw_questions,
     next_assignments,
     panel_rule_of,
     read_pending,
     read_roster,
+    weave_controls,
 )
 
 
@@ -50,6 +52,8 @@ class Routed:
         Number of items of the study.
     each, annotators
         How many of how many annotators of a panel rate an item.
+    controls
+        Control questions, which `asked` and `new` count, too; None where study.toml has none.
     """
 
     asked: Counter[str]
@@ -57,6 +61,7 @@ class Routed:
     items: int
     each: int = 0
     annotators: int = 0
+    controls: Woven | None = None
 
 
 def route_questions(study: Study) -> Routed:
@@ -66,14 +71,16 @@ def route_questions(study: Study) -> Routed:
     ------
     ConfigError
         If the study is a panel already, or questions were drawn before by another rule.
+    DataError
+        If a gold item of study.toml is wrong.
     """
     roster = read_roster(study.path(study.experts.roster))
     roster.check(study.items.classes or _find_common_options(study, roster))
     with pause_collector():
-        return _route_questions(study, roster)
+        return _route_questions(study, roster, read_gold(study))
 
 
-def _route_questions(study: Study, roster: Roster) -> Routed:
+def _route_questions(study: Study, roster: Roster, gold: Sequence[GoldItem]) -> Routed:
     asked, new, ids = Counter[str](), 0, list[str]()
     items = read_items_ahead(study)
     with Store(study.store_url) as store, store.together(exclusive=True):
@@ -90,8 +97,10 @@ def _route_questions(study: Study, roster: Roster) -> Routed:
             for questions in draw_questions(study, store, roster, store_items()):
                 asked.update([expert for _, _, _, expert, *_ in questions])
                 new += store.content.add_question_fields(questions)
+        woven = weave_controls(study, store, roster, gold) if ids else Woven()
         note_source(study, store, items.digest, ids, are_all=is_new)
-    return Routed(asked=asked, new=new, items=len(ids))
+    controls = woven if study.experts.has_controls else None
+    return Routed(asked=asked + woven.asked, new=new + woven.new, items=len(ids), controls=controls)
 
 
 def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
@@ -128,7 +137,7 @@ def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[li
     """Write what is open, one file per person; return the files, and how much it is."""
     with Store(study.store_url) as store:
         asked = read_pending(study, store)
-        items = {item.id: item for item in store.content.read_items()}
+        items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
     return export_questions(asked, items, answered, folder, form), len(asked) - len(answered)
 
@@ -150,7 +159,7 @@ def import_answers(
         if not (study.experts.is_panel or label_studio):
             check_drawn(study, store)
             return _import_yes_no(store, files)
-        asked, items = read_pending(study, store), {item.id: item for item in store.content.read_items()}
+        asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from protocols.collect import read_label_studio_export  # with much that nobody else needs
 
@@ -168,7 +177,7 @@ class _AskedExperts:
     """
 
     def __init__(self, store: Store) -> None:
-        self._content = store.content
+        self._content, self._controls = store.content, store.controls
         # one that is looked up takes as long as five or six that are read with all
         self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._read: dict[str, str] | None = None
@@ -176,7 +185,7 @@ class _AskedExperts:
     def find(self, ids: Sequence[str]) -> list[str | None]:
         """Whom each question was put to, None if it was never asked."""
         if self._read is None and self._looked_up > self._enough:
-            self._read = self._content.read_experts()
+            self._read = self._content.read_experts() | self._controls.read_experts()
         found: list[str | None] = (
             [None] * len(ids) if self._read is None else list(map(self._read.pop, ids, repeat(None)))
         )
@@ -184,6 +193,8 @@ class _AskedExperts:
             others = [name for name, expert in zip(ids, found, strict=True) if expert is None]
             self._looked_up += len(others)
             looked_up = self._content.find_experts(others)
+            if len(looked_up) < len(others):
+                looked_up |= self._controls.find_experts([i for i in others if i not in looked_up])
             found = [expert or looked_up.get(name) for name, expert in zip(ids, found, strict=True)]
         return found
 
@@ -200,7 +211,7 @@ def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]
 
     with pause_collector():
         replies = chain.from_iterable(read_ahead(count()))
-        return read, store.content.replies.add_replies(replies)
+        return read, store.replies(panel=False).add_replies(replies)
 
 
 def simulate_answers(
@@ -228,10 +239,15 @@ def simulate_answers(
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Store(study.store_url) as store:
-        asked, done = read_pending(study, store), store.content.replies.read_replies()
-        truth = study_truth(study, key, store.content.read_items())
+        replies = store.replies(panel=False)
+        asked, done = read_pending(study, store), replies.read_replies()
+        gold = {name: found.truth for name, found in store.controls.read_gold_items().items()}
+        truth = gold | study_truth(study, key, store.content.read_items())
         experts = SimulatedExperts(
             truth, sensitivity, specificity, abstention, study.study.seed if seed is None else seed
         )
         questions = (q for q in asked if isinstance(q, Question) and q.id not in done)
-        return store.content.add_answers(experts.answer(questions))
+        said = experts.answer(questions)
+        return replies.add_replies(
+            Response(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in said
+        )

@@ -73,6 +73,29 @@ class ExpertsSection(Section):
     models: list[str] = Field(default=[])
     epsilon: float = Field(default=0.1, ge=0, le=1)
     reference: str | None = None
+    gold: str | None = Field(default=None, min_length=1)
+    gold_share: float = Field(default=0.1, gt=0, le=1)
+    repeat: float = Field(default=0, ge=0, le=1)
+    overlap: float = Field(default=0, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _can_weave(self) -> ExpertsSection:
+        """Refuse control questions where answers are no accuracy of a question asked once."""
+        named = [name for name in ("gold", "repeat", "overlap") if getattr(self, name)]
+        if "gold_share" in self.model_fields_set and self.gold is None:
+            raise ValueError('gold_share: there are no gold items; name their file, as in gold = "key.csv"')
+        if not named:
+            return self
+        rule = self.statement
+        if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
+            told = f"the protocol {self.protocol!r} has no place for control questions"
+            raise ValueError(f"{', '.join(named)}: {told}; leave it out, or use 'partitioned' or 'targeted'")
+        return self
+
+    @property
+    def has_controls(self) -> bool:
+        """Whether control questions are woven into experts' queues."""
+        return bool(self.gold or self.repeat or self.overlap)
 
     @property
     def is_panel(self) -> bool:

@@ -1,7 +1,8 @@
 from .frame_predictions import predictions_from_frame as predictions_from_frame
 from .frames import Frame as Frame, Source as Source, is_frame as is_frame, name_source as name_source
 from .item_files import (
-    ItemFields as ItemFields, iterate_fields as iterate_fields, read_items as read_items,
+    ItemFields as ItemFields, iterate_fields as iterate_fields, iterate_items as iterate_items,
+    read_items as read_items,
     read_key as read_key,
 )
 from .item_mapping import ItemMapping as ItemMapping

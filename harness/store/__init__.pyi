@@ -1,4 +1,8 @@
 from .columns import ColumnRepository as ColumnRepository, RunColumns as RunColumns
+from .controls import (
+    ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,
+    GoldItem as GoldItem,
+)
 from .database import (
     BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
 )

@@ -175,12 +175,13 @@ class Database:
     @contextmanager
     def together(self, *, exclusive: bool = False) -> Iterator[None]:
         """All that this thread writes inside, or nothing; `exclusive` as in `transaction`."""
+        before = getattr(self._here, "connection", None)
         with self.transaction(exclusive=exclusive) as connection:
             self._here.connection = connection
             try:
                 yield
             finally:
-                self._here.connection = None
+                self._here.connection = before
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:

@@ -14,12 +14,12 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.store.database import Database, Repository, split_into_batches
-from harness.store.tables import AnswerRow, RatingRow, execute_many, insert_tuples
+from harness.store.tables import AnswerRow, ControlAnswerRow, RatingRow, execute_many, insert_tuples
 
 ReplyFields = tuple[str, str, str, str, str]
 """The fields of a `Response`, in its order."""
 
-_SORTED = 50_000
+SORTED = 50_000
 """Replies that are written together, in the order of their keys: the pages of an index are then written to
 once for several of them, which takes a third less time."""
 
@@ -55,11 +55,13 @@ class ReplyRepository(Repository):
         The study's database.
     panel
         Whether they are a panel's ratings; else experts' answers.
+    control
+        Whether they are answers to control questions, and not to the study's.
     """
 
-    def __init__(self, database: Database, *, panel: bool) -> None:
+    def __init__(self, database: Database, *, panel: bool, control: bool = False) -> None:
         super().__init__(database)
-        self._table = (RatingRow if panel else AnswerRow).__table__
+        self._table = (RatingRow if panel else ControlAnswerRow if control else AnswerRow).__table__
         self._id, self._value = ("assignment_id", "label") if panel else ("question_id", "verdict")
 
     def read_replies(self) -> dict[str, Response]:
@@ -113,7 +115,7 @@ class ReplyRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
             places = count(0 if last is None else last + 1)
-            for portion in split_into_batches(replies, _SORTED):
+            for portion in split_into_batches(replies, SORTED):
                 values = self._select_values([reply[0] for reply in portion])
                 known: dict[str, str] = {} if last is None else dict(connection.execute(values).all())
                 fresh = _leave_out(portion, known) if known else portion

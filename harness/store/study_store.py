@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 import sqlalchemy as sa
 
 from harness.store.columns import ColumnRepository, RunColumnsRepository
+from harness.store.controls import AllReplies, ControlRepository
 from harness.store.database import PORTION, Database
 from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
@@ -27,6 +29,7 @@ from harness.store.tables import (
     count_rows,
 )
 from harness.store.words import WordRepository
+from harness.types import Item
 
 
 class Store(Database):
@@ -35,6 +38,7 @@ class Store(Database):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.content = ContentRepository(self)
+        self.controls = ControlRepository(self)
         self.columns = ColumnRepository(self)
         self.runs = RunRepository(self)
         self.run_columns = RunColumnsRepository(self)
@@ -49,11 +53,14 @@ class Store(Database):
         self.words = WordRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
-        """What annotators of a panel, or else experts, said."""
-        return self.panel.replies if panel else self.content.replies
+        """What annotators of a panel said, or else experts to all that lies in their queues."""
+        return self.panel.replies if panel else AllReplies(self, self.controls)
 
     def count_asked(self, *, panel: bool) -> dict[str, int]:
-        """Person → how many questions, or assignments of a panel, in the order of the first of each."""
+        """Person → how many questions, or assignments of a panel, in the order of the first of each.
+
+        Control questions count, as they lie in the same queues.
+        """
         table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
         person = table.c.annotator if panel else table.c.expert
         position = ItemRow.__table__.c.position
@@ -69,12 +76,18 @@ class Store(Database):
                 rows = connection.execute(in_order.where(position >= start, position < end))
                 found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}
                 start, end = end, 4 * end
-        return found
+        return found if panel else dict(Counter(found) + Counter(self.controls.count_asked()))
 
     def find_asked_items(self, ids: Collection[str], *, panel: bool) -> dict[str, str]:
-        """Question, or assignment of a panel → its item; of those of these ids that are stored."""
+        """Question, or assignment of a panel → the study's item it is about; of those that are stored."""
         t = (AssignmentRow if panel else QuestionRow).__table__.c
-        return dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
+        found = dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
+        return found if panel else found | self.controls.find_items(ids)
+
+    def read_shown_items(self) -> dict[str, Item]:
+        """Id → item, of all that anybody may be asked about: the study's and gold items."""
+        gold = {name: found.item for name, found in self.controls.read_gold_items().items()}
+        return gold | {item.id: item for item in self.content.read_items()}
 
     def count_rows(self, *names: str) -> dict[str, int]:
         """Number of rows of each table of items, questions, answers, runs and predictions, or of those named.

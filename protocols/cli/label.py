@@ -20,6 +20,7 @@ from harness import BadInput
 from harness.cli import add_study, emit, study_of
 from harness.config import Study
 from harness.output import counted
+from protocols.routing import Woven
 from protocols.study_labels import (
     export_open,
     export_ratings,
@@ -47,9 +48,26 @@ def route(args: argparse.Namespace, study: Study) -> int:
     else:
         text = f"{counted(total, 'question')} to {counted(len(loads), 'expert')} ({drawn.new} new)"
         text += "; next: oversight label export, or push"
+    if drawn.controls is not None:
+        text += "".join(f"\n{line}" for line in _tell_controls(drawn.controls))
     what = "assignments" if panel else "questions"
-    emit(args, {what: total, "new": drawn.new, "experts": dict(drawn.asked)}, text)
+    payload = {what: total, "new": drawn.new, "experts": dict(drawn.asked)}
+    if drawn.controls is not None:
+        payload["controls"] = {
+            kind: {"drawn": drawn.controls.drawn[kind], "wanted": n}
+            for kind, n in drawn.controls.wanted.items()
+        }
+    emit(args, payload, text)
     return 0
+
+
+def _tell_controls(controls: Woven) -> list[str]:
+    """A line for each kind of control question among them."""
+    return [
+        f"among them {counted(controls.drawn[kind], f'{kind} question')}"
+        + (f" of {wanted} wanted: nobody is there for more" if controls.drawn[kind] < wanted else "")
+        for kind, wanted in controls.wanted.items()
+    ]
 
 
 def export_files(args: argparse.Namespace, study: Study) -> int:

@@ -18,13 +18,11 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import chain, compress, repeat
 from pathlib import Path
 
-import numpy as np
-
 from harness import BadInput, DataError, check_mapping, check_names, derive_seed
 from harness.datasets import Portion, Row, are_texts, read_portions, read_rows
 from harness.store import ReplyFields, Response
 from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict, find_option
-from protocols.routing import Pending
+from protocols.routing import Pending, order_queue
 
 LONG = ("item", "annotator", "label")
 SOURCE = "offline"
@@ -82,8 +80,8 @@ def export_questions(
     _refuse_unread(paths, column, done)
     folder.mkdir(parents=True, exist_ok=True)
     for name, given in by_person.items():
-        order = np.random.default_rng(derive_seed(given[0].seed, "order", name)).permutation(len(given))
-        rows = [_row(given[int(j)], items[given[int(j)].item_id]) for j in order]
+        queue = order_queue(given, derive_seed(given[0].seed, "order", name))
+        rows = [_row(asked, items[asked.item_id]) for asked in queue]
         _write_rows(paths[name], list(rows[0]), rows)
     return list(paths.values())
 

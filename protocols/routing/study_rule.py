@@ -166,7 +166,7 @@ def check_drawn(study: Study, store: Store) -> None:
 
 
 def read_pending(study: Study, store: Store) -> Sequence[Pending]:
-    """All that was drawn so far, of the kind that the study asks.
+    """All that was drawn so far, of the kind that the study asks; control questions among it.
 
     Raises
     ------
@@ -174,4 +174,6 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
         If nothing was.
     """
     check_drawn(study, store)
-    return store.panel.read_assignments() if study.experts.is_panel else store.content.read_questions()
+    if study.experts.is_panel:
+        return store.panel.read_assignments()
+    return [*store.content.read_questions(), *(c.question for c in store.controls.read_controls())]

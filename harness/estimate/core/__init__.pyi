@@ -10,6 +10,7 @@ from .p_values import (
     chernoff_low as chernoff_low, chi2_tail as chi2_tail, holm as holm, sign_p_value as sign_p_value,
     two_sided as two_sided, z_of_sum as z_of_sum,
 )
+from .rates import Rate as Rate, RateChange as RateChange, compare_rates as compare_rates
 from .roots import find_root as find_root
 from .validation import (
     check_count as check_count, check_counts as check_counts, check_items as check_items,

@@ -2,6 +2,10 @@ from .content_tables import (
     AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemRow as ItemRow,
     ItemSourceRow as ItemSourceRow, LookRow as LookRow, QuestionRow as QuestionRow, RatingRow as RatingRow,
 )
+from .control_tables import (
+    ControlAnswerRow as ControlAnswerRow, ControlQuestionRow as ControlQuestionRow,
+    GoldItemRow as GoldItemRow,
+)
 from .insertion import (
     execute_many as execute_many, insert_into as insert_into, insert_tuples as insert_tuples,
     upsert as upsert, upsert_tuples as upsert_tuples,

@@ -44,14 +44,16 @@ class QuestionRow(_Asked, table=True):
     propensities: tuple[float, ...] = Field(sa_type=JSONTuple)
 
 
-class _Reply(TableRow):
+class ReplyRow(TableRow):
+    """What was said, by whom, and how it came."""
+
     position: int = Field(index=True)
     expert: str
     source: str
     comment: str
 
 
-class AnswerRow(_Reply, table=True):
+class AnswerRow(ReplyRow, table=True):
     """The one answer to a question; `position` keeps the order of arrival."""
 
     question_id: str = Field(primary_key=True, foreign_key="question.id")
@@ -65,7 +67,7 @@ class AssignmentRow(_Asked, table=True):
     annotator: str = Field(index=True)
 
 
-class RatingRow(_Reply, table=True):
+class RatingRow(ReplyRow, table=True):
     """The one rating of an assignment, `label` being an option of the item, empty if skipped."""
 
     assignment_id: str = Field(primary_key=True, foreign_key="assignment.id")

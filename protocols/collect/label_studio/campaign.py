@@ -90,7 +90,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         """
         with self._alone():
             asked = read_pending(self.study, self.store)
-            items = {item.id: item for item in self.store.content.read_items()}
+            items = self.store.read_shown_items()
             check_experts(asked, self.roster, asks_on=self.study.experts.statement.asks_on)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
             queues = self.labels.read_queues()

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Self
 
 from harness import ConfigError
-from harness.analysis import study_items
+from harness.analysis import read_gold, study_items
 from harness.config import STUDY_FILE, read_study
 from harness.store import Store
 from harness.types import Answer, Assignment, Question, Rating
 from protocols.collect.label_studio.campaign import Campaign, Difference
 from protocols.collect.label_studio.push import Pushed
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
+from protocols.routing import weave_controls
 
 
 class LabelStudio(AbstractContextManager["LabelStudio"]):
@@ -67,9 +68,12 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
             raise ConfigError(
                 f"the study's protocol is {study.experts.protocol!r}: push what that one draws, or change it"
             )
+        gold = read_gold(study)
         store.content.add_items(study_items(study))
         store.content.add_questions(questions)
         store.panel.add_assignments(given)
+        if study.experts.has_controls:
+            weave_controls(study, store, self.campaign.roster, gold)
         return self.campaign.push()
 
     def pull(self, *, full: bool = False) -> list[Answer]:

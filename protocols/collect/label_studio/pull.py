@@ -48,7 +48,7 @@ class Snapshot:
     def __init__(self, study: Study, store: Store) -> None:
         replies = store.replies(panel=study.experts.is_panel).read_replies()
         self.asked = {a.id: a for a in read_pending(study, store)}
-        self.items = {item.id: item for item in store.content.read_items()}
+        self.items = store.read_shown_items()
         self.elsewhere = {i: r for i, r in replies.items() if r.source != SOURCE}
         self.queued: dict[str, dict[int, QueuedTask]] = defaultdict(dict)
         self.live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)

@@ -7,14 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from harness import ConfigError, derive_seed
 from harness.store import Queue, QueuedTask
 from harness.types import Question
 from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.task_payload import hash_task
-from protocols.routing import Pending, Roster
+from protocols.routing import Pending, Roster, order_queue
 
 
 def plan_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:
@@ -67,10 +65,10 @@ def plan_tasks(
     for expert, asked in by_expert.items():
         first = lengths[expert]
         names = ("order", expert, str(first)) if first else ("order", expert)
-        order = np.random.default_rng(derive_seed(asked[0].seed, *names)).permutation(len(asked))
+        queue = order_queue(asked, derive_seed(asked[0].seed, *names))
         fresh += [
-            QueuedTask(asked[int(j)].id, expert, first + place, hash_task(data[asked[int(j)].id]))
-            for place, j in enumerate(order)
+            QueuedTask(one.id, expert, first + place, hash_task(data[one.id]))
+            for place, one in enumerate(queue)
         ]
     return fresh
 

@@ -127,8 +127,9 @@ def take_look(
     used, share, slowest = list[str](), 0.0, ""
     estimates, undefined = dict[str, Estimate](), dict[str, str]()
     if not study.experts.is_panel:
-        answered = store.columns.read_answered()
-        used, share, slowest = balance_queues(store.labelling.read_tasks(), answered)
+        answered, apart = store.replies(panel=False).read_replies(), store.controls.read_experts()
+        reached, share, slowest = balance_queues(store.labelling.read_tasks(), answered)
+        used = [name for name in reached if name not in apart]
         estimates, undefined = estimate_running(study, store, used, models)
     width = 1.0 if undefined else max((e.high - e.low for e in estimates.values()), default=1.0)
     return Look(

@@ -1,0 +1,174 @@
+"""What control questions tell of every expert: error rates, steadiness, agreement and drift."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.estimate import GoldCounts, Rate, RateChange, compare_rates
+from harness.store import ControlKind, ControlQuestion, Response, Store
+from harness.types import Verdict
+
+ALL = "all experts"
+_SAID = {Verdict.YES.value: True, Verdict.NO.value: False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertQuality:
+    """One expert's answers to control questions; those of all together under the name `ALL`.
+
+    Attributes
+    ----------
+    asked, answered
+        Control questions, and those answered with yes or no.
+    sensitivity
+        Share of yes on gold questions about the true option; None without any, as in all below.
+    specificity
+        Share of no on gold questions about a false option.
+    steadiness
+        Share of repeats that were answered as the first time.
+    agreement
+        Share of the expert's questions with a second expert, on either side, on which both said the same.
+    drift
+        Change of the share of right answers to gold, from the first half of them to the second in the order
+        in which they came; None below four.
+    """
+
+    name: str
+    asked: int
+    answered: int
+    sensitivity: Rate | None
+    specificity: Rate | None
+    steadiness: Rate | None
+    agreement: Rate | None
+    drift: RateChange | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Answers of an expert, in order of arrival.
+
+    Of gold whether the question was about the truth, and whether the answer is right; of pairs whether both
+    are alike, those on questions of a first and of a second expert apart.
+    """
+
+    gold: list[tuple[bool, bool]]
+    repeats: list[bool]
+    as_first: list[bool]
+    as_second: list[bool]
+
+    @property
+    def halves(self) -> tuple[list[bool], list[bool]]:
+        """Which answers to gold are right, in the first half and in the rest."""
+        right = [ok for _, ok in self.gold]
+        return right[: len(right) // 2], right[len(right) // 2 :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlAnswers:
+    """Control questions with what was said to them and to the questions that they put again.
+
+    Attributes
+    ----------
+    controls
+        All control questions.
+    replies
+        Control question → reply, in order of arrival.
+    originals
+        Question of the study → reply, of those that were put again.
+    truth
+        Gold item → true option.
+    """
+
+    controls: Sequence[ControlQuestion]
+    replies: Mapping[str, Response]
+    originals: Mapping[str, Response]
+    truth: Mapping[str, int]
+
+    def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
+        """Every expert with a control question, by name, and `ALL` behind them; each rate at this level."""
+        asked = defaultdict[str, list[ControlQuestion]](list)
+        for control in self.controls:
+            asked[control.expert].append(control)
+        said = self._read()
+        rows = [
+            _describe(name, own, [said[name]], self.replies, level) for name, own in sorted(asked.items())
+        ]
+        if len(rows) > 1:
+            rows.append(_describe(ALL, self.controls, list(said.values()), self.replies, level))
+        return tuple(rows)
+
+    def count_gold(self) -> GoldCounts | None:
+        """Answers to gold of all experts; None without one about a true and one about a false option."""
+        found = [pair for said in self._read().values() for pair in said.gold]
+        right = {about: [ok for a, ok in found if a is about] for about in (True, False)}
+        if not all(right.values()):
+            return None
+        return GoldCounts(sum(right[True]), len(right[True]), sum(right[False]), len(right[False]))
+
+    def _read(self) -> dict[str, _Said]:
+        found = defaultdict[str, _Said](lambda: _Said([], [], [], []))
+        by_id = {c.id: c for c in self.controls}
+        for name, reply in self.replies.items():
+            control, said = by_id[name], _SAID.get(reply.value)
+            if said is None:
+                continue
+            if control.kind is ControlKind.GOLD:
+                about_truth = self.truth[control.item_id] == control.option
+                found[control.expert].gold.append((about_truth, said is about_truth))
+                continue
+            first = self.originals.get(control.original)
+            other = None if first is None else _SAID.get(first.value)
+            if first is None or other is None:
+                continue
+            if control.kind is ControlKind.REPEAT:
+                found[control.expert].repeats.append(said is other)
+            else:
+                found[control.expert].as_second.append(said is other)
+                found[first.expert].as_first.append(said is other)
+        return found
+
+
+def read_control_answers(store: Store) -> ControlAnswers | None:
+    """What experts said to control questions; None if none was drawn."""
+    controls = store.controls.read_controls()
+    if not controls:
+        return None
+    originals = store.content.replies.find_replies({c.original for c in controls if c.original})
+    return ControlAnswers(
+        controls=controls,
+        replies=store.controls.replies.read_replies(),
+        originals=originals,
+        truth={name: gold.truth for name, gold in store.controls.read_gold_items().items()},
+    )
+
+
+def _describe(
+    name: str,
+    asked: Sequence[ControlQuestion],
+    said: Sequence[_Said],
+    replies: Mapping[str, Response],
+    level: float,
+) -> ExpertQuality:
+    """One expert, or all together: halves are then those of each, and a pair counts once."""
+    gold = [pair for one in said for pair in one.gold]
+    first, last = ([ok for one in said for ok in one.halves[half]] for half in (0, 1))
+    pairs = [alike for one in said for alike in one.as_second]
+    if len(said) == 1:
+        pairs += said[0].as_first
+    return ExpertQuality(
+        name=name,
+        asked=len(asked),
+        answered=sum(c.id in replies and replies[c.id].value in _SAID for c in asked),
+        sensitivity=_rate((ok for about, ok in gold if about), level),
+        specificity=_rate((ok for about, ok in gold if not about), level),
+        steadiness=_rate((alike for one in said for alike in one.repeats), level),
+        agreement=_rate(pairs, level),
+        drift=compare_rates(first, last, level) if len(first) > 1 else None,
+    )
+
+
+def _rate(outcomes: Iterable[bool], level: float) -> Rate | None:
+    found = list(outcomes)
+    return Rate.of_outcomes(found, level) if found else None

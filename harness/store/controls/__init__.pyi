@@ -1,0 +1,5 @@
+from .all_replies import AllReplies as AllReplies
+from .control_questions import (
+    ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,
+    GoldItem as GoldItem,
+)

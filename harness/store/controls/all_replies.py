@@ -1,0 +1,96 @@
+"""What experts said to all that lies in their queues: the study's questions and control questions alike.
+
+Whoever collects answers works with both; whatever estimates reads the study's alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import sqlalchemy as sa
+
+from harness.store.controls.control_questions import ControlRepository
+from harness.store.database import Database, split_into_batches
+from harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
+
+
+class AllReplies(ReplyRepository):
+    """The replies of experts, each kept in the table of what it answers.
+
+    Parameters
+    ----------
+    database
+        The study's database.
+    controls
+        Its control questions.
+    """
+
+    def __init__(self, database: Database, controls: ControlRepository) -> None:
+        super().__init__(database, panel=False)
+        self._controls = controls
+
+    def read_replies(self) -> dict[str, Response]:
+        """Id of what was asked → reply; those to the study's questions first."""
+        return super().read_replies() | self._controls.replies.read_replies()
+
+    def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
+        """Reply to each of these."""
+        names = list(ids)
+        return super().find_replies(names) | self._controls.replies.find_replies(names)
+
+    def find_values(self, names: Sequence[str]) -> dict[str, str]:
+        """Id of what was asked → what was said, of these ids."""
+        return super().find_values(names) | self._controls.replies.find_values(names)
+
+    def count_replies(self) -> dict[tuple[str, str], int]:
+        """Who said it, and what → how often."""
+        return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
+
+    def count_arrivals(self, most: int) -> list[dict[str, int]]:
+        """As of the study's questions; those to control questions are spread over the same portions.
+
+        The two are numbered apart, and control questions lie at random places among the others.
+        """
+        found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
+        if not found or not more:
+            return found or more
+        for place, portion in enumerate(more):
+            into = found[place * len(found) // len(more)]
+            for name, n in portion.items():
+                into[name] = into.get(name, 0) + n
+        return found
+
+    def add_replies(self, replies: Iterable[ReplyFields]) -> int:
+        """Store replies, all or none, a portion at a time; return how many were new. Errors as before."""
+        if not self._controls.has_controls():
+            return super().add_replies(replies)
+        aside = list[ReplyFields]()
+        with self._database.together(exclusive=True):
+            new = super().add_replies(self._leave_controls(replies, aside))
+            return new + self._controls.replies.add_replies(aside)
+
+    def replace_replies(
+        self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
+    ) -> None:
+        """Take back what came from a source on these, and store what it says now."""
+        names = list(ids)
+        apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
+        if apart:
+            others = self._controls.replies
+            theirs = [reply for reply in replies if reply.id in apart]
+            others.replace_replies(connection, [name for name in names if name in apart], source, theirs)
+        own = [reply for reply in replies if reply.id not in apart]
+        super().replace_replies(connection, [name for name in names if name not in apart], source, own)
+
+    def _leave_controls(
+        self, replies: Iterable[ReplyFields], aside: list[ReplyFields]
+    ) -> Iterator[ReplyFields]:
+        """The replies to the study's questions; the others are put aside."""
+        for portion in split_into_batches(replies, SORTED):
+            apart = self._controls.pick_controls([reply[0] for reply in portion])
+            for reply in portion:
+                if reply[0] in apart:
+                    aside.append(reply)
+                else:
+                    yield reply

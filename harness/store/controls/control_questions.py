@@ -1,0 +1,140 @@
+"""SQL of control questions: what is asked about the experts, and what they answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from operator import attrgetter
+
+import sqlalchemy as sa
+
+from harness.store.database import Repository
+from harness.store.replies import ReplyRepository
+from harness.store.stored_values import write_tuple
+from harness.store.tables import ControlQuestionRow, GoldItemRow
+from harness.types import Item, Question
+
+_CONTROL, _GOLD = ControlQuestionRow.__table__, GoldItemRow.__table__
+_OF_GOLD = ("id", "text", "options", "permutation", "truth")
+
+
+class ControlKind(StrEnum):
+    """What a control question tells of experts."""
+
+    GOLD = "gold"
+    """About an item whose truth is known: how often the expert errs."""
+    REPEAT = "repeat"
+    """A question of the study, put again to the expert who has it: how steady the expert is."""
+    OVERLAP = "overlap"
+    """A question of the study, put to a second expert: how far two agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldItem:
+    """An item whose true option, in source order, is known beforehand."""
+
+    item: Item
+    truth: int
+
+
+@dataclass(frozen=True, slots=True)
+class ControlQuestion:
+    """A question in an expert's queue that is none of the study's.
+
+    Attributes
+    ----------
+    id, option, expert, n_options, seed
+        As in `Question`, and of the same form, so that nothing tells the two apart.
+    item_id
+        Of a gold item, or of the study's item that is asked about again.
+    original
+        The study's question that is put again; empty for gold.
+    """
+
+    id: str
+    kind: ControlKind
+    item_id: str
+    option: int
+    expert: str
+    n_options: int
+    seed: int
+    original: str = ""
+
+    @property
+    def question(self) -> Question:
+        """The same as whoever is asked sees it."""
+        return Question(
+            self.id, self.item_id, self.option, self.expert, self.n_options, self.kind.value, 1.0, self.seed
+        )
+
+
+_OF_CONTROL = tuple(field.name for field in fields(ControlQuestion))
+_fields_of_control = attrgetter(*_OF_CONTROL)
+
+
+class ControlRepository(Repository):
+    """Gold items, control questions and the answers to them."""
+
+    @property
+    def replies(self) -> ReplyRepository:
+        """What experts answered to control questions, as replies to their ids."""
+        return ReplyRepository(self._database, panel=False, control=True)
+
+    def add_gold_items(self, items: Iterable[GoldItem]) -> int:
+        """Store gold items that are not there yet; return how many were new."""
+        rows = (
+            (g.item.id, g.item.text, write_tuple(g.item.options), write_tuple(g.item.permutation), g.truth)
+            for g in items
+        )
+        return self._database.add_rows(_GOLD, _OF_GOLD, rows)
+
+    def add_controls(self, controls: Iterable[ControlQuestion]) -> int:
+        """Store control questions that are not there yet; return how many were new."""
+        rows = ((name, kind.value, *others) for name, kind, *others in map(_fields_of_control, controls))
+        return self._database.add_rows(_CONTROL, _OF_CONTROL, rows)
+
+    def has_controls(self) -> bool:
+        """Whether any control question was drawn."""
+        return bool(self._database.read_rows(sa.select(_CONTROL.c.id).limit(1)))
+
+    def read_controls(self) -> list[ControlQuestion]:
+        """All control questions, by id, which is no order that tells anything."""
+        query = sa.select(*(_CONTROL.c[name] for name in _OF_CONTROL)).order_by(_CONTROL.c.id)
+        with self._database.reading():
+            rows = self._database.read_tuples(query)
+            return [ControlQuestion(name, ControlKind(kind), *others) for name, kind, *others in rows]
+
+    def read_gold_items(self) -> dict[str, GoldItem]:
+        """Id → gold item."""
+        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD))
+        return {
+            row.id: GoldItem(Item(row.id, row.text, row.options, row.permutation), row.truth)
+            for row in self._database.read_rows(query)
+        }
+
+    def count_asked(self) -> dict[str, int]:
+        """Expert → how many control questions were put to them, by name."""
+        expert = _CONTROL.c.expert
+        query = sa.select(expert, sa.func.count()).group_by(expert).order_by(expert)
+        return dict(self._database.read_tuples(query))
+
+    def read_experts(self) -> dict[str, str]:
+        """Control question id → whom it was put to, of all."""
+        return dict(self._database.read_tuples(sa.select(_CONTROL.c.id, _CONTROL.c.expert)))
+
+    def find_experts(self, ids: Collection[str]) -> dict[str, str]:
+        """Control question id → whom it was put to, of these ids; fewer if some are none of them."""
+        query = sa.select(_CONTROL.c.id, _CONTROL.c.expert)
+        return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
+
+    def find_items(self, ids: Collection[str]) -> dict[str, str]:
+        """Control question → the study's item that it is about, of these ids; gold items are none."""
+        query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
+            self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
+        )
+        return dict(self._database.read_tuples(query))
+
+    def pick_controls(self, ids: Sequence[str]) -> set[str]:
+        """Which of these ids are control questions."""
+        return set(self.find_experts(ids)) if ids else set()

@@ -1,0 +1,42 @@
+"""Rows of questions about the experts themselves, which never are answers about the study's items."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger
+from sqlmodel import Field
+
+from harness.store.tables.content_tables import ReplyRow
+from harness.store.tables.row_kinds import JSONTuple, TableRow
+
+
+class GoldItemRow(TableRow, table=True):
+    """An item whose true option is known beforehand, as it was when it was first drawn."""
+
+    id: str = Field(primary_key=True)
+    text: str
+    options: tuple[str, ...] = Field(sa_type=JSONTuple)
+    permutation: tuple[int, ...] = Field(sa_type=JSONTuple)
+    truth: int
+
+
+class ControlQuestionRow(TableRow, table=True):
+    """A question woven into an expert's queue; `item_id` is a gold item's, or else one of the study's.
+
+    `original` is the study's question that is put again; empty for gold.
+    """
+
+    id: str = Field(primary_key=True)
+    kind: str
+    item_id: str
+    option: int
+    expert: str = Field(index=True)
+    n_options: int
+    seed: int = Field(sa_type=BigInteger)
+    original: str
+
+
+class ControlAnswerRow(ReplyRow, table=True):
+    """The one answer to a control question; `position` keeps the order of arrival among these."""
+
+    question_id: str = Field(primary_key=True, foreign_key="control_question.id")
+    verdict: str

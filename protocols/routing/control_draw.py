@@ -1,0 +1,196 @@
+"""Control questions: gold, repeats and second experts, drawn into the queues of a study.
+
+They never touch the draw of the study's own questions, whose propensities stand. Which are drawn depends on
+the seed and on what is asked alone; drawn again, those that are there stay and only what is missing follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from harness import BadInput, derive_seed
+from harness.config import Study
+from harness.store import ControlKind, ControlQuestion, GoldItem, Store
+from harness.types import Question
+from protocols.routing.roster import Roster
+
+_WHOLE = 2**64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Woven:
+    """Control questions of a study.
+
+    Attributes
+    ----------
+    asked
+        Expert → how many, of all draws.
+    drawn
+        Kind → how many, of all draws.
+    wanted
+        Kind → how many there should be; more than `drawn` where nobody could be asked.
+    new
+        How many of them were not stored before.
+    """
+
+    asked: Counter[str] = field(default_factory=Counter)
+    drawn: Counter[str] = field(default_factory=Counter)
+    wanted: Counter[str] = field(default_factory=Counter)
+    new: int = 0
+
+
+def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem]) -> Woven:
+    """Draw the control questions that study.toml asks for beside the questions that are stored; store them.
+
+    Parameters
+    ----------
+    gold
+        The study's gold items.
+
+    Raises
+    ------
+    BadInput
+        If none of the questions could have a second expert, or no gold item could be put to anybody.
+    """
+    before = store.controls.read_controls()
+    wanted, drawn = Counter[str](), list[ControlQuestion]()
+    if study.experts.has_controls:
+        wanted, drawn = _draw_missing(study, store, roster, gold, before)
+        _refuse_none(wanted, [*before, *drawn])
+        store.controls.add_gold_items(gold)
+    every = [*before, *drawn]
+    return Woven(
+        asked=Counter(c.expert for c in every),
+        drawn=Counter(c.kind.value for c in every),
+        wanted=wanted,
+        new=store.controls.add_controls(drawn),
+    )
+
+
+def _draw_missing(
+    study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
+) -> tuple[Counter[str], list[ControlQuestion]]:
+    """Kind → how many there should be; and those that are not there yet."""
+    section, seed, questions = study.experts, study.study.seed, store.content.read_questions()
+    queues, wanted = _Queues(roster, questions, before), Counter[str]()
+    drawn = list[ControlQuestion]()
+    items = {item.id: item for item in store.content.read_items()} if gold or section.overlap else {}
+    if gold:
+        about = {item.text: item.id for item in items.values()}
+        same = {g.item.id: about[g.item.text] for g in gold if g.item.text in about}
+        wanted[ControlKind.GOLD.value] = number = max(2, round(section.gold_share * len(questions)))
+        drawn += _draw_gold(seed, gold, same, queues, before, number)
+
+    def find_able(q: Question, kind: ControlKind) -> list[str]:
+        if kind is ControlKind.REPEAT:
+            return [q.expert] if queues.has_room(q.expert) else []
+        return queues.find_fresh(items[q.item_id].options[q.option], q.item_id)
+
+    for kind, share in ((ControlKind.REPEAT, section.repeat), (ControlKind.OVERLAP, section.overlap)):
+        there = {c.original for c in before if c.kind is kind}
+        picked = [q for q in questions if derive_seed(seed, kind, q.id) < share * _WHOLE]
+        wanted[kind.value] = len(picked)
+        for q in picked:
+            able = [] if q.id in there else find_able(q, kind)
+            if able:
+                draw = np.random.default_rng(derive_seed(seed, kind, "expert", q.id))
+                expert = able[int(draw.integers(len(able)))]
+                queues.put(q.item_id, expert)
+                drawn.append(_control(seed, kind, q.item_id, q.option, expert, q.n_options, q.id))
+    return +wanted, drawn
+
+
+class _Queues:
+    """Who is asked how much, and about which items; whoever is asked about an item once is not a fresh eye."""
+
+    def __init__(
+        self, roster: Roster, asked: Iterable[Question], controls: Iterable[ControlQuestion]
+    ) -> None:
+        self._roster = roster
+        self._load, self._seen = Counter[str](), defaultdict[str, set[str]](set)
+        for question in (*asked, *(control.question for control in controls)):
+            self.put(question.item_id, question.expert)
+        self._present = {e.name: e for e in roster.experts if not e.absent}
+
+    def put(self, item_id: str, expert: str) -> None:
+        """Note a question."""
+        self._load[expert] += 1
+        self._seen[item_id].add(expert)
+
+    def has_room(self, expert: str) -> bool:
+        """Whether an expert is there, with capacity left."""
+        found = self._present.get(expert)
+        return found is not None and (found.capacity is None or self._load[expert] < found.capacity)
+
+    def find_fresh(self, class_name: str, *items: str) -> list[str]:
+        """Experts who judge a class, have room, and were asked about none of these items."""
+        seen = set().union(*(self._seen[item] for item in items))
+        able = (e.name for e in self._roster.for_class(class_name))
+        return [name for name in able if name not in seen and self.has_room(name)]
+
+
+def _draw_gold(
+    seed: int,
+    gold: Sequence[GoldItem],
+    same: dict[str, str],
+    queues: _Queues,
+    before: Sequence[ControlQuestion],
+    wanted: int,
+) -> Iterator[ControlQuestion]:
+    """Gold items in random order, one half asked about the truth, and the other way round if more are wanted.
+
+    Whether true or false, the option's expert is drawn as for the study's questions: so the rates of all
+    experts together are those of the study's questions if gold items are like its items.
+    """
+    by_id = sorted(gold, key=lambda g: g.item.id)
+    truth = {g.item.id: g.truth for g in by_id}
+    there = [c for c in before if c.kind is ControlKind.GOLD]
+    put = {(c.item_id, c.option == truth.get(c.item_id, -1)) for c in there}
+    left = wanted - len(there)
+    order = np.random.default_rng(derive_seed(seed, "gold")).permutation(len(by_id))
+    for turn in (0, 1):
+        for place, j in enumerate(order):
+            if left <= 0:
+                return
+            found, about_truth = by_id[int(j)], (place + turn) % 2 == 0
+            item = found.item
+            if (item.id, about_truth) in put:
+                continue
+            draw = np.random.default_rng(derive_seed(seed, "gold", item.id, str(about_truth)))
+            wrong = [k for k in range(len(item.options)) if k != found.truth]
+            option = found.truth if about_truth else wrong[int(draw.integers(len(wrong)))]
+            able = queues.find_fresh(item.options[option], item.id, same.get(item.id, item.id))
+            if not able:
+                continue
+            expert = able[int(draw.integers(len(able)))]
+            queues.put(item.id, expert)
+            left -= 1
+            yield _control(seed, ControlKind.GOLD, item.id, option, expert, len(item.options))
+
+
+def _control(
+    seed: int, kind: ControlKind, item: str, option: int, expert: str, n_options: int, original: str = ""
+) -> ControlQuestion:
+    """A control question with an id of the form that all questions' ids have."""
+    told = "\x1f".join(("control", kind, str(seed), item, str(option), expert))
+    name = hashlib.sha256(told.encode()).hexdigest()[:16]
+    return ControlQuestion(name, kind, item, option, expert, n_options, seed, original)
+
+
+def _refuse_none(wanted: Counter[str], every: Sequence[ControlQuestion]) -> None:
+    drawn = Counter(c.kind.value for c in every)
+    if wanted[ControlKind.OVERLAP.value] and not drawn[ControlKind.OVERLAP.value]:
+        raise BadInput(
+            "overlap: nobody can be a second expert: every class has one expert who is there with room; "
+            "name another in the roster, or leave overlap out"
+        )
+    if wanted[ControlKind.GOLD.value] and not drawn[ControlKind.GOLD.value]:
+        raise BadInput(
+            "gold: no gold item could be put to anybody: nobody who judges its options has room, or was not "
+            "asked about it already"
+        )
