@@ -13,6 +13,12 @@ import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
+from harness.analysis.controls import (
+    ExpertQuality,
+    find_default_gold,
+    put_corrected_first,
+    read_control_answers,
+)
 from harness.analysis.costs import run_cost, study_prices
 from harness.analysis.expert_report import ExpertReport, report_experts
 from harness.analysis.inputs import read_meta
@@ -50,6 +56,8 @@ class StudyReport(Shown):
         Number of clusters of items and size of the largest; None where items are independent.
     left_out
         What is said of models that have no answers yet, and of judges.
+    quality
+        What control questions tell of the experts; empty where there are none.
     """
 
     name: str
@@ -66,6 +74,7 @@ class StudyReport(Shown):
     created: str
     clusters: tuple[int, int] | None = None
     left_out: Sequence[str] = ()
+    quality: tuple[ExpertQuality, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
         """A row an estimate of a model; the truth beside it where the key was opened."""
@@ -124,6 +133,9 @@ def report_study(
     chosen = find_newest_runs(store, runs, study.judges)
     options, strata = options or EstimateOptions.of_study(study), _strata(store, index, study)
     options.check_effect(labels, strata=strata is not None)
+    controls = read_control_answers(store)
+    gold = find_default_gold(controls, labels) if options.gold is None else None
+    options = replace(options, gold=gold) if gold else options
     level = options.level_now  # which refuses a look beyond its plan
     drawn = len(labels.drawn or ())
     look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)
@@ -139,9 +151,12 @@ def report_study(
         joint=len(chosen.runs) if options.joint else 0,
     )
     models = _report_models(store, study, chosen.runs, data)
+    if controls:
+        models = put_corrected_first(models, gold)
     if options.looks:
         store.looks.add_look(look)
-    return replace(_summarise(study, store, labels, models), left_out=chosen.remarks)
+    quality = controls.report(options.level) if controls else ()
+    return replace(_summarise(study, store, labels, models), left_out=chosen.remarks, quality=quality)
 
 
 def _summarise(

@@ -25,6 +25,7 @@ def study_to_json(report: StudyReport) -> dict[str, Any]:
         "questions": {"drawn": report.n_questions, "answered": report.n_answers},
         "models": {model.name: model_to_json(model) for model in report.models},
         "left_out": report.left_out,
+        **({"experts_quality": [asdict(q) for q in report.quality]} if report.quality else {}),
     }
 
 
