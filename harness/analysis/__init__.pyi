@@ -6,7 +6,8 @@ from .chosen_runs import find_newest_runs as find_newest_runs
 from .collected_labels import study_labels as study_labels
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
-    ExpertQuality as ExpertQuality, read_control_answers as read_control_answers, read_gold as read_gold,
+    ExpertQuality as ExpertQuality, read_control_answers as read_control_answers,
+    read_gold as read_gold, read_quality as read_quality,
 )
 from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose

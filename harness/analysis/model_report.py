@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.controls import Correction
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import EstimateOptions
 from harness.arrays import BoolArray, IntArray
@@ -129,6 +130,8 @@ class Collected:
         Confidence level at this look.
     joint
         Number of models whose intervals are to hold together; 0 if each is to hold by itself.
+    correction
+        What is known of experts' errors; None if nothing is.
     """
 
     labels: LabelColumns
@@ -138,6 +141,7 @@ class Collected:
     truth: IntArray | None
     curve: bool
     joint: int = 0
+    correction: Correction | None = None
 
 
 def report_model(
@@ -162,6 +166,9 @@ def report_model(
     except EstimateError as error:
         unusable = str(error)
         estimates = Estimates({}, {main_estimator(labels): unusable})
+    if data.correction and not unusable:
+        level = joint_level(data.level, data.joint)
+        estimates = data.correction.apply(estimates, predictions, labels, level)
     if data.joint:
         estimates = mark_joint(estimates, data.level, data.joint)
     ran = int(np.count_nonzero(predictions.ran))

@@ -15,8 +15,7 @@ from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.controls import (
     ExpertQuality,
-    find_default_gold,
-    put_corrected_first,
+    find_correction,
     read_control_answers,
 )
 from harness.analysis.costs import run_cost, study_prices
@@ -134,8 +133,9 @@ def report_study(
     options, strata = options or EstimateOptions.of_study(study), _strata(store, index, study)
     options.check_effect(labels, strata=strata is not None)
     controls = read_control_answers(store)
-    gold = find_default_gold(controls, labels) if options.gold is None else None
-    options = replace(options, gold=gold) if gold else options
+    correction = find_correction(study, controls, labels) if options.gold is None else None
+    if correction and correction.gold:
+        options = replace(options, gold=correction.gold)
     level = options.level_now  # which refuses a look beyond its plan
     drawn = len(labels.drawn or ())
     look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)
@@ -149,10 +149,9 @@ def report_study(
         truth=None if truth is None else np.array([truth[name] for name in index.ids], np.int64),
         curve=curve,
         joint=len(chosen.runs) if options.joint else 0,
+        correction=correction,
     )
     models = _report_models(store, study, chosen.runs, data)
-    if controls:
-        models = put_corrected_first(models, gold)
     if options.looks:
         store.looks.add_look(look)
     quality = controls.report(options.level) if controls else ()

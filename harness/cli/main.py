@@ -31,7 +31,10 @@ VERBS = {
     "items": ("harness.cli.verbs.items", "check the items of a study"),
     "label": ("protocols.cli.label", "route questions to experts and bring their answers back"),
     "label-studio": ("protocols.cli.studio", "start, stop and find a Label Studio server"),
-    "experts": ("protocols.cli.experts", "give the experts accounts, and see who has none"),
+    "experts": (
+        "protocols.cli.experts",
+        "give the experts accounts, see who has none, and how well each does",
+    ),
     "run": ("harness.cli.verbs.run", "ask models about the items"),
     "predictions": ("harness.cli.verbs.predictions", "bring in answers another program has, or export all"),
     "estimate": ("harness.cli.verbs.estimate", "accuracy of every model, with its interval"),

@@ -77,6 +77,15 @@ class ExpertsSection(Section):
     gold_share: float = Field(default=0.1, gt=0, le=1)
     repeat: float = Field(default=0, ge=0, le=1)
     overlap: float = Field(default=0, ge=0, le=1)
+    sensitivity: list[float] = Field(default=[0.5, 1.0])
+    specificity: list[float] = Field(default=[0.5, 1.0])
+
+    @field_validator("sensitivity", "specificity")
+    @classmethod
+    def _is_range(cls, ends: list[float]) -> list[float]:
+        if len(ends) != 2 or not 0.5 <= ends[0] <= ends[1] <= 1:
+            raise ValueError("must be a range within 0.5 and 1, as in [0.9, 1.0]")
+        return ends
 
     @model_validator(mode="after")
     def _can_weave(self) -> ExpertsSection:
@@ -91,6 +100,11 @@ class ExpertsSection(Section):
             told = f"the protocol {self.protocol!r} has no place for control questions"
             raise ValueError(f"{', '.join(named)}: {told}; leave it out, or use 'partitioned' or 'targeted'")
         return self
+
+    @property
+    def knows_errors(self) -> bool:
+        """Whether a range is given in which experts' error rates lie."""
+        return bool({"sensitivity", "specificity"} & self.model_fields_set)
 
     @property
     def has_controls(self) -> bool:

@@ -75,7 +75,7 @@ from .planning import (
     uniform_design_variance as uniform_design_variance,
 )
 from .routed import (
-    GoldCounts as GoldCounts, RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS,
+    ErrorRanges as ErrorRanges, GoldCounts as GoldCounts, RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS,
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, RoutedSample as RoutedSample,
     accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
     corrected_mean as corrected_mean, correctness as correctness,
@@ -89,3 +89,4 @@ from .routed import (
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
 )
+from .second_experts import allow_for_errors as allow_for_errors

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.analysis import ModelReport, StudyComparison, StudyReport
 from harness.estimate import Comparison
+from harness.report.expert_words import quality_to_json
 from harness.types import Estimate
 
 
@@ -25,7 +26,7 @@ def study_to_json(report: StudyReport) -> dict[str, Any]:
         "questions": {"drawn": report.n_questions, "answered": report.n_answers},
         "models": {model.name: model_to_json(model) for model in report.models},
         "left_out": report.left_out,
-        **({"experts_quality": [asdict(q) for q in report.quality]} if report.quality else {}),
+        **({"quality": quality_to_json(report.quality)} if report.quality else {}),
     }
 
 

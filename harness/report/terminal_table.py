@@ -16,6 +16,7 @@ from harness.report.estimate_words import (
     label_texts,
     questions_text,
 )
+from harness.report.expert_words import quality_lines
 from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
 from harness.types import (
     OUTSIDE,
@@ -49,7 +50,7 @@ def estimates_table(study: StudyReport) -> RenderableType:
         table.add_section()
     asked = questions_text(study.n_answers, study.n_questions)
     lines = [*study.left_out, *(line for model in study.models for line in _notes(model, asked))]
-    return Group(table, *map(Text, lines))
+    return Group(table, *map(Text, [*lines, *quality_lines(study.quality)]))
 
 
 def gate_table(report: GateReport) -> RenderableType:

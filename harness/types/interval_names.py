@@ -15,6 +15,7 @@ _WORDS = {
     "mcnemar": "McNemar",
     "mover": "strata combined",
     "paired": "paired items",
+    "profile-likelihood": "profile likelihood",
     "score": "score test",
     "share": "readable share",
     "sign": "sign test",

@@ -25,6 +25,8 @@ ESTIMATOR_NAMES = {
     "judged": "With a judge",
     "anytime": "ML, any time",
     "corrected": "Corrected (gold)",
+    "hui_walter": "Corrected (second experts)",
+    "bounded": "Bounded (known error rates)",
     "worst_case": "Worst case (failed, unanswered)",
 }
 """As tables and plots name the estimators, in the order they are shown."""

@@ -8,9 +8,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from harness import BadInput
+from harness.analysis import read_quality
 from harness.cli import emit
 from harness.config import Study
 from harness.output import say
+from harness.report import quality_table, quality_to_json
 from harness.store import Store
 from protocols.collect import measure_progress
 
@@ -89,11 +91,13 @@ def _check_watch(args: argparse.Namespace, study: Study) -> None:
 
 
 def show_status(args: argparse.Namespace, study: Study) -> int:
-    """Show who was asked what, what came back, and what does not count."""
+    """Show who was asked what, what came back, what does not count, and what control questions tell."""
+    from rich.console import Group
     from rich.table import Table
 
     with Store(study.store_url) as store:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
+        quality = read_quality(study, store)
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
     table = Table(
         "expert", *(_TITLES.get(name, name) for name in shown), "seconds per answer", "left", title="Answers"
@@ -108,7 +112,10 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     if quarantine:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
     experts = {expert: asdict(p) for expert, p in now.items()}
-    emit(args, {"experts": experts, **totals, "quarantine": [asdict(q) for q in quarantine]}, table)
+    payload = {"experts": experts, **totals, "quarantine": [asdict(q) for q in quarantine]}
+    if quality:
+        payload["quality"] = quality_to_json(quality)
+    emit(args, payload, Group(table, quality_table(quality)) if quality else table)
     return 0
 
 

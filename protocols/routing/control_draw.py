@@ -106,7 +106,7 @@ def _draw_missing(
 
 
 class _Queues:
-    """Who is asked how much, and about which items; whoever is asked about an item once is not a fresh eye."""
+    """Who is asked how much, and about which items."""
 
     def __init__(
         self, roster: Roster, asked: Iterable[Question], controls: Iterable[ControlQuestion]

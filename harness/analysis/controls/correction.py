@@ -1,44 +1,100 @@
-"""What control questions do to the estimates: they correct for experts' errors, or say what errors there are."""
+"""What control questions do to the estimates: they correct for experts' errors, or tell of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from harness.analysis.controls.expert_quality import ControlAnswers
-from harness.analysis.model_report import ModelReport
-from harness.columns import LabelColumns
-from harness.estimate import GoldCounts
+import numpy as np
+
+from harness.analysis.controls.expert_quality import ALL, ControlAnswers, ExpertQuality
+from harness.arrays import IntArray
+from harness.columns import LabelColumns, PredictionColumns
+from harness.config import Study
+from harness.errors import EstimateError
+from harness.estimate import ErrorRanges, Estimates, GoldCounts, Rate, allow_for_errors
 from harness.types import Estimate
 
-CORRECTED = ("corrected",)
-"""Estimates that allow for experts' errors; they come first where the study's own control questions made them."""
+ALLOWING = ("corrected", "hui_walter", "bounded")
+"""Estimates that allow for experts' errors; where the study's own controls make them, they come first."""
 
 
-def find_default_gold(answers: ControlAnswers | None, labels: LabelColumns) -> GoldCounts | None:
-    """Answers to the study's own gold, where they tell both error rates and the labels can be corrected."""
-    if answers is None or labels.is_resolved or not labels.tells_accuracy:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """What is known of experts' errors without a hand-made file, and how estimates use it.
+
+    Attributes
+    ----------
+    gold
+        Answers to gold, where they tell both error rates: the estimate is ``corrected``.
+    second, known
+        Otherwise second experts' answers, and what is known of the rates: ``hui_walter`` or ``bounded``.
+    name
+        Of these estimates; empty where nothing is known.
+    errors
+        What experts were seen to do wrong, in words; empty where they were not.
+    """
+
+    gold: GoldCounts | None
+    second: IntArray
+    known: ErrorRanges
+    name: str
+    errors: str
+
+    def apply(
+        self, estimates: Estimates, predictions: PredictionColumns, labels: LabelColumns, level: float
+    ) -> Estimates:
+        """The estimates of a model with one that allows for errors first, or the reason why there is none."""
+        made, undefined = dict(estimates), dict(estimates.undefined)
+        if self.gold is None and self.name:
+            try:
+                made[self.name] = allow_for_errors(predictions, labels, self.second, self.known, level=level)
+            except EstimateError as error:
+                undefined[self.name] = str(error)
+        return Estimates(self.put_first(made), undefined)
+
+    def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+        """Those that allow for errors first; where errors were seen, the others say so."""
+        first = {name: e for name, e in estimates.items() if name in ALLOWING}
+        others = {name: e for name, e in estimates.items() if name not in ALLOWING}
+        return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
+
+
+def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelColumns) -> Correction | None:
+    """How a study's estimates allow for errors; None where nothing is known of them."""
+    section = study.experts
+    if labels.is_resolved or not labels.tells_accuracy or not (answers or section.knows_errors):
         return None
-    return answers.count_gold()
-
-
-def put_corrected_first(models: Sequence[ModelReport], gold: GoldCounts | None) -> tuple[ModelReport, ...]:
-    """The reports with corrected estimates first; where experts erred on gold, the others say so."""
-    why = _describe_errors(gold) if gold else ""
-    return tuple(replace(model, estimates=_reorder(model, why)) for model in models)
-
-
-def _reorder(model: ModelReport, why: str) -> dict[str, Estimate]:
-    first = {name: e for name, e in model.estimates.items() if name in CORRECTED}
-    others = {name: e for name, e in model.estimates.items() if name not in CORRECTED}
-    return first | {name: replace(e, why=e.why or why) for name, e in others.items()}
-
-
-def _describe_errors(gold: GoldCounts) -> str:
-    missed, false_yes = gold.n_true - gold.yes_on_true, gold.n_false - gold.no_on_false
-    if not missed + false_yes:
-        return ""
-    return (
-        f"experts err: of gold questions they missed {missed} of {gold.n_true} true options and took "
-        f"{false_yes} of {gold.n_false} false ones for true, which this estimate does not allow for"
+    true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
+    tells_both = sum(true) > 0 and sum(false) > 0
+    second = answers.find_second(labels.index) if answers else np.full(labels.index.size, -1)
+    bounded = section.knows_errors or sum(true) + sum(false) > 0
+    return Correction(
+        gold=GoldCounts(true[0], sum(true), false[0], sum(false)) if tells_both else None,
+        second=second,
+        known=ErrorRanges(
+            sensitivity=(section.sensitivity[0], section.sensitivity[1]),
+            specificity=(section.specificity[0], section.specificity[1]),
+            gold_true=true,
+            gold_false=(false[1], false[0]),
+        ),
+        name="hui_walter" if (second >= 0).any() else "bounded" if bounded else "",
+        errors=_describe_errors(answers.report()) if answers else "",
     )
+
+
+def _describe_errors(quality: Sequence[ExpertQuality]) -> str:
+    """Why an estimate that takes every answer for right may not hold; empty where no error was seen."""
+    every = quality[-1] if quality and quality[-1].name == ALL else quality[0]
+    seen = (
+        (every.sensitivity, "the true option of {of} gold questions was missed {wrong} times"),
+        (every.specificity, "a false option of {of} gold questions was taken for true {wrong} times"),
+        (every.steadiness, "{wrong} of {of} repeats were answered otherwise than the first time"),
+        (every.agreement, "on {wrong} of {of} questions two experts differ"),
+    )
+    told = [_fill(text, rate) for rate, text in seen if rate is not None and rate.successes < rate.of]
+    return f"experts err, which this estimate does not allow for: {'; '.join(told)}" if told else ""
+
+
+def _fill(text: str, rate: Rate) -> str:
+    return text.format(of=rate.of, wrong=rate.of - rate.successes)

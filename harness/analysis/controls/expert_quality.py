@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.estimate import GoldCounts, Rate, RateChange, compare_rates
+import numpy as np
+
+from harness.arrays import IntArray
+from harness.columns import ItemIndex
+from harness.config import Study
+from harness.estimate import Rate, RateChange, compare_rates
 from harness.store import ControlKind, ControlQuestion, Response, Store
 from harness.types import Verdict
 
@@ -99,13 +104,20 @@ class ControlAnswers:
             rows.append(_describe(ALL, self.controls, list(said.values()), self.replies, level))
         return tuple(rows)
 
-    def count_gold(self) -> GoldCounts | None:
-        """Answers to gold of all experts; None without one about a true and one about a false option."""
-        found = [pair for said in self._read().values() for pair in said.gold]
-        right = {about: [ok for a, ok in found if a is about] for about in (True, False)}
-        if not all(right.values()):
-            return None
-        return GoldCounts(sum(right[True]), len(right[True]), sum(right[False]), len(right[False]))
+    def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Right and wrong answers of all experts to gold: about the true option, and about a false one."""
+        found = Counter(pair for said in self._read().values() for pair in said.gold)
+        return (found[True, True], found[True, False]), (found[False, True], found[False, False])
+
+    def find_second(self, index: ItemIndex) -> IntArray:
+        """Shape (items,): what a second expert said to the item's question, 1, 0, or −1 for none."""
+        second = np.full(index.size, -1)
+        for control in self.controls:
+            reply = self.replies.get(control.id)
+            said = None if reply is None else _SAID.get(reply.value)
+            if control.kind is ControlKind.OVERLAP and said is not None:
+                second[index.places[control.item_id]] = int(said)
+        return second
 
     def _read(self) -> dict[str, _Said]:
         found = defaultdict[str, _Said](lambda: _Said([], [], [], []))
@@ -142,6 +154,12 @@ def read_control_answers(store: Store) -> ControlAnswers | None:
         originals=originals,
         truth={name: gold.truth for name, gold in store.controls.read_gold_items().items()},
     )
+
+
+def read_quality(study: Study, store: Store) -> tuple[ExpertQuality, ...]:
+    """What control questions tell of the experts of a study, at its level; empty without any."""
+    answers = read_control_answers(store)
+    return answers.report(study.estimate.level) if answers else ()
 
 
 def _describe(

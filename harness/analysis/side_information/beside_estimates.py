@@ -88,4 +88,6 @@ def _put_in(model: ModelReport, made: Estimates, data: Collected) -> ModelReport
     if data.joint and added:
         estimates |= mark_joint(Estimates(added, {}), data.level, data.joint)
     in_order = {name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates}
+    if data.correction:
+        in_order = data.correction.put_first(in_order)
     return replace(model, estimates=in_order, undefined=dict(made.undefined))

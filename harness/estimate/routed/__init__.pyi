@@ -7,6 +7,7 @@ from .doubly_robust import (
     optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
     pseudo_outcomes as pseudo_outcomes,
 )
+from .error_likelihood import ErrorRanges as ErrorRanges, bounded_accuracy as bounded_accuracy
 from .from_labels import (
     FEW_OPEN as FEW_OPEN, resolved_correctness as resolved_correctness, routed_pool as routed_pool,
 )

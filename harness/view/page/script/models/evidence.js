@@ -60,6 +60,29 @@ export function expertsSection({ experts }) {
     }));
 }
 
+/** Error rates, steadiness and drift of experts, by control questions; nothing where there are none. */
+export function qualitySection({ quality = [] }) {
+  const shown = [
+    ["answered", "control questions"],
+    ["sensitivity", "yes to the true option"],
+    ["specificity", "no to a false option"],
+    ["steadiness", "same answer when asked again"],
+    ["agreement", "same answer as a colleague"],
+    ["drift", "change from first to second half of gold"],
+  ].filter(([key]) => quality.some((row) => row.words[key]));
+  return quality.length > 0 && el("section", {},
+    el("h2", {}, "Experts, by control questions"),
+    dataTable({
+      name: "quality",
+      caption: "What gold, repeats and second experts tell of every expert",
+      rows: quality,
+      columns: [
+        { title: "expert", value: (row) => row.name },
+        ...shown.map(([key, title]) => ({ title, value: (row) => row.words[key] })),
+      ],
+    }));
+}
+
 /** Settings of the study and of every run. */
 export function whatWasRun(overview) {
   const versions = Object.entries(overview.versions).map(([name, version]) => `${name} ${version}`).join(", ");

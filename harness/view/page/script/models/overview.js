@@ -3,7 +3,7 @@
 import { el } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { later } from "../core/later.js";
-import { checksSection, expertsSection, whatWasRun } from "./evidence.js";
+import { checksSection, expertsSection, qualitySection, whatWasRun } from "./evidence.js";
 import { closingFigure, costFigure, differencesSection, intervalsFigure, modelCards, rankingTable } from "./models.js";
 import { progressSection } from "./progress.js";
 import { linkTo } from "../core/route.js";
@@ -32,6 +32,7 @@ export async function showOverviewPage(params, frame) {
     frame.columns.slice(0, MOST_COLUMNS).map((column) => strataTable(overview, column)),
     checksSection(overview),
     expertsSection(overview),
+    qualitySection(overview),
     el("section", {}, el("h2", {}, "What must hold for these numbers"),
       el("ul", {}, overview.assumptions.map((line) => el("li", {}, line)))),
     whatWasRun(overview),

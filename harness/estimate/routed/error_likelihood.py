@@ -1,0 +1,225 @@
+"""Accuracy from fallible experts, by the likelihood of all that is known of their errors.
+
+A question about an option that is true with probability τ, put to y + m experts who judge it one by one with
+sensitivity s and specificity t, is answered yes by y of them with a probability proportional to
+
+    τ s^y (1 − s)^m + (1 − τ) (1 − t)^y t^m.
+
+τ is A for a model's prediction, (1 − A)/(K − 1) for another option, 1 and 0 for gold. Questions with a second
+expert and without tell A, s and t together (Hui & Walter 1980, Biometrics 36, with the relation of the two
+prevalences known); where they do not, ranges of s and t bound A.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.arrays import FloatArray, IntArray
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.core import chi2_tail, sign_p_value
+from harness.estimate.intervals import scale_by_share
+from harness.estimate.routed.means import t_quantile
+from harness.estimate.routed.routed_sample import RoutedSample
+from harness.types import Estimate, Interval
+
+ERROR_ASSUMPTIONS = (
+    "options were drawn with the recorded propensities, before any answer to them",
+    "experts err equally often, whatever the model predicts, and better than a coin",
+)
+SECOND_ASSUMPTIONS = (
+    *ERROR_ASSUMPTIONS,
+    "two experts of a question judge it independently, given the truth",
+)
+_GRID = np.linspace(0.0, 1.0, 501)
+_STARTS = ((0.95, 0.97), (0.75, 0.75))
+_ROUNDS = 2000
+_CLOSE = 1e-6
+_TINY = 1e-12
+_DOUBT = 0.01
+"""Level of the tests of what two experts are taken to be; what fails is withheld."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRanges:
+    """What is known of experts' errors beforehand, and answers to gold.
+
+    Attributes
+    ----------
+    sensitivity, specificity
+        Least and greatest value, within [½, 1].
+    gold_true, gold_false
+        Gold questions about the true option, and about a false one: (yes, no).
+
+    Raises
+    ------
+    EstimateError
+        If a range is empty or leaves [½, 1].
+    """
+
+    sensitivity: tuple[float, float] = (0.5, 1.0)
+    specificity: tuple[float, float] = (0.5, 1.0)
+    gold_true: tuple[int, int] = (0, 0)
+    gold_false: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        for name in ("sensitivity", "specificity"):
+            low, high = getattr(self, name)
+            if not 0.5 <= low <= high <= 1:
+                raise EstimateError(f"{name} must be a range within 0.5 and 1, is {low:g} to {high:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Counts of questions: of which prevalence (base + slope·A), with so many yes and no."""
+
+    count: FloatArray
+    yes: FloatArray
+    no: FloatArray
+    base: FloatArray
+    slope: FloatArray
+
+    def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P(pattern, true) and P(pattern, false) at every A of the grid; one order of the answers."""
+        tau = self.base + _GRID[:, None] * self.slope
+        s, t = s[:, None], t[:, None]
+        return tau * s**self.yes * (1 - s) ** self.no, (1 - tau) * (1 - t) ** self.yes * t**self.no
+
+
+def bounded_accuracy(
+    predicted: IntArray,
+    data: RoutedSample,
+    second: IntArray,
+    known: ErrorRanges,
+    *,
+    level: float = 0.95,
+) -> Estimate:
+    """Accuracy by maximum likelihood in A, s and t, and the interval of its profile likelihood ratio.
+
+    A is kept while twice the log-likelihood that it loses is within the square of Student's t. Where ranges
+    only bound A, the interval covers all that is as likely. Unreadable predictions are wrong.
+
+    Parameters
+    ----------
+    predicted, data
+        As for `gold_accuracy`: one question an item, uniform or about the prediction.
+    second
+        What a second expert said to each of the questions of `data`: 1, 0, or −1 for none.
+
+    Raises
+    ------
+    NotIdentified
+        If second experts contradict what is assumed of them, or all accuracies are as likely.
+    """
+    readable = predicted >= 0
+    cells, doubles = _count(predicted, data, second, known)
+    if doubles:
+        _check_exchangeable(data, second)
+    likelihood, rates = _profile(cells, known)
+    best = int(np.argmax(likelihood))
+    if doubles:
+        _check_fit(cells, rates[0][best], rates[1][best], float(_GRID[best]))
+    loss = 2 * (likelihood[best] - likelihood)
+    quantile = t_quantile(level, max(1, (doubles or int(readable.sum())) - 1))
+    kept = np.flatnonzero(loss <= quantile**2)
+    step = _GRID[1]
+    low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
+    if low == 0 and high == 1:
+        raise NotIdentified(
+            "what is known of experts' errors leaves every accuracy possible; add gold items, or put more "
+            "questions to a second expert"
+        )
+    value, share = float(_GRID[best]), float(readable.mean())
+    if share < 1:
+        value, low, high = scale_by_share(share, len(predicted), value, low, high, level)
+    return Estimate.from_interval(
+        value=value,
+        interval=Interval(low=float(low), high=float(high), level=level, method="profile-likelihood"),
+        estimator="hui_walter" if doubles else "bounded",
+        n=data.counts,
+        assumptions=SECOND_ASSUMPTIONS if doubles else ERROR_ASSUMPTIONS,
+    )
+
+
+def _count(
+    predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges
+) -> tuple[_Cells, int]:
+    """The cells, and how many of the model's questions have a second answer."""
+    of = predicted[data.item]
+    hit, there, yes = of == data.asked, of >= 0, data.answer > 0.5
+    K, rows = int(data.n_options[0]), list[tuple[float, int, int, float, float]]()
+    for base, slope, which in ((0.0, 1.0, hit & there), (1 / (K - 1), -1 / (K - 1), ~hit & there)):
+        for said in (True, False):
+            own = which & (yes == said)
+            rows.append((float((own & (second < 0)).sum()), int(said), int(not said), base, slope))
+            for again in (1, 0):
+                n = float((own & (second == again)).sum())
+                rows.append((n, said + again, 2 - said - again, base, slope))
+    for base, (n_yes, n_no) in ((1.0, known.gold_true), (0.0, known.gold_false)):
+        rows += [(n_yes, 1, 0, base, 0.0), (n_no, 0, 1, base, 0.0)]
+    columns = np.array([row for row in rows if row[0]], dtype=np.float64).T
+    return _Cells(*columns), int(((second >= 0) & there).sum())
+
+
+def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
+    """The greatest log-likelihood at every A of the grid, and the rates s and t that give it, by EM."""
+    flat = np.zeros_like(_GRID)
+    best: FloatArray = flat - np.inf
+    found: tuple[FloatArray, FloatArray] = flat, flat
+    for start in _STARTS:
+        s: FloatArray = np.clip(flat + start[0], *known.sensitivity)
+        t: FloatArray = np.clip(flat + start[1], *known.specificity)
+        likelihood, before = flat - np.inf, flat - np.inf
+        for _ in range(_ROUNDS):
+            true, false = cells.split(s, t)
+            both = np.maximum(true + false, _TINY)
+            before, likelihood = likelihood, (cells.count * np.log(both)).sum(axis=1)
+            if float((likelihood - before).max()) < _CLOSE:
+                break
+            is_true = cells.count * true / both
+            is_false = cells.count - is_true
+            s = np.clip(_ratio(is_true, cells.yes, cells.no, s), *known.sensitivity)
+            t = np.clip(_ratio(is_false, cells.no, cells.yes, t), *known.specificity)
+        better = likelihood > best
+        best = np.where(better, likelihood, best)
+        found = np.where(better, s, found[0]), np.where(better, t, found[1])
+    return best, found
+
+
+def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept: FloatArray) -> FloatArray:
+    """Share of successes among weighted answers; what was there before where there are none."""
+    of = (weight * (successes + failures)).sum(axis=1)
+    made: FloatArray = np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
+    return made
+
+
+def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
+    """Whether first and second experts say yes equally often where they differ, by a sign test."""
+    first = data.answer > 0.5
+    more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
+    if more + fewer and sign_p_value(more, fewer) < _DOUBT:
+        raise NotIdentified(
+            f"second experts are not like the first: where they differ, the first said yes {more} times and "
+            f"the second {fewer} times, so that they do not err equally often"
+        )
+
+
+def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
+    """Whether the answers are as two independent experts with these rates would give them (deviance)."""
+    deviance, free = 0.0, -3
+    tau = cells.base + A * cells.slope
+    p = tau * s**cells.yes * (1 - s) ** cells.no + (1 - tau) * (1 - t) ** cells.yes * t**cells.no
+    for slope in np.unique(cells.slope[cells.slope != 0]):
+        for size in (1, 2):
+            group = (cells.slope == slope) & (cells.yes + cells.no == size)
+            for yes in range(size + 1):
+                own = group & (cells.yes == yes)
+                seen, expected = cells.count[own].sum(), cells.count[group].sum() * p[own].sum()
+                deviance += 2 * seen * np.log(seen / max(expected, _TINY)) if seen else 0.0
+            free += size if cells.count[group].sum() else 0
+    if free > 0 and chi2_tail(float(deviance), free) < _DOUBT:
+        raise NotIdentified(
+            "the answers are not those of two experts who judge independently with equal error rates "
+            f"(deviance {deviance:.1f} with {free} degrees of freedom); add gold items"
+        )

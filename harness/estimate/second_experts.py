@@ -1,0 +1,54 @@
+"""Accuracy of one model where experts err: by second experts' answers, or by ranges of their error rates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.arrays import IntArray
+from harness.columns import LabelColumns, PredictionColumns
+from harness.errors import EstimateError, NotIdentified
+from harness.estimate.collected import collected_part
+from harness.estimate.evaluation import complete
+from harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, routed_pool
+from harness.types import Estimate
+
+
+def allow_for_errors(
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    second: IntArray,
+    known: ErrorRanges,
+    *,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate named ``hui_walter`` where items have a second answer, otherwise ``bounded``.
+
+    Parameters
+    ----------
+    second
+        Shape (items,): what a second expert said to the item's question, 1, 0, or −1 for none.
+    known
+        Ranges of the error rates, and answers to gold.
+
+    Raises
+    ------
+    NotIdentified
+        As `bounded_accuracy`, or if the draw has no likelihood: several questions an item, drawn by several
+        models' predictions, or items of different K.
+    EstimateError
+        If items come in clusters, or nothing can be estimated.
+    """
+    if labels.cluster is not None:
+        raise EstimateError(
+            "what is known of experts' errors is used for independent items, not for clusters"
+        )
+    part, flags = collected_part(labels, predictions.is_there)
+    data, predicted, items = routed_pool(part, [predictions], error_free=False)
+    options = predicted[:, 0].astype(np.int64)
+    if not allows_gold_score(options, data):
+        raise NotIdentified(
+            "without gold items experts' errors are told from one question an item, its option drawn "
+            "uniformly or predicted by this model, and items of one number of options"
+        )
+    estimate = bounded_accuracy(options, data, second[items[data.item]], known, level=level)
+    return complete(estimate, predictions, part, flags)
