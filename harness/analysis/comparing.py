@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
+from harness.analysis.controls import describe_errors, read_control_answers
 from harness.columns import LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput, EstimateError
@@ -73,9 +74,12 @@ def compare_study(
             run["name"]: opened.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
         }
         labels = study_labels(study, opened, index)
+        errors = describe_errors(read_control_answers(opened))
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found = compare(models, labels, test=test, adjustment=adjustment, level=level or study.estimate.level)
+    if errors:
+        found = replace(found, pairs=tuple(replace(pair, why=pair.why or errors) for pair in found.pairs))
     answered = np.logical_and.reduce([predictions.ran for predictions in models.values()])
     return StudyComparison(
         found=found,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.analysis.controls.expert_quality import ALL, ControlAnswers, ExpertQuality
+from harness.analysis.controls.expert_quality import ControlAnswers
 from harness.arrays import IntArray
 from harness.columns import LabelColumns, PredictionColumns
 from harness.config import Study
@@ -79,21 +78,23 @@ def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelC
             gold_false=(false[1], false[0]),
         ),
         name="hui_walter" if (second >= 0).any() else "bounded" if bounded else "",
-        errors=_describe_errors(answers.report()) if answers else "",
+        errors=describe_errors(answers),
     )
 
 
-def _describe_errors(quality: Sequence[ExpertQuality]) -> str:
-    """Why an estimate that takes every answer for right may not hold; empty where no error was seen."""
-    every = quality[-1] if quality and quality[-1].name == ALL else quality[0]
+def describe_errors(answers: ControlAnswers | None) -> str:
+    """Why what takes every answer for right may not hold; empty where no error was seen."""
+    quality = answers.report() if answers else ()
+    if not quality:
+        return ""
     seen = (
-        (every.sensitivity, "the true option of {of} gold questions was missed {wrong} times"),
-        (every.specificity, "a false option of {of} gold questions was taken for true {wrong} times"),
-        (every.steadiness, "{wrong} of {of} repeats were answered otherwise than the first time"),
-        (every.agreement, "on {wrong} of {of} questions two experts differ"),
+        (quality[-1].sensitivity, "the true option of {of} gold questions was missed {wrong} times"),
+        (quality[-1].specificity, "a false option of {of} gold questions was taken for true {wrong} times"),
+        (quality[-1].steadiness, "{wrong} of {of} repeats were answered otherwise than the first time"),
+        (quality[-1].agreement, "on {wrong} of {of} questions two experts differ"),
     )
     told = [_fill(text, rate) for rate, text in seen if rate is not None and rate.successes < rate.of]
-    return f"experts err, which this estimate does not allow for: {'; '.join(told)}" if told else ""
+    return f"experts err, which is not allowed for here: {'; '.join(told)}" if told else ""
 
 
 def _fill(text: str, rate: Rate) -> str:

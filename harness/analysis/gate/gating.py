@@ -13,6 +13,7 @@ import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
+from harness.analysis.controls import describe_errors, read_control_answers
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
 from harness.analysis.looks import check_look
@@ -69,6 +70,8 @@ def gate_study(
             for name, predictions in models.items()
             for check in _hold_against(bars, {name: predictions}, baseline, labels, level)
         ]
+        if errors := describe_errors(read_control_answers(store)):
+            checks = [_withhold(check, errors) for check in checks]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
             store.looks.add_look(look)
     return GateReport(
@@ -141,4 +144,11 @@ def _hold(
         baseline="".join(names[1:]),
         verdict=verdict.withheld("; ".join(doubts)) if doubts else verdict,
         notes=write_notes(models, labels),
+    )
+
+
+def _withhold(check: GateCheck, errors: str) -> GateCheck:
+    """The check, undecided for this reason and those before."""
+    return replace(
+        check, verdict=check.verdict.withheld("; ".join(filter(None, [check.verdict.why, errors])))
     )
