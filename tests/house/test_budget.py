@@ -27,6 +27,8 @@ SHARED_FILES = {
     "panel.py": "the ratings, and the page",
 }
 """Names that two things have, each in a world of its own; no more may come."""
+GROWING = {"harness/store/migrations/versions": "a migration that was published stays as it is"}
+"""Folders that may hold more, and why."""
 
 
 def test_no_file_is_long() -> None:
@@ -35,7 +37,7 @@ def test_no_file_is_long() -> None:
 
 def test_no_folder_is_full() -> None:
     full = {folder: files for folder, files in count_files(HOUSE).items() if files > FULLEST_FOLDER}
-    assert full == {}
+    assert full.keys() <= GROWING.keys()
 
 
 @pytest.mark.parametrize(
