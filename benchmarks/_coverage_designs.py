@@ -30,8 +30,8 @@ class Design:
     Attributes
     ----------
     kind
-        What is covered: accuracy, difference, joint, assisted, judged, ranking, anytime, certificate, parity
-        or winner.
+        What is covered: accuracy, difference, joint, assisted, judged, class, ranking, anytime, certificate,
+        parity or winner.
     protocol
         Name of the rule.
     K
@@ -54,6 +54,8 @@ class Design:
         Questions an item (partitioned).
     gold
         Gold items of either kind, for experts who say yes to 5 % of what is not and no to 10 % of what is.
+    rare
+        Share of the items whose truth is the first option; 0: all are as frequent.
     options
         Passed on to the call.
     """
@@ -73,6 +75,7 @@ class Design:
     cluster: int = 0
     asked: int = 1
     gold: int = 0
+    rare: float = 0.0
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -91,6 +94,7 @@ class Design:
                 "cluster",
                 "asked",
                 "gold",
+                "rare",
             )
             if getattr(self, name) != getattr(known, name)
         }
@@ -134,6 +138,8 @@ def _world(
     K = np.array([design.K[j % len(design.K)] for j in range(n)])
     items = [item_of(j, int(k)) for j, k in enumerate(K)]
     y = (rng.random(n) * K).astype(np.int64)
+    if design.rare:
+        y = np.where(rng.random(n) < design.rare, 0, 1 + (rng.random(n) * (K - 1)).astype(np.int64))
     stratum = rng.integers(0, design.strata, n) if design.strata else np.zeros(n, np.int64)
     options = _predict(design, K, y, stratum, rng)
     truth = {item.id: int(t) for item, t in zip(items, y, strict=True)}

@@ -1,0 +1,173 @@
+"""Shares of a class from labels: each is the accuracy of a constant answer on some of the items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from harness.arrays import BoolArray, IntArray
+from harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
+from harness.errors import BadInput, EstimateError, NotIdentified
+from harness.estimate.by_design import number_clusters
+from harness.estimate.classes.ratios import Part
+from harness.estimate.collected import collected_part
+from harness.estimate.data import Strata, find_strata
+from harness.estimate.evaluation import accuracy, complete
+from harness.estimate.intervals import effective_size, share_interval
+from harness.estimate.routed import read_item_answers, resolved_accuracy
+from harness.types import Estimate
+
+LEAST = 2.0
+"""Yes-answers about a class to be expected at least, or its recall and F1 are withheld."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassEvidence:
+    """One model's predictions and the labels, made ready by `ready`.
+
+    Attributes
+    ----------
+    labels
+        Those that may be estimated from.
+    flags
+        What was left out for that.
+    strata
+        Stratum of every item, or None.
+    classes
+        Number of classes.
+    """
+
+    predictions: PredictionColumns
+    labels: LabelColumns
+    flags: tuple[str, ...]
+    strata: ItemValues | None
+    classes: int
+    level: float
+
+    @classmethod
+    def ready(
+        cls, predictions: PredictionColumns, labels: LabelColumns, classes: int, strata: Strata, level: float
+    ) -> ClassEvidence:
+        """Cut down to what may be estimated from.
+
+        Raises
+        ------
+        BadInput
+            If an item has another number of options, or strata have no effect.
+        NotIdentified
+            If the answers so far, or the protocol, say nothing of one model.
+        """
+        _check_classes(predictions, labels, classes)
+        if not labels.tells_accuracy:
+            raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
+        if strata is not None and (not labels.is_uniform or labels.cluster is not None):
+            raise BadInput("strata: have no effect on class results of these labels; leave them out")
+        part, flags = collected_part(labels, predictions.is_there)
+        by = None if strata is None else find_strata(predictions, part, strata)
+        return cls(
+            predictions=predictions, labels=part, flags=flags, strata=by, classes=classes, level=level
+        )
+
+    @cached_property
+    def population(self) -> BoolArray:
+        """Items that the results are of, shape (N,): answered by the model, and asked about or passed over."""
+        ran = self.predictions.ran
+        if self.strata is not None or not self.labels.is_uniform:
+            return ran
+        return ran & self.labels.asked_items
+
+    def predicted(self, option: int) -> BoolArray:
+        """Items of the population that the model says are of a class, shape (N,)."""
+        return self.population & (self.predictions.option == option)
+
+    def share(self, items: BoolArray) -> Part:
+        """How many of the population are of such items, with Clopper and Pearson's interval."""
+        places = np.flatnonzero(self.population)
+        inside = items[places].astype(np.float64)
+        size = float(len(places))
+        cluster = number_clusters(places, self.labels.index, self.labels.cluster)
+        if cluster is not None:
+            size = effective_size(inside, cluster, self.level)
+        value = float(inside.mean())
+        return Part.within(value, *share_interval(value * size, size, self.level))
+
+    def estimate(self, items: BoolArray, option: int | IntArray) -> Estimate:
+        """How many of these items are of a class, by the protocol's own estimator.
+
+        Parameters
+        ----------
+        option
+            The class, or one for every item, shape (N,).
+
+        Raises
+        ------
+        EstimateError
+            If that cannot be told.
+        """
+        chosen = np.where(items, option, ABSENT).astype(np.int64)
+        answers = replace(self.predictions, option=chosen, confidence=None)
+        labels = self.labels.take(np.flatnonzero(items[self.labels.item]))
+        labels = replace(labels, drawn=None, asked=labels.asked & items)
+        return accuracy(answers, labels, level=self.level, strata=self.strata)
+
+    def find(self, items: BoolArray, option: int | IntArray) -> Estimate:
+        """The same of items of which the model need not have said so.
+
+        Raises
+        ------
+        EstimateError
+            If that cannot be told, and why.
+        """
+        if not self.labels.is_resolved:
+            try:
+                return self.estimate(items, option)
+            except NotIdentified as error:
+                raise NotIdentified(
+                    "not every item could be asked about this class, so the answers do not tell how many are of it"
+                ) from error
+        places = np.flatnonzero(items)
+        wanted = np.broadcast_to(option, items.shape)[places][:, None]
+        correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]
+        if unknown := np.count_nonzero(correct < 0):
+            raise NotIdentified(
+                f"of {unknown} of {places.size} items nobody said whether they are of this class: what was "
+                "predicted of them is refuted, or experts were silent"
+            )
+        cluster = number_clusters(places, self.labels.index, self.labels.cluster)
+        return resolved_accuracy(correct, level=self.level, cluster=cluster)
+
+    def expect_yes(self, option: int, prevalence: float) -> float:
+        """Yes-answers about a class that are to be expected where so many items are of it."""
+        asked = self.labels.option == option
+        put = asked & (self.labels.kind >= 0) & self.population[self.labels.item]
+        return prevalence * float(np.count_nonzero(put))
+
+    def finish(self, estimate: Estimate) -> Estimate:
+        """With all counts of the model, and what must hold."""
+        return complete(estimate, self.predictions, self.labels, self.flags)
+
+
+def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
+    """Require the same number of options of every item that has a question or a prediction.
+
+    Raises
+    ------
+    BadInput
+        Naming the first that has another one.
+    """
+    for questions in (labels.questions, labels.drawn):
+        if questions is None:
+            continue
+        for row in np.flatnonzero(questions.n_options != classes):
+            name = labels.index.ids[int(questions.item[row])]
+            raise BadInput(
+                f"results by class need the same {classes} classes of every item, and item {name!r} has "
+                f"{questions.n_options[row]} options"
+            )
+    for place in np.flatnonzero(predictions.option >= classes):
+        raise BadInput(
+            f"item {predictions.index.ids[place]!r} is predicted to be of option "
+            f"{predictions.option[place]}, and there are {classes} classes, counted from 0"
+        )
