@@ -125,6 +125,11 @@ class Estimate(Shown):
         return not self.why
 
     @property
+    def is_cost(self) -> bool:
+        """Whether it is a mean cost, in the user's own unit, and no share."""
+        return self.estimator == "cost"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know, in words: the flags, and where the interval misses its own estimate."""
         words = tuple(map(explain_flag, self.flags))
@@ -135,7 +140,9 @@ class Estimate(Shown):
 
     @property
     def clipped(self) -> float:
-        """`value` moved into [0, 1], for display only."""
+        """`value` moved into [0, 1], for display only; a mean cost stays as it is."""
+        if self.is_cost:
+            return self.value
         return min(1.0, max(0.0, self.value))
 
     def records(self) -> list[dict[str, Any]]:

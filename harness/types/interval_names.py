@@ -19,6 +19,7 @@ _WORDS = {
     "score": "score test",
     "share": "readable share",
     "sign": "sign test",
+    "square-and-add": "parts combined",
     "tilted-score": "tilted score test",
     "wald": "normal approximation",
     "wald-logit": "normal approximation (logit)",

@@ -38,13 +38,17 @@ def estimator_name(name: str) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """``71.2 %``, with a star where display cuts it off."""
+    """``71.2 %``, with a star where display cuts it off; a cost as a number."""
+    if estimate.is_cost:
+        return f"{estimate.value:.4g}"
     return percent(estimate.clipped) + ("*" if estimate.value != estimate.clipped else "")
 
 
 def interval_text(estimate: Estimate) -> str:
-    """``66.4 % – 75.7 %``, with a mark where it may not hold."""
-    return span(estimate.low, estimate.high) + ("" if estimate.holds else " (!)")
+    """``66.4 % – 75.7 %``, with a mark where it may not hold; a cost's as numbers."""
+    numbers = f"{estimate.low:.4g} – {estimate.high:.4g}"
+    text = numbers if estimate.is_cost else span(estimate.low, estimate.high)
+    return text + ("" if estimate.holds else " (!)")
 
 
 def caution_text(estimate: Estimate) -> str:
@@ -73,7 +77,10 @@ def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) 
 
 
 def estimate_table(
-    estimates: Mapping[str, Estimate], undefined: Mapping[str, str], title: str = "Accuracy"
+    estimates: Mapping[str, Estimate],
+    undefined: Mapping[str, str],
+    title: str = "Accuracy",
+    column: str = "accuracy",
 ) -> HtmlTable:
     """One row an estimate, and below what a reader must know of them."""
     rows = [
@@ -84,7 +91,7 @@ def estimate_table(
     outside = [OUTSIDE] if any(e.value != e.clipped for e in estimates.values()) else []
     return HtmlTable(
         title=title,
-        columns=("estimator", "accuracy", "interval", "method"),
+        columns=("estimator", column, "interval", "method"),
         rows=rows,
         notes=(*cautions, *note_lines(estimates, undefined), *outside),
     )

@@ -1,2 +1,6 @@
-from .class_report import METRICS as METRICS, classification_report as classification_report
-from .cost_table import CostTable as CostTable
+from .class_differences import ClassComparison as ClassComparison, compare_classes as compare_classes
+from .class_report import (
+    ClassEstimates as ClassEstimates, METRICS as METRICS, check_metrics as check_metrics,
+    classification_report as classification_report,
+)
+from .cost_table import CostTable as CostTable, UNREADABLE_COLUMN as UNREADABLE_COLUMN

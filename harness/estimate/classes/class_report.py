@@ -6,7 +6,7 @@ Each class's result is made of shares that are accuracies of constant answers (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,7 +24,7 @@ from harness.estimate.classes.ratios import METHOD, Part, f1_weights, ratio_part
 from harness.estimate.core import check_level
 from harness.estimate.data import Estimates, Strata
 from harness.expected import check_names
-from harness.types import Estimate
+from harness.types import Estimate, HtmlTable, estimate_table
 
 BY_CLASS = ("precision", "recall", "f1", "prevalence")
 """Results of one class."""
@@ -33,6 +33,14 @@ MACRO = ("macro_precision", "macro_recall", "macro_f1")
 METRICS = (*BY_CLASS, *MACRO)
 USUAL = ("precision", "recall", "f1", "macro_f1")
 """What is shown where nobody says what to show."""
+
+
+class ClassEstimates(Estimates):
+    """Results by class, by their names; `undefined` says why one is not among them."""
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        return (estimate_table(self, self.undefined, "Results by class", column="result"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +76,7 @@ def classification_report(
     costs: CostTable | None = None,
     level: float = 0.95,
     strata: Strata = None,
-) -> Estimates:
+) -> ClassEstimates:
     """Results by class of one model, and what its answers cost on average.
 
     Parameters
@@ -87,7 +95,7 @@ def classification_report(
 
     Returns
     -------
-    Estimates
+    ClassEstimates
         Named ``recall[cardiology]``, ``macro_f1`` and ``cost``; `undefined` has those that are withheld, with the reason.
 
     Raises
@@ -104,8 +112,8 @@ def classification_report(
     try:
         evidence = ClassEvidence.ready(one, said, number, strata, level)
     except NotIdentified as error:
-        names = name_results(metrics, classes) + [COST] * (costs is not None)
-        return Estimates({}, dict.fromkeys(names, str(error)))
+        names = [name for name, _, _ in name_results(metrics, classes, costs)]
+        return ClassEstimates({}, dict.fromkeys(names, str(error)))
     return ClassResults(evidence, classes, costs).report(metrics)
 
 
@@ -137,13 +145,24 @@ def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
     return len(classes)
 
 
-def name_results(metrics: Iterable[str], classes: Sequence[str]) -> list[str]:
-    """Names of all results: ``recall[cardiology]``, ``macro_f1``."""
-    return [
-        name
-        for metric in metrics
-        for name in ([f"{metric}[{c}]" for c in classes] if metric in BY_CLASS else [metric])
-    ]
+def name_results(
+    metrics: Iterable[str], classes: Sequence[str], costs: CostTable | None
+) -> list[tuple[str, str, int]]:
+    """Every result as its name, such as ``recall[cardiology]``, its metric, and its class, −1 for all."""
+    found = list[tuple[str, str, int]]()
+    for metric in metrics:
+        each = enumerate(classes) if metric in BY_CLASS else ()
+        found += [(f"{metric}[{name}]", metric, k) for k, name in each] or [(metric, metric, -1)]
+    return found + [(COST, COST, -1)] * (costs is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A result as differences need it: its interval, what every item adds (None: not known), why it may not hold."""
+
+    part: Part
+    influence: FloatArray | None
+    why: str
 
 
 class ClassResults:
@@ -161,34 +180,40 @@ class ClassResults:
         e = self.evidence
         return ItemTruths.gather([e.predictions], e.labels, e.classes, e.strata)
 
-    def report(self, metrics: Sequence[str]) -> Estimates:
+    def report(self, metrics: Sequence[str]) -> ClassEstimates:
         """Those asked for, in their order; withheld ones with the reason."""
         found, undefined = dict[str, Estimate](), dict[str, str]()
-        for name, make in self.makers(metrics):
+        for name, metric, option in name_results(metrics, self.classes, self.costs):
             try:
-                found[name] = self.evidence.finish(make())
+                found[name] = self.evidence.finish(self.estimate(metric, option))
             except EstimateError as error:
                 undefined[name] = str(error)
-        return Estimates(found, undefined)
+        return ClassEstimates(found, undefined)
 
-    def makers(self, metrics: Sequence[str]) -> list[tuple[str, Callable[[], Estimate]]]:
-        """Every result's name and what makes it."""
+    def estimate(self, metric: str, option: int) -> Estimate:
+        """A result of a class, or of all (−1).
 
-        def of_class(metric: str, option: int) -> Callable[[], Estimate]:
-            return lambda: self.result(metric, option).estimate
+        Raises
+        ------
+        EstimateError
+            Why it is withheld.
+        """
+        if metric == COST:
+            return self.cost()
+        return self.mean(metric) if option < 0 else self.result(metric, option).estimate
 
-        def of_all(metric: str) -> Callable[[], Estimate]:
-            return lambda: self.mean(metric)
-
-        makers = list[tuple[str, Callable[[], Estimate]]]()
-        for metric in metrics:
-            if metric in BY_CLASS:
-                makers += [(f"{metric}[{c}]", of_class(metric, k)) for k, c in enumerate(self.classes)]
-            else:
-                makers.append((metric, of_all(metric)))
-        if self.costs is not None:
-            makers.append((COST, self.cost))
-        return makers
+    def reading(self, metric: str, option: int) -> Reading:
+        """The same as differences need it."""
+        made = self.estimate(metric, option)
+        whole = range(len(self.classes)) if option < 0 else (option,)
+        try:
+            each = [self.influence(self.result(metric.removeprefix("macro_"), k)) for k in whole]
+        except NotIdentified:
+            each = []
+        influence = np.mean(each, axis=0) if each else None
+        return Reading(
+            part=Part.within(made.value, made.low, made.high), influence=influence, why=made.why
+        )
 
     def cost(self) -> Estimate:
         """Mean cost of the model's answers."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.arrays import AnyIntArray, FloatArray, IntArray
-from harness.errors import BadInput
+from harness.errors import BadInput, EstimateError
 
 UNREADABLE_COLUMN = "unreadable"
 
@@ -56,13 +56,13 @@ class CostTable:
 
         Raises
         ------
-        BadInput
+        EstimateError
             If the answer is unreadable and the table does not say what that costs.
         """
         if option >= 0:
             return self.costs[:, option]
         if self.unreadable is None:
-            raise BadInput(
+            raise EstimateError(
                 "costs: some answers are unreadable, and the table does not say what they cost; give it a column "
                 f"{UNREADABLE_COLUMN!r}"
             )

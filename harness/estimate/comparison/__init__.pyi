@@ -4,4 +4,4 @@ from .paired import (
     sign_test as sign_test,
 )
 from .ranking import Ranking as Ranking, adjust_comparisons as adjust_comparisons, rank_models as rank_models
-from .two_models import Comparison as Comparison, pairs_table as pairs_table
+from .two_models import Comparison as Comparison, TIED as TIED, pairs_table as pairs_table
