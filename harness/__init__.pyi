@@ -18,7 +18,9 @@ from .errors import (
     TransientModelError as TransientModelError, WrongType as WrongType, first_of as first_of,
 )
 from .estimate import (
-    accuracies as accuracies, accuracy as accuracy, compare as compare, decode as decode,
+    CostTable as CostTable, accuracies as accuracies, accuracy as accuracy,
+    classification_report as classification_report, compare as compare,
+    compare_classes as compare_classes, decode as decode,
     estimate_counts as estimate_counts, find_root as find_root, model_accuracies as model_accuracies,
     plan as plan,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.class_task import ClassTask
 from harness.analysis.controls import Correction
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import EstimateOptions
@@ -16,6 +17,7 @@ from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns,
 from harness.errors import EstimateError
 from harness.estimate import (
     Check,
+    ClassEstimates,
     Estimates,
     Strata,
     accuracies,
@@ -92,6 +94,8 @@ class ModelReport:
         Dollars per right answer and the ends of its interval (None: no upper end); None without a cost.
     truth
         Accuracy by the sealed key, where it was opened.
+    classes
+        Results by class, where they are wanted.
     """
 
     name: str
@@ -113,6 +117,7 @@ class ModelReport:
     truth: float | None = None
     usd: float | None = None
     usd_per_correct: tuple[float, float, float | None] | None = None
+    classes: ClassEstimates | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +137,8 @@ class Collected:
         Number of models whose intervals are to hold together; 0 if each is to hold by itself.
     correction
         What is known of experts' errors; None if nothing is.
+    by_class
+        Which results by class are wanted; None: none.
     """
 
     labels: LabelColumns
@@ -142,6 +149,7 @@ class Collected:
     curve: bool
     joint: int = 0
     correction: Correction | None = None
+    by_class: ClassTask | None = None
 
 
 def report_model(
@@ -196,6 +204,9 @@ def report_model(
         usd=usd,
         usd_per_correct=cost_per_correct(usd, ran, estimates),
         truth=None if data.truth is None else _share_right(predictions, data.truth),
+        classes=None
+        if data.by_class is None
+        else data.by_class.report(predictions, labels, strata, data.level),
     )
 
 

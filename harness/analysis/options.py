@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.columns import LabelColumns
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 def requested_interval(study: Study) -> str | None:
     """The interval that study.toml asks for; None for the default."""
     return None if study.estimate.interval == "exact" else study.estimate.interval
+
+
+def study_costs(study: Study, given: str | None = None) -> Path | None:
+    """The table of costs that is given, or that of study.toml; None without one."""
+    if given is not None:
+        return Path(given)
+    return None if study.estimate.costs is None else study.path(study.estimate.costs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +42,8 @@ class EstimateOptions:
         Experts' answers to items of known truth, to correct for their errors.
     joint
         Whether the intervals of all models are to hold together.
+    metrics, costs
+        Results by class to add, and the file that says what every truth and prediction costs.
     """
 
     interval: str | None = None
@@ -44,11 +54,24 @@ class EstimateOptions:
     anytime: bool = False
     gold: GoldCounts | None = None
     joint: bool = False
+    metrics: tuple[str, ...] = ()
+    costs: Path | None = None
+
+    @property
+    def by_class(self) -> bool:
+        """Whether results by class are wanted."""
+        return bool(self.metrics) or self.costs is not None
 
     @classmethod
     def of_study(cls, study: Study) -> EstimateOptions:
         """The study's own settings; the default interval is no request for it where there is another."""
-        return cls(interval=requested_interval(study), level=study.estimate.level)
+        section = study.estimate
+        return cls(
+            interval=requested_interval(study),
+            level=section.level,
+            metrics=tuple(section.metrics),
+            costs=study_costs(study),
+        )
 
     @property
     def level_now(self) -> float:

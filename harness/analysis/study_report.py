@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
+from harness.analysis.class_task import plan_class_task
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.controls import (
     ExpertQuality,
@@ -85,7 +86,14 @@ class StudyReport(Shown):
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows: a table a model."""
-        tables = [estimate_table(m.estimates, m.undefined, f"{self.name}: {m.name}") for m in self.models]
+        tables = [
+            table
+            for m in self.models
+            for table in (
+                estimate_table(m.estimates, m.undefined, f"{self.name}: {m.name}"),
+                *(m.classes.html_tables() if m.classes else ()),
+            )
+        ]
         asked = f"{self.n_answers} of {self.n_questions} questions answered"
         return (*tables, HtmlTable(notes=(asked, *self.left_out)))
 
@@ -136,6 +144,7 @@ def report_study(
     correction = find_correction(study, controls, labels) if options.gold is None else None
     if correction and correction.gold:
         options = replace(options, gold=correction.gold)
+    by_class = plan_class_task(store, options)
     level = options.level_now  # which refuses a look beyond its plan
     drawn = len(labels.drawn or ())
     look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)
@@ -150,6 +159,7 @@ def report_study(
         curve=curve,
         joint=len(chosen.runs) if options.joint else 0,
         correction=correction,
+        by_class=by_class,
     )
     models = _report_models(store, study, chosen.runs, data)
     if options.looks:

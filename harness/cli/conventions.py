@@ -26,6 +26,21 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study", default=STUDY_FILE, help="study file (default: %(default)s)")
 
 
+def add_class_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--metrics`` and ``--costs``: results by class."""
+    parser.add_argument(
+        "--metrics",
+        metavar="NAMES",
+        help="results by class, with commas: precision, recall, f1, prevalence, macro_precision, "
+        "macro_recall, macro_f1",
+    )
+    parser.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="mean cost by this square table: a row a true class, a column a predicted one",
+    )
+
+
 def study_of(args: argparse.Namespace) -> Study:
     """Read the study file that the command names."""
     from harness.config import read_study

@@ -161,13 +161,16 @@ class EstimateSection(Section):
     """Confidence level and kind of interval.
 
     Strata are a column of the items (`strata`), or how certain a panel's vote on them is (`panel`, a file
-    of ratings); not both.
+    of ratings); not both. `metrics` are results by class to show beside the accuracy, and `costs` is a table
+    of what every truth and prediction costs; both need the same classes of every item.
     """
 
     level: float = Field(default=0.95, gt=0.5, lt=1)
     interval: str = "exact"
     strata: str | None = None
     panel: str | None = None
+    metrics: list[str] = Field(default=[])
+    costs: str | None = None
 
     @model_validator(mode="after")
     def _one_kind_of_strata(self) -> EstimateSection:

@@ -1,3 +1,4 @@
+from .cost_files import read_costs as read_costs
 from .frame_predictions import predictions_from_frame as predictions_from_frame
 from .frames import Frame as Frame, Source as Source, is_frame as is_frame, name_source as name_source
 from .item_files import (

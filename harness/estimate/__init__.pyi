@@ -5,6 +5,11 @@ from .assisted import (
 )
 from .by_design import number_clusters as number_clusters
 from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
+from .classes import (
+    ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
+    METRICS as METRICS, UNREADABLE_COLUMN as UNREADABLE_COLUMN, check_metrics as check_metrics,
+    classification_report as classification_report, compare_classes as compare_classes,
+)
 from .collected import collected_part as collected_part
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,

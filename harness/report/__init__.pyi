@@ -1,5 +1,7 @@
+from .class_tables import classes_tables as classes_tables, differences_table as differences_table
 from .estimate_json import (
-    comparison_to_json as comparison_to_json, estimate_to_json as estimate_to_json,
+    comparison_to_json as comparison_to_json, differences_to_json as differences_to_json,
+    estimate_to_json as estimate_to_json,
     gather_cautions as gather_cautions, model_to_json as model_to_json, study_to_json as study_to_json,
 )
 from .estimate_words import (

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from harness.analysis import ModelReport, StudyComparison, StudyReport
-from harness.estimate import Comparison
+from harness.estimate import ClassComparison, ClassEstimates, Comparison
 from harness.report.expert_words import quality_to_json
 from harness.types import Estimate
 
@@ -31,8 +31,9 @@ def study_to_json(report: StudyReport) -> dict[str, Any]:
 
 
 def model_to_json(model: ModelReport) -> dict[str, Any]:
-    """One model's estimates, its counts, checks and costs."""
-    return {
+    """One model's estimates, its counts, checks and costs; results by class where they are wanted."""
+    by_class = {} if model.classes is None else {"classes": _classes_to_json(model.classes)}
+    return by_class | {
         "run": model.run_id,
         "items": asdict(model.items),
         "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
@@ -44,6 +45,25 @@ def model_to_json(model: ModelReport) -> dict[str, Any]:
     }
 
 
+def _classes_to_json(classes: ClassEstimates) -> dict[str, Any]:
+    return {
+        "estimates": {name: estimate_to_json(e) for name, e in classes.items()},
+        "undefined": dict(classes.undefined),
+    }
+
+
+def differences_to_json(found: ClassComparison) -> dict[str, Any]:
+    """What ``oversight compare --metrics … --json`` prints: every pair of models by result."""
+    return {
+        "results": {name: [_pair_to_json(c) for c in pairs] for name, pairs in found.results.items()},
+        "undefined": dict(found.undefined),
+    }
+
+
+def _pair_to_json(c: Comparison) -> dict[str, Any]:
+    return {**asdict(c), "verdict": c.verdict, "holds": c.holds, "notes": c.notes}
+
+
 def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
     """What ``oversight compare --json`` prints."""
     found, payload = made.found, dict[str, Any]()
@@ -52,9 +72,7 @@ def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
         payload["ranking"] = [
             {"model": name, "accuracy": value, "ranks": [best, worst]} for name, value, (best, worst) in rows
         ]
-    payload["comparisons"] = [
-        {**asdict(c), "verdict": c.verdict, "holds": c.holds, "notes": c.notes} for c in found.pairs
-    ]
+    payload["comparisons"] = [_pair_to_json(c) for c in found.pairs]
     if ranking is not None:
         payload["level"] = ranking.level
     if made.remark:

@@ -6,20 +6,29 @@ give McNemar's exact test, any recorded propensities the paired estimator.
 
 examples: oversight compare
           oversight compare --model large --model small --test sign
+          oversight compare --metrics recall,macro_f1
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import compare_study
-from harness.cli.conventions import add_study, emit, study_of
+from harness.analysis import compare_study, compare_study_classes
+from harness.cli.conventions import add_class_options, add_study, emit, study_of
+from harness.errors import BadInput
 from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
-from harness.report import comparison_to_json, gather_cautions, questions_text
+from harness.report import (
+    comparison_to_json,
+    differences_table,
+    differences_to_json,
+    gather_cautions,
+    questions_text,
+)
 from harness.types import method_words
 
 
@@ -31,11 +40,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
     )
     parser.add_argument("--adjust", choices=ADJUSTMENTS, default="max-z")
+    add_class_options(parser)
     parser.add_argument("--level", type=float, help="joint confidence level (default: the study's)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
+    return (
+        _compare_accuracies(args) if args.metrics is None and args.costs is None else _compare_classes(args)
+    )
+
+
+def _compare_classes(args: argparse.Namespace) -> int:
+    if args.test != "auto" or args.adjust != "max-z":
+        raise BadInput(
+            "--test, --adjust: have no effect on results by class (all pairs hold together); leave them out"
+        )
+    found = compare_study_classes(
+        study_of(args),
+        args.model,
+        metrics=() if args.metrics is None else args.metrics.split(","),
+        costs=None if args.costs is None else Path(args.costs),
+        level=args.level,
+    )
+    emit(args, differences_to_json(found), differences_table(found))
+    return 0
+
+
+def _compare_accuracies(args: argparse.Namespace) -> int:
     made = compare_study(study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level)
     pairs, ranking = made.found.pairs, made.found.ranking
     table = _pairs_table(pairs) if ranking is None else _ranking_table(ranking)

@@ -2,6 +2,7 @@
 
 examples: oversight estimate
           oversight estimate --model small --open-key key.csv
+          oversight estimate --metrics recall,precision,macro_f1
           oversight estimate --counts '{"K": 4, "S_o": 77, "n_o": 120, "S_c": 321, "n_c": 360}'
 """
 
@@ -10,12 +11,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.analysis import EstimateOptions, report_study, requested_interval, study_truth
-from harness.cli.conventions import add_study, emit, parse_look, parse_numbers, study_of
+from harness.analysis import EstimateOptions, report_study, requested_interval, study_costs, study_truth
+from harness.cli.conventions import add_class_options, add_study, emit, parse_look, parse_numbers, study_of
 from harness.config import EstimateSection, Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, estimate_counts
-from harness.report import counts_table, estimate_to_json, estimates_table, study_to_json
+from harness.report import classes_tables, counts_table, estimate_to_json, estimates_table, study_to_json
 from harness.store import Store
 
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="estimate by this column of the items, or by the model's confidence, and weight the strata",
     )
     add("--panel", metavar="FILE", help="strata by how certain a panel's vote is, from its ratings")
+    add_class_options(parser)
     add("--published", action="store_true", help="use the paper's own conventions")
     add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
     add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
@@ -57,12 +59,19 @@ def _from_study(args: argparse.Namespace) -> int:
     if args.strata or args.panel:
         file = None if args.panel is None else str(Path(args.panel).absolute())
         kept = study.estimate
-        section = EstimateSection(level=kept.level, interval=kept.interval, strata=args.strata, panel=file)
+        section = EstimateSection(
+            level=kept.level,
+            interval=kept.interval,
+            strata=args.strata,
+            panel=file,
+            metrics=kept.metrics,
+            costs=kept.costs,
+        )
         study = study.model_copy(update={"estimate": section})
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
         report = report_study(store, study, runs=args.model, truth=truth, options=_options(args, study))
-    emit(args, study_to_json(report), estimates_table(report))
+    emit(args, study_to_json(report), [estimates_table(report), *classes_tables(report)])
     return 0
 
 
@@ -77,6 +86,8 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
         anytime=args.anytime,
         joint=args.joint,
         gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
+        metrics=tuple(study.estimate.metrics if args.metrics is None else args.metrics.split(",")),
+        costs=study_costs(study, args.costs),
     )
 
 

@@ -1,4 +1,4 @@
-"""Results by class: recall, precision, F1 and their means, mean costs, and differences of them between models."""
+"""Results by class: recall, precision, F1, their means, mean costs, and differences between models."""
 
 import lazy_loader
 

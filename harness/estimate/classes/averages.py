@@ -1,10 +1,10 @@
 """Means and differences of quantities that have intervals of their own and rest on the same answers.
 
-For θ = Σ_j a_j θ_j with estimates t_j and limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j = a_j(t_j − l_j)
-for a_j > 0 and a_j(u_j − t_j), negative, for a_j < 0, and high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of
-the estimates, that of their influences: what each item adds to them. It is seen in the sample only, so it
-is moved to the side that makes the interval wider: in a mean no correlation counts as negative, and in a
-difference one counts as no larger than the lower end of its interval, and never as 1.
+For θ = Σ_j a_j θ_j with estimates t_j and limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), x_j being how
+far a_j t_j is from its own lower limit, and high likewise (Zou 2007, Psychol. Methods 12). ρ is the
+correlation of the a_j t_j, that of their influences: what each item adds to them. It is seen in the sample
+only, so it is moved to the side that makes the interval wider: in a sum none counts as negative, and in a
+difference of two models one counts as no larger than the lower end of its interval, and never as 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which of two models has the better recall, precision, F1 or mean cost, on the same items and the same answers."""
+"""Which of two models has the better recall, precision, F1 or mean cost, on the same items and answers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,11 @@ from scipy.special import ndtr
 from harness.columns import ABSENT, AnyLabels, AnyPredictions, align_models
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate.classes.averages import cautious_correlation, difference_part
+from harness.estimate.classes.class_names import COST, check_classes, check_metrics, name_results
 from harness.estimate.classes.class_parts import ClassEvidence
-from harness.estimate.classes.class_report import (
-    ClassResult,
-    ClassResults,
-    check_classes,
-    check_metrics,
-    name_results,
-)
 from harness.estimate.classes.cost_table import CostTable
-from harness.estimate.classes.mean_costs import COST, mean_cost
+from harness.estimate.classes.mean_costs import mean_cost
+from harness.estimate.classes.model_by_class import ClassResults
 from harness.estimate.classes.ratios import METHOD, Part
 from harness.estimate.comparison import TIED, Comparison, pairs_table
 from harness.estimate.core import check_level, z_value
@@ -59,7 +54,9 @@ class ClassComparison(Shown):
 
     def records(self) -> list[dict[str, Any]]:
         """A row a result and pair."""
-        return [{"result": n} | row for n, pairs in self.results.items() for p in pairs for row in p.records()]
+        return [
+            {"result": n} | row for n, pairs in self.results.items() for p in pairs for row in p.records()
+        ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows: a table a result."""
@@ -141,8 +138,7 @@ def _subtract(first: ClassResults, second: ClassResults, metric: str, option: in
     EstimateError
         If it is withheld of one of them.
     """
-    if metric == COST:
-        assert first.costs is not None
+    if metric == COST and first.costs is not None:
         both = [first.evidence.predictions, second.evidence.predictions]
         made = mean_cost(first.evidence, both, (1, -1), first.costs)
         return _Difference(part=Part.within(made.value, made.low, made.high), why=made.why, is_cost=True)

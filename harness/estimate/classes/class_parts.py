@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.arrays import BoolArray, IntArray
 from harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
-from harness.errors import BadInput, EstimateError, NotIdentified
+from harness.errors import BadInput, NotIdentified
 from harness.estimate.by_design import number_clusters
 from harness.estimate.classes.ratios import Part
 from harness.estimate.collected import collected_part
@@ -66,13 +66,11 @@ class ClassEvidence:
             raise BadInput("strata: have no effect on class results of these labels; leave them out")
         part, flags = collected_part(labels, predictions.is_there)
         by = None if strata is None else find_strata(predictions, part, strata)
-        return cls(
-            predictions=predictions, labels=part, flags=flags, strata=by, classes=classes, level=level
-        )
+        return cls(predictions=predictions, labels=part, flags=flags, strata=by, classes=classes, level=level)
 
     @cached_property
     def population(self) -> BoolArray:
-        """Items that the results are of, shape (N,): answered by the model, and asked about or passed over."""
+        """Items that results are of, shape (N,): the model answered, experts were asked or had no need."""
         ran = self.predictions.ran
         if self.strata is not None or not self.labels.is_uniform:
             return ran
@@ -80,7 +78,7 @@ class ClassEvidence:
 
     def predicted(self, option: int) -> BoolArray:
         """Items of the population that the model says are of a class, shape (N,)."""
-        return self.population & (self.predictions.option == option)
+        return np.asarray(self.population & (self.predictions.option == option))
 
     def share(self, items: BoolArray) -> Part:
         """How many of the population are of such items, with Clopper and Pearson's interval."""
@@ -125,7 +123,7 @@ class ClassEvidence:
                 return self.estimate(items, option)
             except NotIdentified as error:
                 raise NotIdentified(
-                    "not every item could be asked about this class, so the answers do not tell how many are of it"
+                    "not every item could be asked about this class: answers do not tell how many are of it"
                 ) from error
         places = np.flatnonzero(items)
         wanted = np.broadcast_to(option, items.shape)[places][:, None]
@@ -138,11 +136,14 @@ class ClassEvidence:
         cluster = number_clusters(places, self.labels.index, self.labels.cluster)
         return resolved_accuracy(correct, level=self.level, cluster=cluster)
 
-    def expect_yes(self, option: int, prevalence: float) -> float:
-        """Yes-answers about a class that are to be expected where so many items are of it."""
-        asked = self.labels.option == option
-        put = asked & (self.labels.kind >= 0) & self.population[self.labels.item]
-        return prevalence * float(np.count_nonzero(put))
+    def expect_yes(self, option: int, share: float) -> float:
+        """Yes-answers about a class that are to be expected if it is as frequent as it is predicted.
+
+        What experts said does not enter: withheld where answers make a class look rare, a result would be
+        shown the more often the more it is overestimated.
+        """
+        asked = (self.labels.option == option) & (self.labels.kind >= 0)
+        return share * float(np.count_nonzero(asked & self.population[self.labels.item]))
 
     def finish(self, estimate: Estimate) -> Estimate:
         """With all counts of the model, and what must hold."""

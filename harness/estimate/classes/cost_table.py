@@ -3,11 +3,11 @@
 An accuracy is the mean of 1 where both are the same and of 0 elsewhere; where a missed infarction is worse
 than a false alarm, a mean cost says which model does less harm.
 
-Items of which models predict the same are a row. In a row j every truth k costs C_jk; b_j is the commonest of
-these values, and the others are C_jk = b_j + w. So the mean cost is Σ_j P_j b_j + Σ_w w A_w, where A_w is the share of
-items of which an option that costs w more than its row's b is true: of each row one option, so that A_w is an accuracy
-of answers that depend on the row, on the rows that have one, and has the interval of an accuracy. For costs of
-0 and 1 that is the accuracy itself, however many classes there are.
+Items of which models predict the same are a row. In a row j every truth k costs C_jk; b_j is the commonest
+of these values, and the others are C_jk = b_j + w. So the mean cost is Σ_j P_j b_j + Σ_w w A_w, with A_w
+the share of items of which an option that costs w more than its row's b is true. Of each row that is one
+option (or A_w has several parts), so that A_w is an accuracy of answers that depend on the row, and has the
+interval of one. For costs of 0 and 1 it is the accuracy itself, however many classes there are.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class CostTable:
             return self.costs[:, option]
         if self.unreadable is None:
             raise EstimateError(
-                "costs: some answers are unreadable, and the table does not say what they cost; give it a column "
-                f"{UNREADABLE_COLUMN!r}"
+                "costs: some answers are unreadable, and the table does not say what they cost: give it a "
+                f"column {UNREADABLE_COLUMN!r}"
             )
         return self.unreadable
 
@@ -105,9 +105,7 @@ class CostForm:
         found = list[tuple[float, IntArray]]()
         for weight, options in _group(table - base[:, None]):
             found.append((weight, options[number]))
-        return cls(
-            base=base[number], weights=found, low=float(table.min()), high=float(table.max())
-        )
+        return cls(base=base[number], weights=found, low=float(table.min()), high=float(table.max()))
 
 
 def _commonest(costs: list[float]) -> float:

@@ -1,8 +1,8 @@
 """What every item adds to results by class: by these two results of the same answers are correlated.
 
-A ratio's influence is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of F1
-((2·1{ŷ = c} − F) 1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The truth
-in them is estimated by equation (G), see `harness.estimate.routed.doubly_robust`.
+A ratio's influence is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of
+F1 ((2·1{ŷ = c} − F) 1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ
+= c). The truth in them is estimated by equation (G), see `harness.estimate.routed.doubly_robust`.
 """
 
 from __future__ import annotations
@@ -81,8 +81,7 @@ class ItemTruths:
             seen = np.where(self.truth >= 0, target[rows, np.maximum(self.truth, 0)], 0.0)
         else:
             seen = pseudo_outcomes(target, self.data)
-        found: FloatArray = self.weight * (seen + known[self.items])
-        return found
+        return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
 
 def _weigh(predictions: PredictionColumns, items: IntArray, strata: ItemValues | None) -> FloatArray:
@@ -91,4 +90,4 @@ def _weigh(predictions: PredictionColumns, items: IntArray, strata: ItemValues |
     pool = np.bincount(strata.code[predictions.ran], minlength=len(strata.names))
     code = strata.code[items]
     weight: FloatArray = (pool / np.maximum(np.bincount(code, minlength=len(strata.names)), 1))[code]
-    return weight / weight.mean()
+    return np.asarray(weight / weight.mean(), dtype=np.float64)

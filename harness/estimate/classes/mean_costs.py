@@ -1,4 +1,4 @@
-"""The mean of costs from labels, see `cost_table`: its parts are accuracies, put together by squaring and adding."""
+"""The mean of costs from labels, see `cost_table`: accuracies, put together by squaring and adding."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import AnyIntArray, FloatArray, IntArray
 from harness.columns import PredictionColumns
 from harness.errors import NotIdentified
 from harness.estimate.classes.averages import correlate, sum_part
+from harness.estimate.classes.class_names import COST
 from harness.estimate.classes.class_parts import ClassEvidence
 from harness.estimate.classes.cost_table import CostForm, CostTable
 from harness.estimate.classes.influence import ItemTruths
@@ -18,10 +19,8 @@ from harness.estimate.intervals import scale_by_share
 from harness.estimate.routed import ROUTED_ASSUMPTIONS
 from harness.types import Estimate
 
-COST = "cost"
-
-Entry = tuple[float, Part, IntArray, FloatArray]
-"""Weight of a part, the part, and by item the option whose truth it is of (−1 without) and what is known (0, 1)."""
+Entry = tuple[float, Part, AnyIntArray, FloatArray]
+"""Weight, part, and by item the option whose truth it is of (−1: none) and what is known without (0, 1)."""
 
 
 def mean_cost(
@@ -50,12 +49,12 @@ def mean_cost(
     total = sum_part([(weight, part) for weight, part, _, _ in parts], rho)
     spread = form.high - form.low
     if spread > 0 and len(parts) > 1:
-        low, value, high = (
-            (least + end - form.low) / spread for end in (total.low, total.value, total.high)
-        )
+        low, value, high = ((least + end - form.low) / spread for end in (total.low, total.value, total.high))
         wide = Part(value=value, low=max(0.0, low), high=min(1.0, high)).widen(evidence.level)
         total = Part(
-            value=total.value, low=form.low + spread * wide.low - least, high=form.low + spread * wide.high - least
+            value=total.value,
+            low=form.low + spread * wide.low - least,
+            high=form.low + spread * wide.high - least,
         )
     return Estimate(
         value=least + total.value,

@@ -1,17 +1,17 @@
 """Recall and F1 of a class as ratios of parts that have intervals of their own.
 
-Of all items a share P is predicted to be of the class. Among these a share h is of it (the precision), among
-the others a share m. With A = P h and B = (1 − P) m,
+Of all items a share P is predicted to be of the class. Among these a share h is of it (the precision),
+among the others a share m. With A = P h and B = (1 − P) m,
 
     recall = A/(A + B),    F1 = 2A/(P + A + B)
 
-so that a ratio r is the root of a linear form, D(r) = α P h − β (1 − P) m − γ P, with (α, β, γ) = (1 − r, r, 0)
-for recall and (2 − r, r, r) for F1. Given the predictions h and m are means over different items, and each is
-the accuracy of a constant answer there. The interval is the set of r for which the interval of D(r) holds 0:
-Fieller's set (1954, JRSS B 16), with the limits of D(r) made by squaring and adding how far those of its
-parts are from their estimates (Zou & Donner 2008, Stat. Med. 27) instead of by normal approximation. So it
-needs no large sample, and ends at 0 or 1 where nothing refutes that. In clusters h, m and P need not be
-independent, and distances are added without squaring, which holds whatever goes together there.
+so that a ratio r is the root of a linear form, D(r) = α P h − β (1 − P) m − γ P, with (α, β, γ) = (1 − r,
+r, 0) for recall and (2 − r, r, r) for F1. Given the predictions h and m are means over different items, and
+each is the accuracy of a constant answer there. The interval is the set of r for which the interval of D(r)
+holds 0: Fieller's set (1954, JRSS B 16), with the limits of D(r) made by squaring and adding how far those
+of its parts are from their estimates (Zou & Donner 2008, Stat. Med. 27) instead of by normal approximation.
+So it needs no large sample, and ends at 0 or 1 where nothing refutes that. In clusters h, m and P need not
+be independent, and distances are added without squaring, which holds whatever goes together there.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Part:
     def widen(self, level: float) -> Part:
         """At least as wide as that of a share of so many items as give this width.
 
-        Near 0 and 1 estimates are skewed, and distances that are squared and added are then short on one side.
-        Their interval is joined with Clopper and Pearson's of the effective number of items n, by which
+        Near 0 and 1 estimates are skewed, and squared and added distances are then short on one side. Their
+        interval is joined with Clopper and Pearson's of the effective number of items n, by which
         (z/half)² = n/(m(1 − m)) at its middle m.
         """
         half, middle = (self.high - self.low) / 2, (self.high + self.low) / 2
@@ -89,9 +89,7 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
 
     def form(ratio: float) -> float:
         alpha, beta, gamma = weights(ratio)
-        return (
-            alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
-        )
+        return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
         """How far the interval of D(r) reaches down (side −1) or up (1)."""

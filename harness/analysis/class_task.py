@@ -1,0 +1,126 @@
+"""Results by class of a study's models: what they need of the study, and their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.analysis.chosen_runs import find_newest_runs
+from harness.analysis.collected_labels import study_labels
+from harness.analysis.options import EstimateOptions
+from harness.columns import LabelColumns, PredictionColumns
+from harness.config import Study
+from harness.datasets import read_costs
+from harness.errors import BadInput, EstimateError
+from harness.estimate import (
+    ClassComparison,
+    ClassEstimates,
+    CostTable,
+    Strata,
+    check_metrics,
+    classification_report,
+    compare_classes,
+)
+from harness.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassTask:
+    """Which results by class are wanted, of which classes, with what costs."""
+
+    classes: tuple[str, ...]
+    metrics: tuple[str, ...]
+    costs: CostTable | None
+
+    def report(
+        self, predictions: PredictionColumns, labels: LabelColumns, strata: Strata, level: float
+    ) -> ClassEstimates:
+        """Those of one model; all withheld where its labels contradict themselves."""
+        try:
+            return classification_report(
+                predictions,
+                labels,
+                self.classes,
+                metrics=self.metrics,
+                costs=self.costs,
+                level=level,
+                strata=strata,
+            )
+        except EstimateError as error:
+            return ClassEstimates(
+                {}, dict.fromkeys((*self.metrics, *["cost"] * (self.costs is not None)), str(error))
+            )
+
+
+def plan_class_task(store: Store, options: EstimateOptions) -> ClassTask | None:
+    """What results by class need of a study; None where none are wanted.
+
+    Raises
+    ------
+    BadInput
+        If items bring options of their own, a metric is not known, the table of costs is wrong, or another
+        option has no effect on results by class.
+    """
+    if not options.by_class:
+        return None
+    given = {
+        "gold": options.gold is not None,
+        "interval": options.interval is not None,
+        "published": options.published,
+        "anytime": options.anytime,
+        "joint": options.joint,
+    }
+    ignored = [name for name, is_given in given.items() if is_given]
+    if ignored:
+        raise BadInput(f"{', '.join(ignored)}: no effect on results by class; leave out one or the other")
+    return _make_task(store, options.metrics, options.costs)
+
+
+def _make_task(store: Store, metrics: Sequence[str], costs: Path | None) -> ClassTask:
+    classes = store.columns.read_classes()
+    if not classes:
+        raise BadInput(
+            "metrics, costs: results by class need the same classes of every item ([items] classes in "
+            "study.toml), and here items bring options of their own"
+        )
+    return ClassTask(
+        classes=classes,
+        metrics=check_metrics(metrics, some=costs is None),
+        costs=None if costs is None else read_costs(costs, classes),
+    )
+
+
+def compare_study_classes(
+    study: Study,
+    names: Sequence[str] | None = None,
+    *,
+    metrics: Sequence[str],
+    costs: Path | None = None,
+    level: float | None = None,
+) -> ClassComparison:
+    """`harness.compare_classes` of the newest runs of a study, or of those named; at the study's level.
+
+    Raises
+    ------
+    BadInput
+        If fewer than two models were run, there are no answers, or results by class are not possible.
+    """
+    with Store(study.store_url) as store:
+        chosen = find_newest_runs(store, names, study.judges)
+        index = store.columns.read_index()
+        models = {
+            run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
+        }
+        labels = study_labels(study, store, index)
+        task = _make_task(store, metrics, costs)
+    if len(models) > 1 and not len(labels):
+        raise BadInput("there are no answers yet; see: oversight label --help")
+    return compare_classes(
+        models,
+        labels,
+        task.classes,
+        metrics=task.metrics,
+        costs=task.costs,
+        level=level or study.estimate.level,
+    )
