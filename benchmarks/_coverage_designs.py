@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ IntArray = NDArray[np.int64]
 CLASSES = tuple(f"class {k}" for k in range(16))
 ROSTER = one_expert_per_class(CLASSES)
 SENSITIVITY, SPECIFICITY = 0.9, 0.95
+MISSED = 20.0
+"""Cost of missing an item of the first class; any other error costs 1."""
+_MANY = 400_000
 _ITEMS: dict[tuple[int, int], Item] = {}
 
 
@@ -76,7 +80,7 @@ class Design:
     asked: int = 1
     gold: int = 0
     rare: float = 0.0
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
         """What differs from a plain design, in a line."""
@@ -137,14 +141,20 @@ def _world(
     n = design.n
     K = np.array([design.K[j % len(design.K)] for j in range(n)])
     items = [item_of(j, int(k)) for j, k in enumerate(K)]
-    y = (rng.random(n) * K).astype(np.int64)
-    if design.rare:
-        y = np.where(rng.random(n) < design.rare, 0, 1 + (rng.random(n) * (K - 1)).astype(np.int64))
+    y = _draw_truth(design, K, rng)
     stratum = rng.integers(0, design.strata, n) if design.strata else np.zeros(n, np.int64)
     options = _predict(design, K, y, stratum, rng)
     truth = {item.id: int(t) for item, t in zip(items, y, strict=True)}
     models = {f"m{j}": _predictions(design, items, column, rng) for j, column in enumerate(options)}
     return items, models, truth, stratum
+
+
+def _draw_truth(design: Design, K: IntArray, rng: np.random.Generator) -> IntArray:
+    y = (rng.random(len(K)) * K).astype(np.int64)
+    if not design.rare:
+        return y
+    others = 1 + (rng.random(len(K)) * (K - 1)).astype(np.int64)
+    return np.where(rng.random(len(K)) < design.rare, 0, others)
 
 
 def draw(design: Design, rng: np.random.Generator) -> Drawn:
@@ -196,6 +206,32 @@ def _predictions(
         else:
             rows.append(Prediction(item.id, option))
     return rows
+
+
+def true_result(design: Design, model: int = 0) -> dict[str, float]:
+    """Results by class of a model that estimates are of: of the first class, and their means."""
+    return _true_results(replace(design, n=_MANY, cluster=0), model)
+
+
+@lru_cache(maxsize=256)
+def _true_results(design: Design, model: int) -> dict[str, float]:
+    rng = np.random.default_rng(0)
+    options = np.full(design.n, design.K[0])
+    y = _draw_truth(design, options, rng)
+    stratum = rng.integers(0, max(1, design.strata), design.n)
+    predicted = _predict(design, options, y, stratum, rng)[model]
+    lost = design.unreadable / (1 - design.failed)
+    predicted = np.where(rng.random(design.n) < lost, -1, predicted)
+    K = design.K[0]
+    both = np.array([np.mean((predicted == k) & (y == k)) for k in range(K)])
+    of, said = (np.bincount(x[x >= 0], minlength=K) / design.n for x in (y, predicted))
+    found = {"precision": both / said, "recall": both / of, "f1": 2 * both / (said + of)}
+    wrong = predicted != y
+    return {
+        **{f"{name}[{CLASSES[0]}]": float(each[0]) for name, each in found.items()},
+        **{f"macro_{name}": float(each.mean()) for name, each in found.items()},
+        "cost": float(np.mean(wrong * np.where(y == 0, MISSED, 1.0))),
+    }
 
 
 def _collect(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from benchmarks._coverage_designs import Design
+from benchmarks._coverage_designs import CLASSES, Design
 
 MIXED = tuple(range(2, 11))
 DRAWN = ("partitioned", "targeted", "sequential")
@@ -21,6 +21,7 @@ def full_grid() -> list[Design]:
         *_joint((25, 100, 300)),
         *_assisted((30, 100, 300)),
         *_judged((30, 100, 300)),
+        *_classes((50, 200)),
         *_anytime((40, 120, 300)),
         *_panels((100, 300, 1000)),
         *_winners((100, 200)),
@@ -38,6 +39,7 @@ def quick_grid() -> list[Design]:
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
         *_judged((60,))[::5],
+        *_classes((100,))[::17],
         *_anytime((60,))[::3],
         *_panels((200,))[::2],
         *_winners((100,))[:2],
@@ -141,6 +143,33 @@ def _judged(sizes: tuple[int, ...]) -> list[Design]:
             ("knows", "reversed", "lies", "constant"),
         )
     ] + [Design(kind="judged", n=n, cluster=5, options={"judge": "knows"}) for n in sizes]
+
+
+def _classes(sizes: tuple[int, ...]) -> list[Design]:
+    """Results by class: frequent and rare classes, other protocols, what goes wrong; differences of two."""
+    recall, results = f"recall[{CLASSES[0]}]", ("macro_precision", "macro_recall", "macro_f1", "cost")
+    first = (f"precision[{CLASSES[0]}]", recall, f"f1[{CLASSES[0]}]")
+    cells = list[tuple[str, dict[str, Any]]]()
+    for K, a, rare in product((2, 4, 6), (0.3, 0.8, 0.97), (0.0, 0.05)):
+        cells += [
+            (name, {"K": (K,), "accuracies": (a,), "rare": rare}) for name in (*first[1:], *results[2:])
+        ]
+    for name in (*first, *results):
+        cells += [
+            (name, {"cluster": 5}),
+            (name, {"cluster": 5, "accuracies": (0.95,), "rare": 0.1}),
+            (name, {"strata": 3}),
+            (name, {"abstained": 0.2, "unreadable": 0.1, "failed": 0.05}),
+            (name, {"protocol": "targeted", "accuracies": (0.8, 0.7, 0.9), "later": 1}),
+            (name, {"protocol": "sequential", "K": (2,)}),
+            (name, {"accuracies": (0.8, 0.7)}),
+            (name, {"accuracies": (0.95, 0.94), "together": 0.9}),
+            (name, {"accuracies": (0.9, 0.5), "rare": 0.1, "K": (3,)}),
+        ]
+    return [
+        Design(kind="class", n=n, options={"result": name}, **changes)
+        for n, (name, changes) in product(sizes, cells)
+    ]
 
 
 def _anytime(sizes: tuple[int, ...]) -> list[Design]:

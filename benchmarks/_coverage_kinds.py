@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import harness as h
-from benchmarks._coverage_designs import CLASSES, Design, Drawn, draw, true_accuracies
+from benchmarks._coverage_designs import CLASSES, MISSED, Design, Drawn, draw, true_accuracies, true_result
 from benchmarks._coverage_winner import draw_winner
 from harness import EstimateError
 from harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
@@ -96,6 +96,29 @@ def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
     return [WITHHELD] if found is None else [_one(true_accuracies(design)[0], found)]
 
 
+def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
+    """One result by class of the first model; of two models its difference."""
+    K, name = design.K[0], design.options["result"]
+    costs = 1.0 - np.eye(K)
+    costs[0, 1:] = MISSED
+    metric = name.partition("[")[0]
+    asked: dict[str, Any] = {"metrics": [] if name == "cost" else [metric]}
+    if name == "cost":
+        asked["costs"] = h.CostTable(costs=costs, unreadable=np.where(np.arange(K) == 0, MISSED, 1.0))
+    classes, found, scale = CLASSES[:K], None, MISSED if name == "cost" else 1.0
+    if len(drawn.models) > 1 and not design.later:
+        truth = true_result(design, 0)[name] - true_result(design, 1)[name]
+        compared = h.compare_classes(drawn.models, drawn.labels, classes, **asked).results
+        found = compared[name][0] if name in compared else None
+    else:
+        truth = true_result(design)[name]
+        made = h.classification_report(
+            drawn.models["m0"], drawn.labels, classes, strata=drawn.strata, **asked
+        )
+        found = made.get(name)
+    return [WITHHELD] if found is None else [replace(o := _one(truth, found), width=o.width / scale)]
+
+
 def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
     """All differences at once by `harness.compare` of three models and more, and no wrong order."""
     truth = dict(zip(drawn.models, true_accuracies(design), strict=True))
@@ -169,6 +192,7 @@ KINDS: dict[str, Callable[[Design, Drawn], list[Outcome]]] = {
     "joint": cover_joint,
     "assisted": cover_assisted,
     "judged": cover_judged,
+    "class": cover_class,
     "ranking": cover_ranking,
     "anytime": cover_anytime,
 }

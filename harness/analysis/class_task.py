@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.analysis.chosen_runs import find_newest_runs
@@ -64,6 +64,7 @@ def plan_class_task(store: Store, options: EstimateOptions) -> ClassTask | None:
     """
     if not options.by_class:
         return None
+    task = _make_task(store, options.metrics, options.costs)
     given = {
         "gold": options.gold is not None,
         "interval": options.interval is not None,
@@ -73,8 +74,11 @@ def plan_class_task(store: Store, options: EstimateOptions) -> ClassTask | None:
     }
     ignored = [name for name, is_given in given.items() if is_given]
     if ignored:
-        raise BadInput(f"{', '.join(ignored)}: no effect on results by class; leave out one or the other")
-    return _make_task(store, options.metrics, options.costs)
+        raise BadInput(
+            f"{', '.join(ignored)}: not possible together with results by class (metrics, costs); leave out "
+            "one or the other"
+        )
+    return task
 
 
 def _make_task(store: Store, metrics: Sequence[str], costs: Path | None) -> ClassTask:
@@ -116,7 +120,7 @@ def compare_study_classes(
         task = _make_task(store, metrics, costs)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
-    return compare_classes(
+    found = compare_classes(
         models,
         labels,
         task.classes,
@@ -124,3 +128,4 @@ def compare_study_classes(
         costs=task.costs,
         level=level or study.estimate.level,
     )
+    return replace(found, left_out=chosen.left_out)

@@ -114,7 +114,7 @@ def compare(
     predictions, labels = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
     labels, flags = collected_part(labels, everywhere)
-    why = _unfinished(labels.asked_items, everywhere)
+    why = why_unfinished(labels.asked_items, everywhere)
     _check_test(test, resolved=labels.is_resolved, uniform=labels.is_uniform)
     if len(names) == 2 and not labels.asked_items.any():
         return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
@@ -150,7 +150,7 @@ def _gather(
     return _Drawn(data, predicted, number_clusters(items, labels.index, labels.cluster), sign=sign)
 
 
-def _unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
+def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
     """Why a comparison may not hold while a run is under way; empty where all items asked about are run."""
     missing = np.count_nonzero(asked & ~everywhere)
     return (

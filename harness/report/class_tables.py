@@ -41,7 +41,7 @@ def differences_table(found: ClassComparison) -> RenderableType:
         f"(!) the interval may not hold: {c.why}" for pairs in found.results.values() for c in pairs if c.why
     )
     withheld = [f"{name}: no difference: {why}" for name, why in _gather(found.undefined).items()]
-    return Group(table, *map(Text, [*cautions, *notes, *withheld]))
+    return Group(table, *map(Text, [*found.left_out, *cautions, *notes, *withheld]))
 
 
 def _cells(c: Comparison, *, cost: bool) -> list[str]:

@@ -57,6 +57,7 @@ def differences_to_json(found: ClassComparison) -> dict[str, Any]:
     return {
         "results": {name: [_pair_to_json(c) for c in pairs] for name, pairs in found.results.items()},
         "undefined": dict(found.undefined),
+        "left_out": found.left_out,
     }
 
 

@@ -21,6 +21,7 @@ from harness.estimate.classes.model_by_class import ClassResults
 from harness.estimate.classes.ratios import METHOD, Part
 from harness.estimate.comparison import TIED, Comparison, pairs_table
 from harness.estimate.core import check_level, z_value
+from harness.estimate.model_comparison import why_unfinished
 from harness.expected import check_mapping
 from harness.types import HtmlTable, Shown
 
@@ -47,10 +48,13 @@ class ClassComparison(Shown):
         Name of a result, such as ``recall[cardiology]``, → every pair of models.
     undefined
         Name of a result that is withheld of a pair → why.
+    left_out
+        What is said of models that have no answers yet.
     """
 
     results: Mapping[str, tuple[Comparison, ...]]
     undefined: Mapping[str, str]
+    left_out: Sequence[str] = ()
 
     def records(self) -> list[dict[str, Any]]:
         """A row a result and pair."""
@@ -109,10 +113,11 @@ def compare_classes(
         made = [ClassResults(ClassEvidence.ready(m, said, number, None, each), classes, costs) for m in kept]
     except NotIdentified as error:
         return ClassComparison(results={}, undefined=dict.fromkeys(names, str(error)))
+    unfinished = why_unfinished(said.asked_items, np.logical_and.reduce([m.is_there for m in columns]))
     found, undefined = dict[str, tuple[Comparison, ...]](), dict[str, str]()
     for name, metric, option in name_results(metrics, classes, costs):
         try:
-            parts = [_subtract(made[i], made[j], metric, option) for i, j in pairs]
+            parts = [_subtract(made[i], made[j], metric, option, unfinished) for i, j in pairs]
         except EstimateError as error:
             undefined[name] = str(error)
             continue
@@ -130,7 +135,9 @@ class _Difference:
     is_cost: bool = False
 
 
-def _subtract(first: ClassResults, second: ClassResults, metric: str, option: int) -> _Difference:
+def _subtract(
+    first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
+) -> _Difference:
     """One result of one model less that of another, at the level of the evidence.
 
     Raises
@@ -141,12 +148,16 @@ def _subtract(first: ClassResults, second: ClassResults, metric: str, option: in
     if metric == COST and first.costs is not None:
         both = [first.evidence.predictions, second.evidence.predictions]
         made = mean_cost(first.evidence, both, (1, -1), first.costs)
-        return _Difference(part=Part.within(made.value, made.low, made.high), why=made.why, is_cost=True)
+        return _Difference(
+            part=Part.within(made.value, made.low, made.high), why=made.why or unfinished, is_cost=True
+        )
     one, other = (results.reading(metric, option) for results in (first, second))
     rho = -1.0
     if one.influence is not None and other.influence is not None:
         rho = cautious_correlation(one.influence, other.influence, first.truths.cluster)
-    return _Difference(part=difference_part(one.part, other.part, rho), why=one.why or other.why)
+    return _Difference(
+        part=difference_part(one.part, other.part, rho), why=one.why or other.why or unfinished
+    )
 
 
 def _compare(

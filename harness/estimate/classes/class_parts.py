@@ -140,10 +140,13 @@ class ClassEvidence:
         """Yes-answers about a class that are to be expected if it is as frequent as it is predicted.
 
         What experts said does not enter: withheld where answers make a class look rare, a result would be
-        shown the more often the more it is overestimated.
+        shown the more often the more it is overestimated. Where questions were drawn by predictions, those
+        about items that are predicted to be of the class are counted.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
-        return share * float(np.count_nonzero(asked & self.population[self.labels.item]))
+        items = self.population if self.labels.is_uniform else self.predicted(option)
+        put = float(np.count_nonzero(asked & items[self.labels.item]))
+        return put * share if self.labels.is_uniform else put
 
     def finish(self, estimate: Estimate) -> Estimate:
         """With all counts of the model, and what must hold."""

@@ -146,8 +146,8 @@ class ClassResults:
         expected = evidence.expect_yes(option, share.value)
         if expected < LEAST:
             raise EstimateError(
-                f"about {expected:.1f} yes-answers about this class are to be expected of these questions, if "
-                f"it is as frequent as it is predicted; fewer than {LEAST:g} tell nothing"
+                f"about {expected:.1f} yes-answers about this class are to be expected of these questions, "
+                f"if it is as frequent as it is predicted; fewer than {LEAST:g} tell nothing"
             )
         weights = recall_weights if metric == "recall" else f1_weights
         together = evidence.labels.cluster is not None
