@@ -84,7 +84,7 @@ def test_a_question_has_one_answer_and_a_bad_batch_writes_nothing(url: str, item
 def test_replies_keep_their_order_and_may_come_twice_in_whatever_portions(
     url: str, items: list[Item], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.store.replies._SORTED", 2)
+    monkeypatch.setattr("harness.store.replies.SORTED", 2)
     asked = [f"q{item.id}" for item in items[:5]]
     order = [asked[j] for j in (3, 1, 3, 0, 2, 1)]
     with Store(url) as store:

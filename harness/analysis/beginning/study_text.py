@@ -30,6 +30,9 @@ protocol = "partitioned"       # every item to one expert, drawn uniformly over 
 # options_per_item = 1         # partitioned: ask about m different options of each item
 # annotators_per_item = 3      # panel: of the experts with classes = ["*"]
 # models = ["small"]           # the others: whose predictions to look at (default: all that were run)
+# gold = "gold.csv"            # items of known answer, woven into the queues: see docs/controls.md
+# repeat = 0.05                # so many questions once more to the same expert, and to a second one:
+# overlap = 0.05
 
 # [label_studio]               # for `oversight label push`; see docs/label-studio.md
 # instructions = "Read the note. Would you treat this patient?"

@@ -12,13 +12,15 @@ prevalences known); where they do not, ranges of s and t bound A.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import chi2_tail, sign_p_value
+from harness.estimate.core import chi2_tail, find_root, sign_p_value
 from harness.estimate.intervals import scale_by_share
 from harness.estimate.routed.means import t_quantile
 from harness.estimate.routed.routed_sample import RoutedSample
@@ -37,6 +39,8 @@ _STARTS = ((0.95, 0.97), (0.75, 0.75))
 _ROUNDS = 2000
 _CLOSE = 1e-6
 _TINY = 1e-12
+_FEW = 3
+"""Cells in which fewer are expected make a deviance too large too often."""
 _DOUBT = 0.01
 """Level of the tests of what two experts are taken to be; what fails is withheld."""
 
@@ -97,8 +101,11 @@ def bounded_accuracy(
 ) -> Estimate:
     """Accuracy by maximum likelihood in A, s and t, and the interval of its profile likelihood ratio.
 
-    A is kept while twice the log-likelihood that it loses is within the square of Student's t. Where ranges
-    only bound A, the interval covers all that is as likely. Unreadable predictions are wrong.
+    A is kept while twice the log-likelihood that it loses is within the quantile of ½χ²₁ + ½χ²₂: rates may
+    lie at the ends of their ranges, and no corner makes the ratio larger than that mixture (Self & Liang
+    1987, JASA 82, in the plane of the two frequencies); or within the square of Student's t where few
+    questions have a second expert. Where ranges only bound A, the interval covers all that is as likely.
+    Unreadable predictions are wrong.
 
     Parameters
     ----------
@@ -122,7 +129,7 @@ def bounded_accuracy(
         _check_fit(cells, rates[0][best], rates[1][best], float(_GRID[best]))
     loss = 2 * (likelihood[best] - likelihood)
     quantile = t_quantile(level, max(1, (doubles or int(readable.sum())) - 1))
-    kept = np.flatnonzero(loss <= quantile**2)
+    kept = np.flatnonzero(loss <= max(quantile**2, _mixed_quantile(level)))
     step = _GRID[1]
     low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
     if low == 0 and high == 1:
@@ -140,6 +147,11 @@ def bounded_accuracy(
         n=data.counts,
         assumptions=SECOND_ASSUMPTIONS if doubles else ERROR_ASSUMPTIONS,
     )
+
+
+def _mixed_quantile(level: float) -> float:
+    """Quantile of the equal mixture of χ² with one and with two degrees of freedom."""
+    return find_root(lambda x: (chi2_tail(x, 1) + chi2_tail(x, 2)) / 2 - (1 - level), 0.0, 100.0)
 
 
 def _count(
@@ -209,17 +221,40 @@ def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
     """Whether the answers are as two independent experts with these rates would give them (deviance)."""
     deviance, free = 0.0, -3
     tau = cells.base + A * cells.slope
-    p = tau * s**cells.yes * (1 - s) ** cells.no + (1 - tau) * (1 - t) ** cells.yes * t**cells.no
     for slope in np.unique(cells.slope[cells.slope != 0]):
         for size in (1, 2):
             group = (cells.slope == slope) & (cells.yes + cells.no == size)
-            for yes in range(size + 1):
-                own = group & (cells.yes == yes)
-                seen, expected = cells.count[own].sum(), cells.count[group].sum() * p[own].sum()
-                deviance += 2 * seen * np.log(seen / max(expected, _TINY)) if seen else 0.0
-            free += size if cells.count[group].sum() else 0
+            seen = [float(cells.count[group & (cells.yes == yes)].sum()) for yes in range(size + 1)]
+            if not sum(seen):
+                continue
+            share = float(tau[group][0])
+            chance = [_chance(size, yes, s, t, share) for yes in range(size + 1)]
+            merged = _merge_rare(seen, [sum(seen) * each for each in chance])
+            deviance += sum(2 * x * np.log(x / mean) for x, mean in merged if x)
+            free += max(0, len(merged) - 1)
     if free > 0 and chi2_tail(float(deviance), free) < _DOUBT:
         raise NotIdentified(
             "the answers are not those of two experts who judge independently with equal error rates "
             f"(deviance {deviance:.1f} with {free} degrees of freedom); add gold items"
         )
+
+
+def _chance(size: int, yes: int, s: float, t: float, tau: float) -> float:
+    """P(so many yes of one or two experts)."""
+    true = s**yes * (1 - s) ** (size - yes)
+    false = (1 - t) ** yes * t ** (size - yes)
+    return comb(size, yes) * (tau * true + (1 - tau) * false)
+
+
+def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[float, float]]:
+    """Cells as pairs of seen and expected, those with few expected joined to the next."""
+    found, x, mean = list[tuple[float, float]](), 0.0, 0.0
+    for one, of in zip(seen, expected, strict=True):
+        x, mean = x + one, mean + of
+        if mean >= _FEW:
+            found.append((x, mean))
+            x = mean = 0.0
+    if found and mean:
+        last = found.pop()
+        found.append((last[0] + x, last[1] + mean))
+    return found

@@ -1,0 +1,146 @@
+"""How often intervals hold where experts err, and control questions in their queues are all that tells it.
+
+Every draw is a whole study of one model through the public path: ``label route`` weaves gold, second
+experts and repeats into the queues, experts answer with known error rates, ``estimate`` corrects by default.
+"unlike" are experts with rates of their own. The last line is JSON.
+
+    python benchmarks/control_questions.py [--quick] [--draws N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness import derive_seed
+from harness.analysis import import_predictions, report_study
+from harness.config import Study, read_study
+from harness.store import Response, Store
+from protocols.collect import SimulatedExperts
+from protocols.routing import read_pending
+from protocols.study_labels import route_questions
+
+OPTIONS, ITEMS = 4, 300
+CLASSES = [f"c{k}" for k in range(OPTIONS)]
+GOLD = 'gold = "gold.csv"\ngold_share = 0.1'
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is woven in, how well experts answer, and the estimate that is looked at."""
+
+    name: str
+    extra: str
+    accuracy: float = 0.8
+    sensitivity: float = 0.9
+    specificity: float = 0.95
+    experts: int = 1
+    spread: float = 0.0
+    estimate: str = "corrected"
+
+
+DESIGNS = (
+    Design("gold 10 %", GOLD),
+    Design("gold 10 %, A .5", GOLD, accuracy=0.5),
+    Design("gold 10 %, A .98", GOLD, accuracy=0.98),
+    Design("gold 10 %, no errors", GOLD, sensitivity=1.0, specificity=1.0),
+    Design("gold 10 %, experts unlike", GOLD, experts=2, spread=0.09),
+    Design("gold 10 %, targeted", f'{GOLD}\nprotocol = "targeted"'),
+    Design("gold, repeats, overlap 5 %", f"{GOLD}\nrepeat = 0.05\noverlap = 0.05", experts=2),
+    Design("overlap 10 %", "overlap = 0.1", experts=2, estimate="hui_walter"),
+    Design("overlap 30 %", "overlap = 0.3", experts=2, estimate="hui_walter"),
+    Design("ranges .85-1, .9-1", "sensitivity = [0.85, 1.0]\nspecificity = [0.9, 1.0]", estimate="bounded"),
+)
+"""The first is the one that a study is planned by."""
+
+
+def lay_out(folder: Path, design: Design, seed: int) -> tuple[Study, dict[str, int]]:
+    """Write a study with a model's predictions and gold items; return it with the truth of its items."""
+    rng = np.random.default_rng(derive_seed(seed, design.name))
+    truth, gold = rng.integers(OPTIONS, size=ITEMS), rng.integers(OPTIONS, size=ITEMS // 5)
+    wrong = (truth + rng.integers(1, OPTIONS, size=ITEMS)) % OPTIONS
+    option = np.where(rng.random(ITEMS) < design.accuracy, truth, wrong)
+    items = "".join(f"i{j},note {j}\n" for j in range(ITEMS))
+    (folder / "items.csv").write_text("id,text\n" + items)
+    rows = "".join(f"gold note {j},{CLASSES[t]}\n" for j, t in enumerate(gold))
+    (folder / "gold.csv").write_text("text,answer\n" + rows)
+    predicted = "".join(f"i{j},{CLASSES[o]}\n" for j, o in enumerate(option))
+    (folder / "model.csv").write_text("id,prediction\n" + predicted)
+    experts = (
+        f'[[expert]]\nname = "{c}{e}"\nclasses = ["{c}"]\n' for c in CLASSES for e in range(design.experts)
+    )
+    (folder / "experts.toml").write_text("".join(experts))
+    (folder / "study.toml").write_text(
+        f'[study]\nname = "s"\nseed = {seed}\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
+        f"[experts]\n{design.extra}\n"
+    )
+    return read_study(folder / "study.toml"), {f"i{j}": int(t) for j, t in enumerate(truth)}
+
+
+def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> None:
+    """Have every expert answer all that lies in the queue, with error rates of their own."""
+    rng = np.random.default_rng(derive_seed(seed, "rates", design.name))
+    with Store(study.store_url) as store:
+        asked = read_pending(study, store)
+        gold = {name: g.truth for name, g in store.controls.read_gold_items().items()}
+        people = sorted({one.expert for one in asked})
+        shift = dict(zip(people, design.spread * rng.uniform(-1, 1, len(people)), strict=True))
+        for name in people:
+            s, t = (
+                min(1.0, rate + shift[name] * (rate < 1)) for rate in (design.sensitivity, design.specificity)
+            )
+            experts = SimulatedExperts(truth | gold, s, t, 0.0, seed)
+            said = experts.answer([one for one in asked if one.expert == name])  # type: ignore[misc]
+            replies = [Response(a.question.id, a.expert, str(a.verdict), a.source) for a in said]
+            store.replies(panel=False).add_replies(replies)
+
+
+def run_once(design: Design, seed: int) -> tuple[bool, float, bool] | None:
+    """Whether the interval holds, its width, and whether that of the uncorrected estimate holds."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        study, truth = lay_out(folder, design, seed)
+        import_predictions(study, str(folder / "model.csv"), "model")
+        route_questions(study)
+        answer(study, truth, design, seed)
+        with Store(study.store_url) as store:
+            made = report_study(store, study).models[0].estimates
+    e, plain = made.get(design.estimate), made.get("ml") or made.get("routed")
+    if e is None or plain is None:
+        return None
+    A = design.accuracy
+    return e.low <= A <= e.high, e.high - e.low, plain.low <= A <= plain.high
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="ten draws of each")
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--only", help="the one design of this name")
+    args = parser.parse_args()
+    draws, start, found = 10 if args.quick else args.draws, time.perf_counter(), {}
+    print(f"{'design':<28}{'holds':>8}{'width':>8}{'withheld':>10}{'uncorrected':>13}")
+    for design in DESIGNS:
+        if args.only not in (None, design.name):
+            continue
+        made = [run_once(design, seed) for seed in range(draws)]
+        holds, width, plain = np.mean([m for m in made if m is not None], axis=0)
+        missing = sum(m is None for m in made)
+        print(f"{design.name:<28}{holds:>8.3f}{width:>8.3f}{missing:>10}{plain:>13.3f}", flush=True)
+        found[design.name] = {
+            "holds": round(float(holds), 3),
+            "width": round(float(width), 3),
+            "withheld": missing,
+            "uncorrected": round(float(plain), 3),
+        }
+    print(json.dumps({"draws": draws, "designs": found, "seconds": round(time.perf_counter() - start, 1)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Accuracy where experts err and no gold tells how often: second experts, and ranges of the rates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness import EstimateError, IntArray, NotIdentified
+from harness.estimate import RoutedSample
+from harness.estimate.estimators.hui_walter import cell_probabilities, hui_walter_accuracy
+from harness.estimate.routed import ErrorRanges, bounded_accuracy
+
+K = 4
+
+
+def collect(
+    doubles: dict[tuple[bool, int, int], int], singles: dict[tuple[bool, int], int]
+) -> tuple[IntArray, RoutedSample, IntArray]:
+    """Predictions and answers with these counts of (about the prediction, first said, second said)."""
+    rows = [(hit, a, b) for (hit, a, b), n in doubles.items() for _ in range(n)]
+    rows += [(hit, a, -1) for (hit, a), n in singles.items() for _ in range(n)]
+    n = len(rows)
+    data = RoutedSample(
+        item=np.arange(n),
+        asked=np.array([0 if hit else 1 for hit, _, _ in rows]),
+        answer=np.array([float(a) for _, a, _ in rows]),
+        propensities=np.full((n, K), 1 / K),
+        n_options=np.full(n, K),
+        error_free=False,
+    )
+    return np.zeros(n, np.int64), data, np.array([b for _, _, b in rows])
+
+
+def expected(A: float, s: float, t: float, n: int) -> dict[tuple[bool, int, int], int]:
+    """Counts as the model expects them of n questions about predictions and 3n about others."""
+    cells, found = cell_probabilities(A, s, t, K), {}
+    for row, (hit, of) in enumerate(((True, n), (False, 3 * n))):
+        two, one, none = (round(of * p) for p in cells[row])
+        found |= {(hit, 1, 1): two, (hit, 1, 0): one // 2, (hit, 0, 1): one - one // 2, (hit, 0, 0): none}
+    return found
+
+
+def test_where_all_have_a_second_expert_it_is_hui_and_walter() -> None:
+    counts = expected(0.8, 0.9, 0.95, 4000)
+    e = bounded_accuracy(*collect(counts, {}), ErrorRanges())
+    cells = [
+        (counts[hit, 1, 1], counts[hit, 1, 0] + counts[hit, 0, 1], counts[hit, 0, 0]) for hit in (True, False)
+    ]
+    closed = hui_walter_accuracy(*cells, K)
+    assert e.estimator == "hui_walter"
+    assert e.value == pytest.approx(0.8, abs=0.005)
+    assert (e.low, e.high) == pytest.approx((closed.low, closed.high), abs=0.006)
+
+
+def test_questions_without_a_second_expert_narrow_it() -> None:
+    doubles = expected(0.8, 0.9, 0.95, 100)
+    alpha, beta = 0.8 * 0.9 + 0.2 * 0.05, 0.05 + 0.2 * 0.85 / 3
+    singles = {(True, 1): round(400 * alpha), (True, 0): round(400 * (1 - alpha))}
+    singles |= {(False, 1): round(1200 * beta), (False, 0): round(1200 * (1 - beta))}
+    few = bounded_accuracy(*collect(doubles, {}), ErrorRanges())
+    many = bounded_accuracy(*collect(doubles, singles), ErrorRanges())
+    assert many.low < 0.8 < many.high
+    assert many.high - many.low < 0.9 * (few.high - few.low)
+
+
+def test_ranges_bound_it_and_narrower_ones_more() -> None:
+    singles = {(True, 1): 58, (True, 0): 22, (False, 1): 24, (False, 0): 196}
+    given = collect({}, singles)
+    widths = []
+    for low in (0.5, 0.9, 0.95):
+        known = ErrorRanges(sensitivity=(low, 1.0), specificity=(max(0.8, low), 1.0))
+        e = bounded_accuracy(*given, known)
+        assert (e.estimator, e.interval) == ("bounded", "profile-likelihood")
+        widths.append(e.high - e.low)
+    assert widths[0] > widths[1] > widths[2]
+    exact = bounded_accuracy(*given, ErrorRanges(sensitivity=(0.9, 0.9), specificity=(0.95, 0.95)))
+    gold = bounded_accuracy(*given, ErrorRanges(gold_true=(18000, 2000), gold_false=(1000, 19000)))
+    assert (exact.low, exact.high) == pytest.approx((gold.low, gold.high), abs=0.02)
+
+
+def test_second_experts_unlike_the_first_are_withheld() -> None:
+    doubles = {(True, 1, 1): 60, (True, 1, 0): 30, (True, 0, 1): 2, (True, 0, 0): 8}
+    doubles |= {(False, 1, 1): 5, (False, 1, 0): 10, (False, 0, 1): 1, (False, 0, 0): 184}
+    with pytest.raises(NotIdentified, match="they do not err equally often"):
+        bounded_accuracy(*collect(doubles, {}), ErrorRanges())
+
+
+def test_experts_who_err_together_are_withheld() -> None:
+    # alone they say yes to half of the predictions, in pairs to nearly all: no two rates give both
+    doubles = {(True, 1, 1): 90, (True, 1, 0): 5, (True, 0, 1): 5, (True, 0, 0): 0}
+    doubles |= {(False, 1, 1): 5, (False, 1, 0): 2, (False, 0, 1): 3, (False, 0, 0): 190}
+    singles = {(True, 1): 50, (True, 0): 50, (False, 1): 10, (False, 0): 290}
+    with pytest.raises(NotIdentified, match="not those of two experts who judge independently"):
+        bounded_accuracy(*collect(doubles, singles), ErrorRanges())
+
+
+def test_what_leaves_every_accuracy_possible_is_withheld() -> None:
+    singles = {(True, 1): 3, (True, 0): 2, (False, 1): 3, (False, 0): 6}
+    with pytest.raises(NotIdentified, match="leaves every accuracy possible"):
+        bounded_accuracy(*collect({}, singles), ErrorRanges())
+
+
+def test_unreadable_predictions_are_wrong() -> None:
+    predicted, data, second = collect(expected(0.8, 0.9, 0.95, 300), {})
+    predicted[::2] = -1
+    e = bounded_accuracy(predicted, data, second, ErrorRanges())
+    assert e.high < 0.5
+
+
+def test_impossible_ranges_are_refused() -> None:
+    with pytest.raises(EstimateError, match="sensitivity must be a range within"):
+        ErrorRanges(sensitivity=(0.9, 0.4))
