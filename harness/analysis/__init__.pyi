@@ -7,7 +7,8 @@ from .class_task import compare_study_classes as compare_study_classes
 from .collected_labels import study_labels as study_labels
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
-    ExpertQuality as ExpertQuality, read_control_answers as read_control_answers,
+    ExpertQuality as ExpertQuality, describe_errors as describe_errors,
+    read_control_answers as read_control_answers,
     read_gold as read_gold, read_quality as read_quality,
 )
 from .costs import run_cost as run_cost, study_prices as study_prices

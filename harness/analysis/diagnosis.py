@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from harness.analysis.controls import read_gold
 from harness.analysis.inputs import study_items, template_of
 from harness.config import LOCAL_ENDPOINT, ModelSection, Study, read_study
 from harness.distribution import VERSION, install_line
@@ -64,6 +65,8 @@ def _study(file: str) -> list[Finding]:
         _try("prompt", lambda: f"{len(template_of(study).split())} words"),
         _try("store", lambda: _store(study)),
     ]
+    if study.experts.gold:
+        findings.append(_try("gold", lambda: f"{len(read_gold(study))} gold items"))
     return findings + [_try(f"model {n!r}", lambda n=n: _ask(study.model(n))) for n in study.models]  # type: ignore[misc]
 
 

@@ -11,10 +11,12 @@ import pytest
 
 from harness.analysis import import_predictions, report_study
 from harness.analysis.controls import ControlAnswers
+from harness.analysis.diagnosis import _study
 from harness.analysis.gate import Bars, gate_study
 from harness.config import Study, read_study
 from harness.estimate import compare_rates
 from harness.store import ControlKind, ControlQuestion, Response, Store
+from protocols.collect.label_studio.watch import estimate_running
 from protocols.study_labels import route_questions, simulate_answers
 
 CLASSES = ("red", "green", "blue", "black")
@@ -177,3 +179,13 @@ def test_every_verb_that_shows_experts_tells_it(
     assert shown[-1]["words"]["sensitivity"].endswith(" %]")
     oversight("report", "--out", "report.html")
     assert "yes to the true option" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_a_running_estimate_says_it_too_and_the_doctor_reads_the_gold(tmp_path: Path) -> None:
+    study = lay_out(tmp_path, 'gold = "gold.csv"\ngold_share = 0.4\n')
+    with Store(study.store_url) as store:
+        used = [q.id for q in store.content.read_questions()]
+        estimates, _ = estimate_running(study, store, used, ["good"])
+    assert "experts err" in estimates["good"].why
+    found = {f.what: f.detail for f in _study(str(tmp_path / "study.toml"))}
+    assert found["gold"] == "200 gold items"

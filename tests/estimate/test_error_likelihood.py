@@ -33,7 +33,8 @@ def collect(
 
 def expected(A: float, s: float, t: float, n: int) -> dict[tuple[bool, int, int], int]:
     """Counts as the model expects them of n questions about predictions and 3n about others."""
-    cells, found = cell_probabilities(A, s, t, K), {}
+    cells = cell_probabilities(A, s, t, K)
+    found: dict[tuple[bool, int, int], int] = {}
     for row, (hit, of) in enumerate(((True, n), (False, 3 * n))):
         two, one, none = (round(of * p) for p in cells[row])
         found |= {(hit, 1, 1): two, (hit, 1, 0): one // 2, (hit, 0, 1): one - one // 2, (hit, 0, 0): none}
@@ -46,7 +47,7 @@ def test_where_all_have_a_second_expert_it_is_hui_and_walter() -> None:
     cells = [
         (counts[hit, 1, 1], counts[hit, 1, 0] + counts[hit, 0, 1], counts[hit, 0, 0]) for hit in (True, False)
     ]
-    closed = hui_walter_accuracy(*cells, K)
+    closed = hui_walter_accuracy(cells[0], cells[1], K)
     assert e.estimator == "hui_walter"
     assert e.value == pytest.approx(0.8, abs=0.005)
     assert (e.low, e.high) == pytest.approx((closed.low, closed.high), abs=0.006)

@@ -13,10 +13,10 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness import BadInput, EstimateError
-from harness.analysis import study_labels
+from harness.analysis import describe_errors, read_control_answers, study_labels
 from harness.config import Study
 from harness.estimate import accuracy, keep_predicted
 from harness.store import QueuedTask, Store
@@ -165,7 +165,8 @@ def estimate_running(
             )
         except EstimateError as error:
             undefined[name] = str(error)
-    return estimates, undefined
+    errors = describe_errors(read_control_answers(store))
+    return {name: replace(e, why=e.why or errors) for name, e in estimates.items()}, undefined
 
 
 def balance_queues(tasks: Iterable[QueuedTask], answered: Collection[str]) -> tuple[list[str], float, str]:
