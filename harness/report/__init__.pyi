@@ -1,4 +1,7 @@
-from .class_tables import classes_tables as classes_tables, differences_table as differences_table
+from .class_tables import (
+    classes_tables as classes_tables, differences_table as differences_table,
+    group_reasons as group_reasons,
+)
 from .estimate_json import (
     comparison_to_json as comparison_to_json, differences_to_json as differences_to_json,
     estimate_to_json as estimate_to_json,

@@ -26,7 +26,7 @@ def classes_tables(study: StudyReport) -> list[RenderableType]:
             # names of classes may hold what the table takes for markup
             table.add_row(name, Text(result), value_text(e), interval, method_text(e))
         table.add_section()
-        lines += [f"{name}: {line}" for line in note_lines(found, _gather(found.undefined))]
+        lines += [f"{name}: {line}" for line in note_lines(found, group_reasons(found.undefined))]
     return [Group(table, *map(Text, lines))]
 
 
@@ -40,7 +40,7 @@ def differences_table(found: ClassComparison) -> RenderableType:
     cautions = dict.fromkeys(
         f"(!) the interval may not hold: {c.why}" for pairs in found.results.values() for c in pairs if c.why
     )
-    withheld = [f"{name}: no difference: {why}" for name, why in _gather(found.undefined).items()]
+    withheld = [f"{name}: no difference: {why}" for name, why in group_reasons(found.undefined).items()]
     return Group(table, *map(Text, [*found.left_out, *cautions, *notes, *withheld]))
 
 
@@ -55,7 +55,7 @@ def _cells(c: Comparison, *, cost: bool) -> list[str]:
     ]
 
 
-def _gather(undefined: Mapping[str, str]) -> dict[str, str]:
+def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
     """Why results are withheld, those with the same reason in one line."""
     about = dict[str, list[str]]()
     for name, why in undefined.items():

@@ -33,6 +33,8 @@ def test_estimate_and_compare_tell_results_by_class(
     with Path("study.toml").open("a") as file:
         file.write('[estimate]\nmetrics = ["recall", "macro_f1"]\ncosts = "costs.csv"\n')
     assert oversight("estimate")["models"]["good"] == found
+    oversight("report", "--out", "page.html")
+    assert "recall[black]" in Path("page.html").read_text()
 
 
 def test_what_cannot_be_is_refused_by_name(begin: Callable[..., None], oversight: Oversight) -> None:

@@ -43,7 +43,7 @@ def draw(
     votes = {m: {x.id: int(k) for x, k in zip(items, o, strict=True)} for m, o in options.items()}
     roster = one_expert_per_class(CLASSES[:classes])
     rules: dict[str, Any] = {"targeted": Targeted, "sequential": Sequential, "disagreement": Disagreement}
-    plan = rules[protocol](roster, votes, seed) if protocol in rules else Partitioned(roster, seed)
+    plan: Any = rules[protocol](roster, votes, seed) if protocol in rules else Partitioned(roster, seed)
     experts = SimulatedExperts(
         {x.id: int(k) for x, k in zip(items, truth, strict=True)}, abstention=abstain, seed=seed
     )

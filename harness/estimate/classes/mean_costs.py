@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, FloatArray, IntArray
+from harness.arrays import FloatArray, IntArray
 from harness.columns import PredictionColumns
 from harness.errors import NotIdentified
 from harness.estimate.classes.averages import correlate, sum_part
@@ -19,7 +19,7 @@ from harness.estimate.intervals import scale_by_share
 from harness.estimate.routed import ROUTED_ASSUMPTIONS
 from harness.types import Estimate
 
-Entry = tuple[float, Part, AnyIntArray, FloatArray]
+Entry = tuple[float, Part, IntArray, FloatArray]
 """Weight, part, and by item the option whose truth it is of (−1: none) and what is known without (0, 1)."""
 
 
@@ -76,8 +76,8 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tu
     for value in values[1:]:
         items = np.zeros(len(evidence.population), np.bool_)
         items[places[form.base == value]] = True
-        none = np.full(items.size, -1)
-        found.append(((float(value - values[0]), evidence.share(items), none, items * 1.0), ""))
+        none = np.full(items.size, -1, dtype=np.int64)
+        found.append(((float(value - values[0]), evidence.share(items), none, items.astype(np.float64)), ""))
     return found
 
 

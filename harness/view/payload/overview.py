@@ -8,12 +8,15 @@ from typing import Any
 from harness.analysis import ModelReport, StudyReport, compare_study, report_study
 from harness.config import Study
 from harness.errors import OversightError, StoreError
+from harness.estimate import ClassEstimates
 from harness.output import redact
 from harness.report import (
     check_lines,
     comparison_to_json,
     cost_text,
+    estimate_to_json,
     gather_cautions,
+    group_reasons,
     items_text,
     label_texts,
     model_to_json,
@@ -78,6 +81,7 @@ def _describe_model(model: ModelReport) -> dict[str, Any]:
         **model_to_json(model),
         "headline": first,
         "unusable": model.unusable,
+        "by_class": None if model.classes is None else _describe_classes(model.classes),
         "words": {name: _words(name, estimate) for name, estimate in model.estimates.items()},
         "items_text": items_text(model.items),
         "labels": label_texts(model),
@@ -94,6 +98,11 @@ def _describe_model(model: ModelReport) -> dict[str, Any]:
             key: redact(value) if isinstance(value, str) else value for key, value in model.spec.items()
         },
     }
+
+
+def _describe_classes(classes: ClassEstimates) -> dict[str, Any]:
+    rows = [{"name": name, **estimate_to_json(e), "words": _words(name, e)} for name, e in classes.items()]
+    return {"rows": rows, "notes": note_lines(classes, group_reasons(classes.undefined))}
 
 
 def _words(name: str, estimate: Estimate) -> dict[str, str]:

@@ -24,6 +24,7 @@ export async function showModelPage({ name }, frame) {
     el("p", { class: "quiet" }, [model.items_text, overview.asked, ...model.labels].join(" · ")),
     itemLinks(model, overview),
     estimatesSection(model),
+    classesSection(model),
     el("section", {}, el("h2", {}, "How the interval closes as labels arrive"),
       later(`closing-${name}`, () => readPart("closing", { model: name }),
         (found) => closingFigure([{ ...found, model: name, truth: model.truth }]))),
@@ -78,6 +79,26 @@ function estimatesSection(model) {
     el("ul", {}, model.notes.map((line) => el("li", {}, line))),
     el("details", {}, el("summary", {}, "What each of them assumes"),
       rows.map((row) => [el("h3", {}, row.words.estimator), el("ul", {}, row.assumptions.map((line) => el("li", {}, line)))])));
+}
+
+function classesSection(model) {
+  if (!model.by_class) return null;
+  const { rows, notes } = model.by_class;
+  return el("section", {},
+    el("h2", {}, "Results by class"),
+    rows.length > 0 && dataTable({
+      name: "by-class",
+      caption: "Results by class",
+      rows,
+      columns: [
+        { title: "result", value: (row) => row.name },
+        { title: "value", number: true, value: (row) => row.estimate, node: (row) => row.words.value },
+        { title: "interval", value: (row) => row.words.interval },
+        { title: "method", value: (row) => row.words.method },
+        { title: "holds", value: (row) => (row.holds ? "yes" : `may not hold: ${row.why}`) },
+      ],
+    }),
+    el("ul", {}, notes.map((line) => el("li", {}, line))));
 }
 
 function strataSection(model, column) {
