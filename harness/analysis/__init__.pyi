@@ -3,7 +3,7 @@ from .beginning import (
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
 )
 from .chosen_runs import find_newest_runs as find_newest_runs
-from .class_task import compare_study_classes as compare_study_classes
+from .by_class import compare_study_classes as compare_study_classes
 from .collected_labels import study_labels as study_labels
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (

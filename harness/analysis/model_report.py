@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.class_task import ClassTask
+from harness.analysis.by_class import ClassTask
 from harness.analysis.controls import Correction
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import EstimateOptions

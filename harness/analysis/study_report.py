@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.analysis.by_class import plan_class_task
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.class_task import plan_class_task
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.controls import (
     ExpertQuality,
