@@ -20,6 +20,7 @@ from harness.estimate.classes.ratios import Part
 _MOST = 0.95
 """Largest correlation that a difference makes use of: models that were never seen to differ may differ."""
 _DEVIATIONS = 2.0
+_FEW = 4
 
 
 def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
@@ -59,17 +60,18 @@ def difference_part(first: Part, second: Part, correlation: float) -> Part:
 def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArray | None) -> float:
     """Lower end of the correlation of two estimates, from their influences of shape (N,).
 
-    By Fisher's z with as many items as count: (Σ ψ²)²/Σ ψ⁴, of rare large influences few.
+    By Fisher's z with as many items as count: (Σ ψ²)²/Σ ψ⁴, of rare large influences few. Results of the same
+    answers mostly go together, so that less than 0 is assumed only where it is seen.
     """
     both = np.stack([first, second], axis=1)
     seen = float(correlate(both, cluster)[0, 1])
     if math.isnan(seen):
-        return -1.0
+        return 0.0
     if cluster is not None:
         both = np.stack([np.bincount(cluster, column) for column in both.T], axis=1)
     square = both**2
     size = float((square.sum(axis=0) ** 2 / np.maximum((square**2).sum(axis=0), 1e-300)).min())
-    if size <= 4:
-        return -1.0
-    low = math.tanh(math.atanh(min(0.999, max(-0.999, seen))) - _DEVIATIONS / math.sqrt(size - 3))
-    return min(_MOST, low)
+    low = -1.0
+    if size > _FEW:
+        low = math.tanh(math.atanh(min(0.999, max(-0.999, seen))) - _DEVIATIONS / math.sqrt(size - 3))
+    return min(_MOST, max(low, min(0.0, seen)))
