@@ -105,7 +105,8 @@ def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
     asked: dict[str, Any] = {"metrics": [] if name == "cost" else [metric]}
     if name == "cost":
         asked["costs"] = h.CostTable(costs=costs, unreadable=np.where(np.arange(K) == 0, MISSED, 1.0))
-    classes, found, scale = CLASSES[:K], None, MISSED if name == "cost" else 1.0
+    classes, scale = CLASSES[:K], MISSED if name == "cost" else 1.0
+    found: Any = None
     if len(drawn.models) > 1 and not design.later:
         truth = true_result(design, 0)[name] - true_result(design, 1)[name]
         compared = h.compare_classes(drawn.models, drawn.labels, classes, **asked).results

@@ -96,12 +96,11 @@ def compare_classes(
         If the labels contradict themselves.
     """
     check_mapping("models", models, "name to predictions")
+    metrics, number = check_metrics(metrics, some=costs is None), check_classes(classes, costs)
     if len(models) < 2:
         raise BadInput(f"a comparison needs at least 2 models, there are {len(models)}")
-    metrics = check_metrics(metrics, some=costs is None)
     if "prevalence" in metrics:
         raise BadInput("metrics: prevalence is of the items, not of a model; leave it out of a comparison")
-    number = check_classes(classes, costs)
     check_level(level)
     columns, said = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([m.ran for m in columns])
