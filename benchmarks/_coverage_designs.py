@@ -34,8 +34,8 @@ class Design:
     Attributes
     ----------
     kind
-        What is covered: accuracy, difference, joint, assisted, judged, class, ranking, anytime, certificate,
-        parity or winner.
+        What is covered: accuracy, difference, joint, assisted, judged, class, ranking, anytime, pool,
+        certificate, parity or winner.
     protocol
         Name of the rule.
     K
@@ -160,7 +160,7 @@ def _draw_truth(design: Design, K: IntArray, rng: np.random.Generator) -> IntArr
 def draw(design: Design, rng: np.random.Generator) -> Drawn:
     """Draw a world and collect it."""
     items, models, truth, stratum = _world(design, rng)
-    labels = _collect(design, items, models, truth, rng)
+    labels = collect(design, items, models, truth, rng)
     names = {item.id: f"s{s}" for item, s in zip(items, stratum, strict=True)} if design.strata else None
     gold = None
     if m := design.gold:
@@ -234,7 +234,7 @@ def _true_results(design: Design, model: int) -> dict[str, float]:
     }
 
 
-def _collect(
+def collect(
     design: Design,
     items: list[Item],
     models: dict[str, list[Prediction]],

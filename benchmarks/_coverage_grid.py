@@ -23,6 +23,7 @@ def full_grid() -> list[Design]:
         *_judged((30, 100, 300)),
         *_classes((50, 200)),
         *_anytime((40, 120, 300)),
+        *_pools((24, 100, 300)),
         *_panels((100, 300, 1000)),
         *_winners((100, 200)),
         *[Design(accuracies=(a,), n=1000, K=K) for a in (0.3, 0.98) for K in ((4,), MIXED)],
@@ -41,6 +42,7 @@ def quick_grid() -> list[Design]:
         *_judged((60,))[::5],
         *_classes((100,))[::17],
         *_anytime((60,))[::3],
+        *_pools((60,))[::4],
         *_panels((200,))[::2],
         *_winners((100,))[:2],
     ]
@@ -177,6 +179,34 @@ def _anytime(sizes: tuple[int, ...]) -> list[Design]:
         Design(kind="anytime", K=K, accuracies=(a,), n=n)
         for K, a, n in product(((2,), (4,), MIXED), (0.02, 0.5, 0.95), sizes)
     ] + [Design(kind="anytime", accuracies=(a,), n=n, cluster=5) for a, n in product((0.5, 0.95), sizes)]
+
+
+def _pools(sizes: tuple[int, ...]) -> list[Design]:
+    """Items drawn from a pool: strata that tell much, the contrary and all; one target and several."""
+    groups = ((0.8, 0.7, 0.75), (0.97, 0.9, 0.95, 0.6), (0.1, 0.9, 0.9, 0.9), (0.5, *(0.05,) * 4))
+    plain = [
+        Design(kind="pool", protocol=p, accuracies=a, n=n, options={"targets": t, "strata": s})
+        for (p, t), a, s, n in product(
+            (("targeted", 1), ("targeted", 3), ("sequential", 3), ("partitioned", 3)),
+            groups,
+            ("agreement", "reversed", "truth"),
+            sizes,
+        )
+    ]
+    options = {"targets": 2, "strata": "agreement"}
+    trouble: list[dict[str, Any]] = [
+        {"unreadable": 0.15},
+        {"abstained": 0.1, "failed": 0.05},
+        {"slow": 0.5, "K": (4,)},
+        {"K": MIXED},
+        {"cluster": 5},
+        {"together": 0.95},
+    ]
+    return plain + [
+        Design(kind="pool", protocol=p, accuracies=(a, 0.8, 0.85), n=n, options=options, **changes)
+        for p, a, n, changes in product(DRAWN, (0.6, 0.95), sizes, trouble)
+        if not (p == "sequential" and "slow" in changes)
+    ]
 
 
 def _panels(sizes: tuple[int, ...]) -> list[Design]:

@@ -10,6 +10,7 @@ import numpy as np
 
 import harness as h
 from benchmarks._coverage_designs import CLASSES, MISSED, Design, Drawn, draw, true_accuracies, true_result
+from benchmarks._coverage_pool import draw_from_pool
 from benchmarks._coverage_winner import draw_winner
 from harness import EstimateError
 from harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
@@ -206,9 +207,15 @@ def cover_winner(design: Design, rng: np.random.Generator) -> list[Outcome]:
     return [Outcome(low - NEAR <= truth <= high + NEAR, width=high - low)]
 
 
+def cover_pool(design: Design, rng: np.random.Generator) -> list[Outcome]:
+    """The accuracy on a whole pool, from the items drawn of it."""
+    return [WITHHELD if found is None else _one(truth, found) for truth, found in draw_from_pool(design, rng)]
+
+
 APART: dict[str, Callable[[Design, np.random.Generator], list[Outcome]]] = {
     "certificate": cover_certificate,
     "parity": cover_parity,
+    "pool": cover_pool,
     "winner": cover_winner,
 }
 

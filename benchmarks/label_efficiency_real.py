@@ -9,8 +9,12 @@ how unsure a judge is, beside 300 drawn at random; and 300 items that are asked 
 
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
+Then 300 questions are spent on a pool of 12,000 items: on items drawn in proportion within strata by how all
+twenty models agree, for one target and for five at a time, over as many items drawn at random.
+
 The last line is JSON: the ratios for 4 and 12 models under uniform routing, those of judges with an area
-under the curve of .8 and .93 on the pool (`judge_08`, `judge_093`), and the lowest coverage of each.
+under the curve of .8 and .93 on the pool (`judge_08`, `judge_093`), and the lowest coverage of each; those of
+the draw by agreement for one target and for five (`pool_one`, `pool_five`), with the coverage.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import harness as h
+from benchmarks._pool_efficiency import see_pools
 from benchmarks._simulated_judges import JUDGES, Judged, Pool, judge_pool, judge_uniform
 from benchmarks.real_protocols import ROSTER, Options, collect, load, predictions
 from harness.types import Item
@@ -75,6 +80,7 @@ def main() -> None:
         shares = f"{seen.ratio:>6.2f} {np.mean(seen.held):>6.1%} {width:>6.3f} {plain:>6.3f}"
         print(f"{design[0]:<9} {design[1]:>6} {design[2]:>5} {shares}", flush=True)
     judged = see_judges(data, draws * TARGETS)
+    pools = see_pools(data, draws)
     result = {
         "votes4": round(found["uniform", 4, 300].ratio, 2),
         "votes12": round(found["uniform", 12, 300].ratio, 2),
@@ -82,6 +88,7 @@ def main() -> None:
         "judge_08": round(judged["pool", "auc .80"].ratio, 2),
         "judge_093": round(judged["pool", "auc .93"].ratio, 2),
         "judge_coverage_min": round(min(float(np.mean(seen.held)) for seen in judged.values()), 4),
+        **pools,
         "draws": draws,
         "seconds": round(time.perf_counter() - started, 1),
     }

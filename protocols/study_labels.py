@@ -7,7 +7,7 @@ is opened.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
@@ -16,7 +16,7 @@ from harness import BadInput, ConfigError
 from harness.analysis import note_source, read_gold, read_items_ahead, stream_items, study_items, study_truth
 from harness.config import Study
 from harness.datasets import pause_collector, read_ahead
-from harness.store import GoldItem, ReplyFields, Response, Store
+from harness.store import GoldItem, ItemDraw, ReplyFields, Response, Store
 from harness.types import Assignment, Item, Question
 from protocols.collect import (
     export_questions,
@@ -29,6 +29,7 @@ from protocols.routing import (
     Roster,
     Woven,
     check_drawn,
+    draw_items,
     draw_questions,
     next_assignments,
     panel_rule_of,
@@ -54,6 +55,8 @@ class Routed:
         How many of how many annotators of a panel rate an item.
     controls
         Control questions, which `asked` and `new` count, too; None where study.toml has none.
+    draws
+        Draws of items from a pool, in their order; none where every item is asked about.
     """
 
     asked: Counter[str]
@@ -62,25 +65,41 @@ class Routed:
     each: int = 0
     annotators: int = 0
     controls: Woven | None = None
+    draws: Sequence[ItemDraw] = ()
 
 
-def route_questions(study: Study) -> Routed:
+def route_questions(study: Study, *, questions: int | None = None, more: int | None = None) -> Routed:
     """Draw the questions of a study, and store them.
+
+    Parameters
+    ----------
+    questions
+        Draw as many items as that many questions settle; None draws what study.toml says.
+    more
+        Questions by which to add to the items drawn.
 
     Raises
     ------
+    BadInput
+        If a number of questions is not positive, or cannot be honoured.
     ConfigError
         If the study is a panel already, or questions were drawn before by another rule.
     DataError
         If a gold item of study.toml is wrong.
     """
+    for name, number in (("--questions", questions), ("--more", more)):
+        if number is not None and number < 1:
+            raise BadInput(f"{name} must be at least 1, is {number}")
     roster = read_roster(study.path(study.experts.roster))
     roster.check(study.items.classes or _find_common_options(study, roster))
     with pause_collector():
-        return _route_questions(study, roster, read_gold(study))
+        drawn = questions or study.experts.questions, more
+        return _route_questions(study, roster, read_gold(study), drawn)
 
 
-def _route_questions(study: Study, roster: Roster, gold: Sequence[GoldItem]) -> Routed:
+def _route_questions(
+    study: Study, roster: Roster, gold: Sequence[GoldItem], numbers: tuple[int | None, int | None]
+) -> Routed:
     asked, new, ids = Counter[str](), 0, list[str]()
     items = read_items_ahead(study)
     with Store(study.store_url) as store, store.together(exclusive=True):
@@ -93,14 +112,22 @@ def _route_questions(study: Study, roster: Roster, gold: Sequence[GoldItem]) -> 
                 ids.extend(item.id for item in portion)
                 yield portion
 
+        wanted, more = numbers
         with store.content.indexing_late():
-            for questions in draw_questions(study, store, roster, store_items()):
+            portions: Iterable[list[Item]] = store_items()
+            if wanted or more or store.pool.read_draws():
+                portions = list(portions)  # strata are made of all items
+                draw_items(study, store, ids, wanted, more)
+            for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
                 new += store.content.add_question_fields(questions)
         woven = weave_controls(study, store, roster, gold) if ids else Woven()
         note_source(study, store, items.digest, ids, are_all=is_new)
+        draws = store.pool.read_draws()
     controls = woven if study.experts.has_controls else None
-    return Routed(asked=asked + woven.asked, new=new + woven.new, items=len(ids), controls=controls)
+    return Routed(
+        asked=asked + woven.asked, new=new + woven.new, items=len(ids), controls=controls, draws=draws
+    )
 
 
 def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
@@ -140,6 +167,12 @@ def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[li
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
     return export_questions(asked, items, answered, folder, form), len(asked) - len(answered)
+
+
+def read_draws(study: Study) -> list[ItemDraw]:
+    """Draws of items from the study's pool, in their order; none where every item is asked about."""
+    with Store(study.store_url) as store:
+        return store.pool.read_draws()
 
 
 def export_ratings(study: Study, path: str | Path) -> int:

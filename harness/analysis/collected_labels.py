@@ -14,7 +14,7 @@ from harness.store import Store
 def study_labels(
     study: Study, store: Store, index: ItemIndex, *, only: Collection[str] | None = None
 ) -> LabelColumns:
-    """The labels of a study with their design, the clusters that study.toml names among it.
+    """The labels of a study with their design: clusters that study.toml names, items drawn from a pool.
 
     Parameters
     ----------
@@ -28,5 +28,11 @@ def study_labels(
     DataError
         If an item has no cluster.
     """
-    labels, clusters = store.columns.read_labels(index, only=only), study_clusters(study)
+    labels = replace(store.columns.read_labels(index, only=only), pool=store.pool.read_pool(index))
+    clusters = study_clusters(study)
     return replace(labels, cluster=ItemValues.of(clusters, index)) if clusters else labels
+
+
+def count_pool(labels: LabelColumns) -> tuple[int, int] | None:
+    """How many items were drawn, and of how many; None where all are to be asked about."""
+    return None if labels.pool is None else (labels.pool.number, labels.pool.size)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import study_labels
+from harness.analysis.collected_labels import count_pool, study_labels
 from harness.analysis.controls import describe_errors, read_control_answers
 from harness.columns import LabelColumns, PredictionColumns
 from harness.config import Study
@@ -37,6 +37,8 @@ class StudyComparison:
         What is said of models that have no answers yet, and of judges.
     remark
         Why a ranking's accuracies differ from those of `report_study`, or that they agree; empty without one.
+    pool
+        How many items were drawn, and of how many; None where all are to be asked about.
     """
 
     found: ModelComparison
@@ -44,6 +46,7 @@ class StudyComparison:
     questions: Mapping[str, int]
     left_out: Sequence[str]
     remark: str
+    pool: tuple[int, int] | None = None
 
 
 def compare_study(
@@ -85,6 +88,7 @@ def compare_study(
         found=found,
         items={"of": index.size, "predicted": int(np.count_nonzero(answered))},
         questions={"drawn": len(labels.drawn or ()), "answered": len(labels)},
+        pool=count_pool(labels),
         left_out=chosen.remarks,
         remark="" if found.ranking is None else _explain(found.ranking, models, labels),
     )

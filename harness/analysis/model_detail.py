@@ -11,7 +11,7 @@ from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.inputs import read_meta
 from harness.analysis.options import requested_interval
-from harness.columns import ItemGroup, LabelColumns, PredictionColumns, split_items
+from harness.columns import ItemGroup, LabelColumns, PredictionColumns, keep_drawn, split_items
 from harness.config import Study
 from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import accuracy, check_watchable, growing_accuracy, keep_predicted
@@ -121,8 +121,9 @@ def estimate_strata(
 def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, LabelColumns]:
     (run,) = find_newest_runs(store, [model]).runs
     index = store.columns.read_index()
-    predictions = store.run_columns.read_run(run["id"], index).predictions
-    return predictions, keep_predicted(study_labels(study, store, index), predictions)
+    labels = study_labels(study, store, index)
+    predictions = keep_drawn(store.run_columns.read_run(run["id"], index).predictions, labels)
+    return predictions, keep_predicted(labels, predictions)
 
 
 def _estimate_stratum(study: Study, group: ItemGroup, predictions: PredictionColumns) -> StratumAccuracy:

@@ -13,7 +13,7 @@ from harness.analysis.controls import Correction
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import EstimateOptions
 from harness.arrays import BoolArray, IntArray
-from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns, mark
+from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns, keep_drawn, mark
 from harness.errors import EstimateError
 from harness.estimate import (
     Check,
@@ -58,7 +58,7 @@ class ItemCounts:
     unlabelled
         Predicted items whose questions are all open.
     unasked
-        Predicted items without a question.
+        Predicted items without a question; of those drawn, where items were drawn from a pool.
     """
 
     of: int
@@ -156,7 +156,8 @@ def report_model(
     run: Mapping[str, Any], answered: RunColumns, usd: float | None, data: Collected
 ) -> ModelReport:
     """Estimate one run, whose cost is known or None."""
-    predictions, options = answered.predictions, data.options
+    every, options = answered.predictions, data.options
+    predictions = keep_drawn(every, data.labels)
     labels = keep_predicted(data.labels, predictions)
     strata = find_strata(predictions, labels, data.strata)
     unusable = ""
@@ -179,14 +180,14 @@ def report_model(
         estimates = data.correction.apply(estimates, predictions, labels, level)
     if data.joint:
         estimates = mark_joint(estimates, data.level, data.joint)
-    ran = int(np.count_nonzero(predictions.ran))
+    ran = int(np.count_nonzero(every.ran))
     return ModelReport(
         name=run["name"],
         run_id=run["id"],
         spec=run["spec"],
         created=run["created"],
-        predictions=len(predictions),
-        items=_count_items(predictions, labels, data.labels.asked),
+        predictions=len(every),
+        items=_count_items(every, predictions.ran, labels, data.labels.asked),
         estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
         undefined=dict(estimates.undefined),
         unusable=unusable,
@@ -203,18 +204,21 @@ def report_model(
         output_tokens=sum(u.output_tokens for u in answered.usage),
         usd=usd,
         usd_per_correct=cost_per_correct(usd, ran, estimates),
-        truth=None if data.truth is None else _share_right(predictions, data.truth),
+        truth=None if data.truth is None else _share_right(every, data.truth),
         classes=None
         if data.by_class is None
         else data.by_class.report(predictions, labels, strata, data.level),
     )
 
 
-def _count_items(predictions: PredictionColumns, labels: LabelColumns, asked: BoolArray) -> ItemCounts:
+def _count_items(
+    predictions: PredictionColumns, drawn: BoolArray, labels: LabelColumns, asked: BoolArray
+) -> ItemCounts:
+    """Counts of all items, and of what experts said on the predicted ones that were `drawn`."""
     ran, failed = predictions.ran, predictions.has_failed
-    said = labels.answered & ran
-    silent = labels.labelled & ran & ~said
-    put = ran & asked
+    said = labels.answered & drawn
+    silent = labels.labelled & drawn & ~said
+    put = drawn & asked
     of = predictions.index.size
 
     def count(items: BoolArray) -> int:
@@ -229,7 +233,7 @@ def _count_items(predictions: PredictionColumns, labels: LabelColumns, asked: Bo
         labelled=count(said),
         abstained=count(silent),
         unlabelled=count(put & ~said & ~silent),
-        unasked=count(ran & ~put & ~said & ~silent),
+        unasked=count(drawn & ~put & ~said & ~silent),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.analysis.by_class import plan_class_task
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import study_labels
+from harness.analysis.collected_labels import count_pool, study_labels
 from harness.analysis.controls import (
     ExpertQuality,
     find_correction,
@@ -26,7 +26,7 @@ from harness.analysis.looks import check_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
 from harness.analysis.side_information import add_side_information
-from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
+from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns, keep_drawn
 from harness.config import Study
 from harness.datasets import read_ratings
 from harness.distribution import VERSION
@@ -38,7 +38,7 @@ from harness.estimate import (
     check_watchable,
     keep_predicted,
 )
-from harness.output import did_you_mean, with_bar
+from harness.output import did_you_mean, pool_text, with_bar
 from harness.panel import make_panel, stratify_by_certainty
 from harness.store import PlannedLook, Store
 from harness.types import HtmlTable, Shown, estimate_table
@@ -54,6 +54,8 @@ class StudyReport(Shown):
     ----------
     clusters
         Number of clusters of items and size of the largest; None where items are independent.
+    pool
+        How many items were drawn, and of how many; None where all are to be asked about.
     left_out
         What is said of models that have no answers yet, and of judges.
     quality
@@ -73,6 +75,7 @@ class StudyReport(Shown):
     versions: Mapping[str, str]
     created: str
     clusters: tuple[int, int] | None = None
+    pool: tuple[int, int] | None = None
     left_out: Sequence[str] = ()
     quality: tuple[ExpertQuality, ...] = ()
 
@@ -95,7 +98,8 @@ class StudyReport(Shown):
             )
         ]
         asked = f"{self.n_answers} of {self.n_questions} questions answered"
-        return (*tables, HtmlTable(notes=(asked, *self.left_out)))
+        pool = (pool_text(*self.pool),) if self.pool else ()
+        return (*tables, HtmlTable(notes=(asked, *pool, *self.left_out)))
 
     @property
     def opened(self) -> bool:
@@ -187,6 +191,7 @@ def _summarise(
         versions=_read_versions(),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         clusters=_count_clusters(labels),
+        pool=count_pool(labels),
     )
 
 
@@ -211,7 +216,9 @@ def _report_models(
     """
     index, prices = data.labels.index, study_prices(study)
     if data.options.anytime:
-        predicted = [store.run_columns.read_run(run["id"], index).predictions for run in runs]
+        predicted = [
+            keep_drawn(store.run_columns.read_run(run["id"], index).predictions, data.labels) for run in runs
+        ]
         _check_watchable(predicted, data.labels)
     models = []
     for run in with_bar(runs, "models", "model"):

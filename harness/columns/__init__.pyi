@@ -1,8 +1,10 @@
 from .alignment import (
     AnyLabels as AnyLabels, AnyPredictions as AnyPredictions, align as align, align_models as align_models,
+    keep_drawn as keep_drawn,
 )
 from .item_groups import ItemGroup as ItemGroup, split_items as split_items
 from .item_index import ItemIndex as ItemIndex
+from .item_pool import ItemPool as ItemPool
 from .item_values import ItemValues as ItemValues
 from .label_columns import (
     ABSTAINED as ABSTAINED, LabelColumns as LabelColumns, NO as NO, YES as YES, mark as mark,

@@ -29,8 +29,8 @@ def align_models(
 ) -> tuple[list[PredictionColumns], LabelColumns]:
     """Predictions of several models and labels as columns over one index.
 
-    Columns stay as they are. The items of records are those predicted, in their order, then others that
-    have a label or a question.
+    Columns stay as they are, but for predictions of items that were not drawn from a pool. The items of
+    records are those predicted, in their order, then others that have a label or a question.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def align_models(
     if isinstance(labels, LabelColumns):
         if records or any(rows.index is not labels.index for rows in columns):
             raise TypeError("labels as columns need predictions as columns over the same items")
-        return columns, labels
+        return [keep_drawn(rows, labels) for rows in columns], labels
     if columns:
         raise TypeError("predictions as columns need labels as columns over the same items")
     design = design_of(labels)
@@ -62,4 +62,13 @@ def align_models(
     ids.update(dict.fromkeys([q.item_id for q in design.drawn]))
     ids.update(dict.fromkeys(sorted(design.asked)))
     index = ItemIndex.of(list(ids))
-    return [PredictionColumns.of(rows, index) for rows in records], LabelColumns.of(labels, index)
+    said = LabelColumns.of(labels, index)
+    return [keep_drawn(PredictionColumns.of(rows, index), said) for rows in records], said
+
+
+def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
+    """The predictions of the items that were drawn from a pool; all where there was no such draw.
+
+    What a model predicts of an item that nobody means to ask about is neither wrong nor waiting.
+    """
+    return predictions if labels.pool is None else predictions.on(labels.pool.drawn)

@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.arrays import AnyIntArray, IntArray
 from harness.columns.item_index import ItemIndex
+from harness.columns.item_pool import ItemPool
 from harness.columns.item_values import ItemValues
 from harness.columns.label_columns import LabelColumns
 from harness.columns.prediction_columns import PredictionColumns
@@ -68,8 +69,16 @@ def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]
             drawn=None if drawn is None else _move(drawn.take(asked[group]), index, inside),
             asked=labels.asked[places],
             cluster=None if cluster is None else replace(cluster, code=cluster.code[places]),
+            pool=_move_pool(labels.pool, places),
         )
         yield ItemGroup(name=name, places=places, index=index, labels=found)
+
+
+def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
+    """The drawn items of a group, as one stratum: how many fell into the group was left to chance."""
+    if pool is None:
+        return None
+    return ItemPool(stratum=np.where(pool.drawn[places], 0, -1), size=places.size)
 
 
 def _find_rows(code: AnyIntArray, size: int) -> list[IntArray]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from harness.arrays import AnyIntArray, BoolArray, IntArray
 from harness.columns.item_index import ItemIndex
+from harness.columns.item_pool import ItemPool
 from harness.columns.item_values import ItemValues
 from harness.columns.question_columns import QuestionColumns
-from harness.types import Label, LabelKind, ProtocolStatement, deciding_statement, design_of
+from harness.types import Label, LabelDesign, LabelKind, ProtocolStatement, deciding_statement, design_of
 
 YES, NO, ABSTAINED = 1, 0, -1
 _KIND = {LabelKind.ORDINARY: YES, LabelKind.COMPLEMENTARY: NO, LabelKind.ABSTAINED: ABSTAINED}
@@ -36,6 +37,8 @@ class LabelColumns:
         Whether the item has a question, shape (N,); all False where that is not known.
     cluster
         Cluster of every item; None if items are independent.
+    pool
+        The items that were drawn from a larger pool; None where all were meant to be asked about.
     """
 
     questions: QuestionColumns
@@ -44,6 +47,7 @@ class LabelColumns:
     drawn: QuestionColumns | None
     asked: BoolArray
     cluster: ItemValues | None = None
+    pool: ItemPool | None = None
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
@@ -56,6 +60,7 @@ class LabelColumns:
             drawn=QuestionColumns.of(design.drawn, index) if design.drawn else None,
             asked=_mask(design.asked, index),
             cluster=ItemValues.of(design.clusters, index) if design.clusters else None,
+            pool=_pool_of(design, index),
         )
 
     @property
@@ -152,6 +157,12 @@ def mark(items: AnyIntArray, size: int) -> BoolArray:
     found = np.zeros(size, dtype=np.bool_)
     found[items] = True
     return found
+
+
+def _pool_of(design: LabelDesign, index: ItemIndex) -> ItemPool | None:
+    if not design.strata:
+        return None
+    return ItemPool(stratum=ItemValues.of(design.strata, index).code, size=design.pool_size)
 
 
 def _mask(ids: Collection[str], index: ItemIndex) -> BoolArray:

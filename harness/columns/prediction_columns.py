@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -74,6 +74,12 @@ class PredictionColumns:
     def is_unreadable(self) -> BoolArray:
         """Items whose answer names no option, shape (N,)."""
         return np.asarray(self.option == UNREADABLE)
+
+    def on(self, items: BoolArray) -> PredictionColumns:
+        """The predictions of these items, shape (N,), as if the model was not asked about the others."""
+        if not (self.is_there & ~items).any():
+            return self
+        return replace(self, option=np.where(items, self.option, ABSENT))
 
     def __len__(self) -> int:
         """Number of items that the model was asked about."""

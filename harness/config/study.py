@@ -63,7 +63,8 @@ class ExpertsSection(Section):
     a rule looks at; empty means all that were run. `epsilon` is the uniform share of targeted routing
     for several. With a panel, `annotators_per_item` of those who judge any class choose among all
     options of each item, and `reference` may name a file of labels by experts who are none of them, which
-    human-level indices hold people and models against.
+    human-level indices hold people and models against. `questions` draws as many items of all as that many
+    questions are expected to settle, instead of asking about every item.
     """
 
     roster: str = "experts.toml"
@@ -72,6 +73,7 @@ class ExpertsSection(Section):
     annotators_per_item: int = Field(default=3, ge=2)
     models: list[str] = Field(default=[])
     epsilon: float = Field(default=0.1, ge=0, le=1)
+    questions: int | None = Field(default=None, ge=1)
     reference: str | None = None
     gold: str | None = Field(default=None, min_length=1)
     gold_share: float = Field(default=0.1, gt=0, le=1)

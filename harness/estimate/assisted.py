@@ -19,9 +19,9 @@ from dataclasses import replace
 import numpy as np
 
 from harness.arrays import FloatArray, IntArray
-from harness.columns import LabelColumns, PredictionColumns
+from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import number_clusters
+from harness.estimate.by_design import find_drawn_strata, number_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
@@ -126,7 +126,7 @@ class _Votes:
 
     def estimate(self, name: str, labels: LabelColumns, level: float) -> Estimate | None:
         """A model's accuracy; None where every answer is about its prediction and settles it."""
-        predictions = self._models[name]
+        predictions = keep_drawn(self._models[name], labels)
         part, flags = collected_part(labels, predictions.is_there)
         data, predicted, items = routed_pool(part, [predictions])
         if np.bincount(data.item).max() > 1:
@@ -137,7 +137,8 @@ class _Votes:
             return None
         working = self._weigh(data, items)
         cluster = number_clusters(items, labels.index, labels.cluster)
-        estimate = routed_accuracy(option, data, level=level, cluster=cluster, working=working)
+        strata = find_drawn_strata(items, labels)
+        estimate = routed_accuracy(option, data, level=level, cluster=cluster, working=working, strata=strata)
         return replace(complete(estimate, predictions, part, flags), estimator=ASSISTED)
 
     def _weigh(self, data: RoutedSample, items: IntArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from harness.arrays import IntArray
 from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.intervals import scale_by_share
+from harness.estimate.intervals import DrawnStrata, scale_by_share
 from harness.estimate.routed import (
     GoldCounts,
     allows_gold_score,
@@ -42,7 +42,8 @@ def estimate_by_design(
         options = predicted[:, 0].astype(np.int64)
         cluster = number_clusters(items, labels.index, labels.cluster)
         if gold is None:
-            estimate = routed_accuracy(options, data, level=level, cluster=cluster)
+            strata = find_drawn_strata(items, labels)
+            estimate = routed_accuracy(options, data, level=level, cluster=cluster, strata=strata)
         elif cluster is not None:
             raise EstimateError("a correction for experts' errors takes items as independent; leave out gold")
         elif allows_gold_score(options, data):
@@ -60,10 +61,24 @@ def _resolved(
     cluster = number_clusters(found.items, labels.index, labels.cluster)
     # open questions are no random part, however few
     own = None if bounds or found.waiting else found.own[:, 0]
-    estimate = resolved_accuracy(found.correct[:, 0], own=own, level=level, cluster=cluster)
+    strata = find_drawn_strata(found.items, labels)
+    estimate = resolved_accuracy(found.correct[:, 0], own=own, level=level, cluster=cluster, strata=strata)
     if not found.waiting:
         return estimate
     return replace(estimate, flags=(*estimate.flags, f"open_items: {found.waiting} of {len(found.items)}"))
+
+
+def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | None:
+    """Strata that the items at these places were drawn from; None without such a draw, or of one stratum.
+
+    Items in clusters do without: how much a cluster's items hang together counts for more.
+    """
+    if labels.pool is None or labels.cluster is not None:
+        return None
+    number = labels.pool.stratum[items]
+    if not number.size or number.min() == number.max():
+        return None
+    return DrawnStrata(number=number, share=len(items) / labels.pool.number)
 
 
 def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:

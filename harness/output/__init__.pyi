@@ -4,4 +4,4 @@ from .safe_text import (
     redact as redact, redact_secrets as redact_secrets, shorten as shorten,
 )
 from .terminal import guarded_terminal as guarded_terminal, say as say, show as show
-from .words import counted as counted, did_you_mean as did_you_mean
+from .words import counted as counted, did_you_mean as did_you_mean, pool_text as pool_text

@@ -10,6 +10,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def pool_text(drawn: int, size: int) -> str:
+    """``300 of 12,000 items drawn``."""
+    return f"{drawn:,} of {size:,} items drawn"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'route'?``, behind what is told of an unknown name; empty if no other is like it."""
     from difflib import get_close_matches

@@ -5,7 +5,8 @@ from .class_tables import (
 from .estimate_json import (
     comparison_to_json as comparison_to_json, differences_to_json as differences_to_json,
     estimate_to_json as estimate_to_json,
-    gather_cautions as gather_cautions, model_to_json as model_to_json, study_to_json as study_to_json,
+    gather_cautions as gather_cautions, model_to_json as model_to_json,
+    pool_to_json as pool_to_json, study_to_json as study_to_json,
 )
 from .estimate_words import (
     check_lines as check_lines, cost_text as cost_text, items_text as items_text,

@@ -24,10 +24,16 @@ def study_to_json(report: StudyReport) -> dict[str, Any]:
         "study": report.name,
         "protocol": report.protocol,
         "questions": {"drawn": report.n_questions, "answered": report.n_answers},
+        **pool_to_json(report.pool),
         "models": {model.name: model_to_json(model) for model in report.models},
         "left_out": report.left_out,
         **({"quality": quality_to_json(report.quality)} if report.quality else {}),
     }
+
+
+def pool_to_json(pool: tuple[int, int] | None) -> dict[str, Any]:
+    """``items_drawn``: how many, ``of`` how many; nothing where all items are to be asked about."""
+    return {"items_drawn": {"drawn": pool[0], "of": pool[1]}} if pool else {}
 
 
 def model_to_json(model: ModelReport) -> dict[str, Any]:
@@ -78,6 +84,7 @@ def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
         payload["level"] = ranking.level
     if made.remark:
         payload["remark"] = made.remark
+    payload |= pool_to_json(made.pool)
     return payload | {"items": made.items, "questions": made.questions, "left_out": made.left_out}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.analysis import ItemCounts, ModelReport
+from harness.output import pool_text
 from harness.types import Counts
 
 
@@ -19,9 +20,10 @@ def items_text(items: ItemCounts) -> str:
     return f"{text} ({'RUN NOT FINISHED: ' if items.unpredicted else ''}{', '.join(missing)})"
 
 
-def questions_text(answered: int, drawn: int) -> str:
-    """``229 of 240 questions answered``."""
-    return f"{answered} of {drawn} questions answered"
+def questions_text(answered: int, drawn: int, pool: tuple[int, int] | None = None) -> str:
+    """``229 of 240 questions answered, 240 of 12,000 items drawn``, the latter of items drawn from a pool."""
+    text = f"{answered} of {drawn} questions answered"
+    return f"{text}, {pool_text(*pool)}" if pool else text
 
 
 def label_texts(model: ModelReport) -> list[str]:

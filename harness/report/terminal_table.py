@@ -48,7 +48,7 @@ def estimates_table(study: StudyReport) -> RenderableType:
                 model.name, estimator_name(name), value_text(e), _interval_cell(e), method_text(e), *truth
             )
         table.add_section()
-    asked = questions_text(study.n_answers, study.n_questions)
+    asked = questions_text(study.n_answers, study.n_questions, study.pool)
     lines = [*study.left_out, *(line for model in study.models for line in _notes(model, asked))]
     return Group(table, *map(Text, [*lines, *quality_lines(study.quality)]))
 

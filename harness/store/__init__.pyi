@@ -1,4 +1,6 @@
-from .columns import ColumnRepository as ColumnRepository, RunColumns as RunColumns
+from .columns import (
+    ColumnRepository as ColumnRepository, ItemDraw as ItemDraw, RunColumns as RunColumns,
+)
 from .controls import (
     ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,
     GoldItem as GoldItem,

@@ -218,7 +218,8 @@ class Database:
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                for part in connection.execution_options(yield_per=_COLUMN).execute(query).partitions():
+                options = {"yield_per": _COLUMN}  # of this query alone, not of the connection
+                for part in connection.execute(query, execution_options=options).partitions():
                     yield tuple(zip(*part, strict=True))
 
     def read_tuples(self, query: sa.Select[Any]) -> list[tuple[Any, ...]]:

@@ -176,7 +176,7 @@ class RunRepository(Repository):
             .order_by(_ITEM.c.position, _PREDICTION.c.sample)
         )
         with self._database.transaction() as connection:
-            for row in connection.execution_options(yield_per=PORTION).execute(query).mappings():
+            for row in connection.execute(query, execution_options={"yield_per": PORTION}).mappings():
                 with self._database.reading():
                     kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
                 yield Prediction(**{**row, **kinds})

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from harness.store.columns import ColumnRepository, RunColumnsRepository
+from harness.store.columns import ColumnRepository, PoolRepository, RunColumnsRepository
 from harness.store.controls import AllReplies, ControlRepository
 from harness.store.database import PORTION, Database
 from harness.store.endpoints import CallRepository, EndpointRepository
@@ -40,6 +40,7 @@ class Store(Database):
         self.content = ContentRepository(self)
         self.controls = ControlRepository(self)
         self.columns = ColumnRepository(self)
+        self.pool = PoolRepository(self)
         self.runs = RunRepository(self)
         self.run_columns = RunColumnsRepository(self)
         self.reservations = ReservationRepository(self)

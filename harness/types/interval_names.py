@@ -20,6 +20,7 @@ _WORDS = {
     "share": "readable share",
     "sign": "sign test",
     "square-and-add": "parts combined",
+    "strata": "strata of the draw",
     "tilted-score": "tilted score test",
     "wald": "normal approximation",
     "wald-logit": "normal approximation (logit)",

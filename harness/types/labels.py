@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, overload
 
+from harness.errors import BadInput
 from harness.expected import check_mapping, check_names, check_records
 from harness.types.records import Label, Question
 
@@ -64,16 +65,27 @@ class LabelDesign:
         The questions, answered or not, in the order of the draw; empty where only answers are known.
     clusters
         Cluster of every item by id, such as the patient that images are of; empty if items are independent.
+    strata, pool_size
+        Stratum of every item that was drawn, by id, where items were drawn from a larger pool, and the number
+        of items of the pool; see `Labels.drawn_from`. Empty and 0 where all items were to be asked about.
     """
 
     statements: tuple[ProtocolStatement, ...]
     asked: frozenset[str]
     drawn: tuple[Question, ...] = ()
     clusters: Mapping[str, str] = field(default_factory=dict)
+    strata: Mapping[str, str] = field(default_factory=dict)
+    pool_size: int = 0
 
     def __post_init__(self) -> None:
         check_names("asked", self.asked)
         check_mapping("clusters", self.clusters, "item id to cluster")
+        check_mapping("strata", self.strata, "item id to stratum")
+        if self.strata and self.pool_size < len(self.strata):
+            raise BadInput(
+                f"pool_size must be at least {len(self.strata)}, the items drawn of the pool, is "
+                f"{self.pool_size}"
+            )
 
     @property
     def statement(self) -> ProtocolStatement:
@@ -125,6 +137,24 @@ class Labels(Sequence[Label]):
         """The same labels, on items that are not independent: cluster of every item by id."""
         check_mapping("clusters", clusters, "item id to cluster")
         return Labels(self, replace(self.design, clusters=clusters))
+
+    def drawn_from(self, strata: Mapping[str, str], *, pool_size: int) -> Labels:
+        """The same labels, on items drawn from a pool with equal chances, in proportion within strata.
+
+        Parameters
+        ----------
+        strata
+            Stratum of every item that was drawn, by id, those without an answer too.
+        pool_size
+            Number of items of the pool. Predictions of the others are left out.
+
+        Raises
+        ------
+        BadInput
+            If the pool is smaller than what was drawn of it.
+        """
+        check_mapping("strata", strata, "item id to stratum")
+        return Labels(self, replace(self.design, strata=strata, pool_size=pool_size))
 
 
 _PLAIN = LabelDesign(statements=(), asked=frozenset())

@@ -1,6 +1,7 @@
 """Route questions to experts and bring their answers back.
 
 examples: oversight label route
+          oversight label route --questions 300   of a larger pool of items
           oversight label export --folder questions
           oversight label import questions/*.csv
           oversight label simulate --key key.csv --abstention 0.03
@@ -13,18 +14,21 @@ examples: oversight label route
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib import import_module
 
 from harness import BadInput
 from harness.cli import add_study, emit, study_of
 from harness.config import Study
-from harness.output import counted
+from harness.output import counted, pool_text
+from harness.store import ItemDraw
 from protocols.routing import Woven
 from protocols.study_labels import (
     export_open,
     export_ratings,
     import_answers,
+    read_draws,
     route_panel,
     route_questions,
     simulate_answers,
@@ -34,7 +38,9 @@ from protocols.study_labels import (
 def route(args: argparse.Namespace, study: Study) -> int:
     """Draw the questions of the study, or who rates what in its panel."""
     panel = study.experts.is_panel
-    drawn = (route_panel if panel else route_questions)(study)
+    if panel and (args.questions or args.more or study.experts.questions):
+        raise BadInput("--questions and --more draw items for yes/no questions; this study is a panel")
+    drawn = route_panel(study) if panel else route_questions(study, questions=args.questions, more=args.more)
     total, loads = drawn.asked.total(), drawn.asked.values()
     if panel:
         text = (
@@ -47,7 +53,7 @@ def route(args: argparse.Namespace, study: Study) -> int:
         text = "every item is resolved; next: oversight estimate"
     else:
         text = f"{counted(total, 'question')} to {counted(len(loads), 'expert')} ({drawn.new} new)"
-        text += "; next: oversight label export, or push"
+        text += drawn_text(drawn.draws) + "; next: oversight label export, or push"
     if drawn.controls is not None:
         text += "".join(f"\n{line}" for line in _tell_controls(drawn.controls))
     what = "assignments" if panel else "questions"
@@ -57,6 +63,8 @@ def route(args: argparse.Namespace, study: Study) -> int:
             kind: {"drawn": drawn.controls.drawn[kind], "wanted": n}
             for kind, n in drawn.controls.wanted.items()
         }
+    if drawn.draws:
+        payload["drawn"] = [asdict(draw) for draw in drawn.draws]
     emit(args, payload, text)
     return 0
 
@@ -68,6 +76,13 @@ def _tell_controls(controls: Woven) -> list[str]:
         + (f" of {wanted} wanted: nobody is there for more" if controls.drawn[kind] < wanted else "")
         for kind, wanted in controls.wanted.items()
     ]
+
+
+def drawn_text(draws: Sequence[ItemDraw]) -> str:
+    """``; 300 of 12,000 items drawn, by the agreement of 5 models``; empty where all are asked about."""
+    if not draws:
+        return ""
+    return f"; {pool_text(sum(draw.items for draw in draws), draws[0].pool)}, {draws[0].strata}"
 
 
 def export_files(args: argparse.Namespace, study: Study) -> int:
@@ -82,7 +97,7 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
         return 0
     paths, left = export_open(study, args.folder, args.format)
     what, where = ("open rating", "") if panel else ("open question", f" in {args.folder}")
-    text = f"{counted(left, what)} in {counted(len(paths), 'file')}{where}"
+    text = f"{counted(left, what)} in {counted(len(paths), 'file')}{where}{drawn_text(read_draws(study))}"
     emit(args, {"files": list(map(str, paths)), "questions": left}, text)
     return 0
 
@@ -135,6 +150,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for sub in verb.values():
         add_study(sub)
         sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    option = verb["route"].add_argument
+    some = "draw as many items as so many questions settle (default: [experts] questions, else all)"
+    option("--questions", type=int, metavar="N", help=some)
+    option("--more", type=int, metavar="N", help="add items to those drawn, for so many questions more")
     option = verb["export"].add_argument
     option("--folder", default="questions", help="default: %(default)s")
     option("--format", choices=("csv", "jsonl"), default="csv", help="default: %(default)s")

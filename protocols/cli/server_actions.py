@@ -11,8 +11,8 @@ from harness import BadInput
 from harness.analysis import read_quality
 from harness.cli import emit
 from harness.config import Study
-from harness.output import say
-from harness.report import quality_table, quality_to_json
+from harness.output import pool_text, say
+from harness.report import pool_to_json, quality_table, quality_to_json
 from harness.store import Store
 from protocols.collect import measure_progress
 
@@ -97,7 +97,7 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
 
     with Store(study.store_url) as store:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
-        quality = read_quality(study, store)
+        quality, pool = read_quality(study, store), store.pool.count_pool()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
     table = Table(
         "expert", *(_TITLES.get(name, name) for name in shown), "seconds per answer", "left", title="Answers"
@@ -109,10 +109,13 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     counted = ("asked", "answered", "open", "foreign")
     totals = {key: sum(getattr(p, key) for p in now.values()) for key in counted}
     table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
+    if pool:
+        table.caption += f"; {pool_text(*pool)}"
     if quarantine:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
     experts = {expert: asdict(p) for expert, p in now.items()}
-    payload = {"experts": experts, **totals, "quarantine": [asdict(q) for q in quarantine]}
+    payload = {"experts": experts, **totals, **pool_to_json(pool)}
+    payload["quarantine"] = [asdict(q) for q in quarantine]
     if quality:
         payload["quality"] = quality_to_json(quality)
     emit(args, payload, Group(table, quality_table(quality)) if quality else table)

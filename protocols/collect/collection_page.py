@@ -8,6 +8,7 @@ from typing import Any
 
 from harness import BadInput
 from harness.config import Study
+from harness.output import pool_text
 from harness.store import Store
 from protocols.collect.arrivals import read_arrivals
 from protocols.collect.label_studio import measure_progress
@@ -32,6 +33,8 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         first of them with expert, annotation, task, question, item, why, and detail as stored.
         ``next``: what to do next, as sentence and command.
         ``campaign``: whether questions lie on a Label Studio server.
+        ``items_drawn``: how many items were ``drawn`` from a pool, ``of`` how many, and a ``text`` that says
+        so; None where all are to be asked about.
     """
     panel = study.experts.is_panel
     try:
@@ -44,7 +47,7 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         {"name": name, **asdict(p), "per_hour": per_hour.get(name), "last": last.get(name)}
         for name, p in progress.items()
     ]
-    shown = rows[:MOST_SHOWN]
+    shown, pool = rows[:MOST_SHOWN], store.pool.count_pool()
     items = store.find_asked_items([r.question_id for r in shown if r.question_id], panel=panel)
     return {
         "is_panel": panel,
@@ -69,4 +72,5 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         },
         "next": [asdict(step) for step in find_next_steps(study, store, progress, len(rows))],
         "campaign": bool(store.labelling.read_queues()),
+        "items_drawn": pool and {"drawn": pool[0], "of": pool[1], "text": pool_text(*pool)},
     }

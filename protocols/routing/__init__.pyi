@@ -1,5 +1,6 @@
 from .control_draw import Woven as Woven, weave_controls as weave_controls
 from .direct_route import Direct as Direct
+from .item_draw import draw_items as draw_items
 from .panel_draw import BalancedPanel as BalancedPanel, RandomPanel as RandomPanel
 from .partitioned import (
     Partitioned as Partitioned, complementary_labels as complementary_labels,

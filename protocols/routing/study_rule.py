@@ -16,6 +16,7 @@ from harness import BadInput, ConfigError, load_protocol
 from harness.config import Study
 from harness.store import Store, split_into_batches
 from harness.types import Assignment, Item, PredictionStatus, Question
+from protocols.routing.item_draw import keep_drawn_items
 from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.partitioned import FreeExperts, Partitioned
 from protocols.routing.roster import Roster
@@ -66,6 +67,8 @@ def draw_questions(
 ) -> Iterator[list[QuestionFields]]:
     """Draw the questions about items that come in portions: of each portion, if the rule needs no others.
 
+    Items that were not drawn from the study's pool are passed over.
+
     Raises
     ------
     BadInput
@@ -74,6 +77,7 @@ def draw_questions(
         If questions were drawn before by another rule.
     """
     plan: RoutingProtocol = routing_rule_of(study, store, roster)
+    items = keep_drawn_items(store, items)
     if isinstance(plan, AsksOn):
         asked = plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
         yield list(map(_fields_of, asked))

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
 from harness.analysis.options import EstimateOptions
-from harness.columns import LabelColumns, PredictionColumns
+from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.config import Study
 from harness.datasets import read_costs
 from harness.errors import BadInput, EstimateError
@@ -113,10 +113,11 @@ def compare_study_classes(
     with Store(study.store_url) as store:
         chosen = find_newest_runs(store, names, study.judges)
         index = store.columns.read_index()
-        models = {
-            run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
-        }
         labels = study_labels(study, store, index)
+        models = {
+            run["name"]: keep_drawn(store.run_columns.read_run(run["id"], index).predictions, labels)
+            for run in chosen.runs
+        }
         task = _make_task(store, metrics, costs)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")

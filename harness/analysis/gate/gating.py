@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import study_labels
+from harness.analysis.collected_labels import count_pool, study_labels
 from harness.analysis.controls import describe_errors, read_control_answers
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
@@ -29,6 +29,7 @@ from harness.estimate import (
     gate_difference,
     obrien_fleming_level,
 )
+from harness.output import pool_text
 from harness.store import PlannedLook, Store
 
 
@@ -64,6 +65,8 @@ def gate_study(
         if bars.look is not None:
             look = PlannedLook(look=bars.look[0], looks=bars.look[1], answered=len(labels), drawn=drawn)
             check_look(store, look)
+        pool = count_pool(labels)
+        drawn_items = [pool_text(*pool)] if pool else []
         baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
         checks = [
             check
@@ -77,7 +80,7 @@ def gate_study(
     return GateReport(
         study=study.study.name,
         level=level,
-        checks=[replace(check, notes=[*check.notes, *name_unused(study)]) for check in checks],
+        checks=[replace(check, notes=[*check.notes, *drawn_items, *name_unused(study)]) for check in checks],
         questions={"drawn": drawn, "answered": len(labels)},
     )
 

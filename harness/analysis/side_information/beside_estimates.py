@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.analysis.chosen_runs import find_judges, find_newest_runs
 from harness.analysis.model_report import Collected, ModelReport
-from harness.columns import PredictionColumns
+from harness.columns import PredictionColumns, keep_drawn
 from harness.config import Study
 from harness.errors import BadInput
 from harness.estimate import (
@@ -79,7 +79,10 @@ def _read_predictions(
     store: Store, runs: Sequence[dict[str, Any]], data: Collected
 ) -> dict[str, PredictionColumns]:
     index = data.labels.index
-    return {run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in runs}
+    return {
+        run["name"]: keep_drawn(store.run_columns.read_run(run["id"], index).predictions, data.labels)
+        for run in runs
+    }
 
 
 def _put_in(model: ModelReport, made: Estimates, data: Collected) -> ModelReport:

@@ -73,7 +73,7 @@ def _compare_accuracies(args: argparse.Namespace) -> int:
     table = _pairs_table(pairs) if ranking is None else _ranking_table(ranking)
     rests_on = (
         f"{made.items['predicted']} of {made.items['of']} items answered by all models, "
-        + questions_text(made.questions["answered"], made.questions["drawn"])
+        + questions_text(made.questions["answered"], made.questions["drawn"], made.pool)
     )
     lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *gather_cautions(pairs)]
     emit(args, comparison_to_json(made), [table, *map(Text, lines)])

@@ -8,6 +8,9 @@ from .deviation import (
     grid_radius as grid_radius, hoeffding as hoeffding, mixture_radius as mixture_radius,
     plugin_weight_radius as plugin_weight_radius,
 )
+from .drawn_strata import (
+    DrawnStrata as DrawnStrata, design_effect as design_effect, drawn_interval as drawn_interval,
+)
 from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
 from .score_betting import score_betting_sequence as score_betting_sequence
 from .shares import (

@@ -40,6 +40,8 @@ class TiltedRows:
         w of each item, Σ count·weight = 1, and the number of items in the row.
     cluster
         Number of the item's cluster, where items of one cluster may be right together; else empty.
+    stratum
+        Number of the stratum that the item was drawn from, 0 of all without any.
     """
 
     up: FloatArray
@@ -57,6 +59,7 @@ class TiltedRows:
     weight: FloatArray
     count: FloatArray
     cluster: IntArray
+    stratum: IntArray
 
 
 def collapse_rows(rows: TiltedRows) -> TiltedRows:
@@ -72,7 +75,9 @@ def collapse_rows(rows: TiltedRows) -> TiltedRows:
     order = np.lexsort(kept.T[::-1])  # one order of sums, whatever the order of the items
     kept, count = kept[order], count[order]
     kept[np.isinf(kept)] = np.nan
-    return TiltedRows(**{name: kept[:, j] for j, name in enumerate(names)}, count=count, cluster=rows.cluster)
+    columns = {name: kept[:, j] for j, name in enumerate(names)}
+    stratum = columns.pop("stratum").astype(np.int64)
+    return TiltedRows(**columns, count=count, cluster=rows.cluster, stratum=stratum)
 
 
 def tilt_items(
@@ -83,6 +88,7 @@ def tilt_items(
     yes: FloatArray,
     *,
     cluster: IntArray | None = None,
+    stratum: IntArray | None = None,
     count: IntArray | None = None,
     working: FloatArray | None = None,
 ) -> TiltedRows:
@@ -99,6 +105,8 @@ def tilt_items(
         probability that item and option are), and 1 for yes, 0 for no.
     cluster
         Shape (N,), if items are not independent.
+    stratum
+        Shape (N,), if items were drawn from strata.
     count
         Shape (N,), if an entry stands for so many equal items.
     working
@@ -142,6 +150,7 @@ def tilt_items(
         weight=np.full(n, 1 / float(number.sum())),
         count=number,
         cluster=none if cluster is None else cluster,
+        stratum=np.zeros(n, np.int64) if stratum is None else stratum,
     )
 
 
@@ -206,6 +215,7 @@ def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> Ti
         weight=weight * one,
         count=np.array(counts, dtype=np.float64),
         cluster=np.zeros(0, np.int64),
+        stratum=np.zeros(4, np.int64),
     )
 
 

@@ -9,7 +9,8 @@ With g of equation (G) at p = p_λ (`harness.estimate.routed.doubly_robust`),
     U(λ) = Σ_i w_i g_i − θ(λ)
     W(λ) = max{ Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],  Σ_i w_i² (g_i − θ − U)² }
 
-(of items in clusters: both with what goes together there, `_cluster_variances`)
+(of items in clusters: both with what goes together there, `_cluster_variances`; of items drawn in proportion
+within strata: both around the means of the strata, see `harness.estimate.intervals.drawn_strata`)
 
 and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
 distribution costs width, not validity; the larger of the model's and the observed variance keeps
@@ -44,26 +45,30 @@ class TiltedMean:
     se: float
 
 
-def tilted_score(rows: TiltedRows, level: float, *, df: float | None = None) -> TiltedMean:
+def tilted_score(
+    rows: TiltedRows, level: float, *, df: float | None = None, strata_share: float = 0.0
+) -> TiltedMean:
     """Estimate θ and invert its score test at `level`.
 
-    Student's t has `df` degrees of freedom; by default N, or the clusters less one.
+    Student's t has `df` degrees of freedom; by default N, or the clusters less one. Variances are a share
+    `strata_share` within the rows' strata, which clusters do without.
 
     An end that no tilt refutes is that of the target's range.
     """
     rows = collapse_rows(rows)
     groups = float(len(np.unique(rows.cluster)) - 1) if rows.cluster.size else float(rows.count.sum())
+    share = 0.0 if rows.cluster.size else strata_share
     t = float(stdtrit(max(1.0, groups if df is None else df), 0.5 + level / 2))
 
     def excess(side: int) -> Callable[[float], float]:
         def at(tilt: float) -> float:
-            _, gap, variance = _score(rows, tilt)
+            _, gap, variance = _score(rows, tilt, share)
             return gap - side * t * float(np.sqrt(variance))
 
         return at
 
     low, best, high = (_root(excess(side), side) for side in (1, 0, -1))
-    _, _, variance = _score(rows, best)
+    _, _, variance = _score(rows, best, share)
     least, value, most = (round(_score(rows, tilt)[0], 9) for tilt in (low, best, high))
     return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
 
@@ -83,21 +88,26 @@ def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
     return abs(gap) / float(np.sqrt(variance)) if variance > 0 else 0.0
 
 
-def _score(rows: TiltedRows, tilt: float) -> tuple[float, float, float]:
+def _score(rows: TiltedRows, tilt: float, share: float = 0.0) -> tuple[float, float, float]:
     """θ(λ), U(λ) and W(λ)."""
     up, down, variance, g = _outcomes(rows, tilt)
     mean, each = up - down, rows.count * rows.weight
     theta = float(each @ mean)
     gap = float(each @ g) - theta
-    model = float((each * rows.weight) @ (variance + (mean - theta) ** 2))
-    residual = g - theta - gap
+    squares, residual = (mean - theta) ** 2, g - theta - gap
+    if share:
+        squares = (1 - share) * squares + share * _spread_within(mean - theta, rows)
+    model = float((each * rows.weight) @ (variance + squares))
     if rows.cluster.size:
         square, value = float(each @ (up + down)), min(1.0, max(-1.0, theta + gap))
         now = (square if down.any() else abs(value)) - value**2
         seen, correlation, pairs = _cluster_variances(rows, rows.weight * residual, max(0.0, now))
         model += correlation * (square - theta**2) * pairs
     else:
-        seen = float((each * rows.weight) @ residual**2)
+        squares = residual**2
+        if share:
+            squares = (1 - share) * squares + share * _spread_within(residual, rows)
+        seen = float((each * rows.weight) @ squares)
     return theta, gap, max(model, seen)
 
 
@@ -122,6 +132,16 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
     surprise = rows.yes * others - (1 - rows.yes) * asked
     g = mean + (rows.asked_c - constant) * surprise * rows.asked_inverse
     return up, down, variance, g
+
+
+def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
+    """Squares of values of mean 0 around the means of their strata; around 0 of an item alone in its own."""
+    size = np.bincount(rows.stratum, rows.count)
+    total, several = np.bincount(rows.stratum, rows.count * centred), size > 1
+    mean = np.divide(total, size, out=np.zeros(len(size)), where=several)
+    scale = np.divide(size, size - 1, out=np.ones(len(size)), where=several)
+    spread: FloatArray = (centred - mean[rows.stratum]) ** 2 * scale[rows.stratum]
+    return spread
 
 
 def _cluster_variances(rows: TiltedRows, residual: FloatArray, spread: float) -> tuple[float, float, float]:

@@ -1,3 +1,7 @@
+from .agreement import (
+    draw_in_proportion as draw_in_proportion, guess_right as guess_right,
+    split_by_agreement as split_by_agreement,
+)
 from .annotator_error import (
     GoldCounts as GoldCounts, corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean,
     immune_accuracy as immune_accuracy, youden as youden,

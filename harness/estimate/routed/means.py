@@ -15,7 +15,15 @@ from scipy.special import stdtrit
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import blaker, check_items, check_level
-from harness.estimate.intervals import effective_size, scale_by_share, tilt_items, tilted_score
+from harness.estimate.intervals import (
+    DrawnStrata,
+    design_effect,
+    drawn_interval,
+    effective_size,
+    scale_by_share,
+    tilt_items,
+    tilted_score,
+)
 from harness.estimate.routed.doubly_robust import informed, pseudo_outcomes
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
 from harness.types import Counts, Estimate, Interval
@@ -77,6 +85,7 @@ def routed_accuracy(
     cluster: IntArray | None = None,
     count: IntArray | None = None,
     working: FloatArray | None = None,
+    strata: DrawnStrata | None = None,
 ) -> Estimate:
     """Accuracy of one model from answers asked for it, for several models, or for others.
 
@@ -94,6 +103,8 @@ def routed_accuracy(
         Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
     working
         Shape (N, K): what is known of each item beside its answer, see `tilt_items`.
+    strata
+        Of all N items, if they were drawn from a pool in proportion within strata; not together with `count`.
 
     Raises
     ------
@@ -117,8 +128,12 @@ def routed_accuracy(
     yes[data.item], asked[data.item] = data.answer, data.asked
     if (own > 1 - 1e-9).all() and cluster is None:
         right = int((yes * number)[readable].sum())
-        low, high = blaker(right, n, level)
         value, se, method = right / n, float(np.sqrt(right * (n - right) / n**3)), "blaker"
+        if strata is None:
+            low, high = blaker(right, n, level)
+        else:
+            low, high, method = drawn_interval(yes, strata, level)
+            se *= float(np.sqrt(design_effect(yes, strata)))
     else:
         keep = np.flatnonzero(readable)
         of = None if cluster is None else cluster[keep]
@@ -130,12 +145,13 @@ def routed_accuracy(
             asked[keep],
             yes[keep],
             cluster=of,
+            stratum=None if strata is None else strata.number[keep],
             count=number[keep],
             working=None if working is None else working[keep],
         )
-        inner = tilted_score(tilted, level)
+        inner = tilted_score(tilted, level, strata_share=0.0 if strata is None else strata.take(keep).share)
         value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
-    if method != "blaker" and m < n:
+    if method == "tilted-score" and m < n:
         se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
         size = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
         value, low, high = scale_by_share(m / n, size, value, low, high, level)

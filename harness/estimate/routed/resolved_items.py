@@ -8,7 +8,16 @@ from numpy.typing import ArrayLike
 from harness.arrays import UNKNOWN, BoolArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import blaker, check_level
-from harness.estimate.intervals import TiltedMean, effective_size, share_interval, tilt_items, tilted_score
+from harness.estimate.intervals import (
+    DrawnStrata,
+    TiltedMean,
+    design_effect,
+    drawn_interval,
+    effective_size,
+    share_interval,
+    tilt_items,
+    tilted_score,
+)
 from harness.estimate.routed.sequential_resolution import RESOLUTION_ASSUMPTIONS
 from harness.types import Counts, Estimate, Interval
 
@@ -21,6 +30,7 @@ def resolved_accuracy(
     own: ArrayLike | None = None,
     level: float = 0.95,
     cluster: IntArray | None = None,
+    strata: DrawnStrata | None = None,
 ) -> Estimate:
     """Accuracy of one model from its exact correctness, with Blaker's exact interval.
 
@@ -38,6 +48,8 @@ def resolved_accuracy(
         Shape (N,), of `harness.estimate.routed.from_labels.Resolution`.
     cluster
         Shape (N,): number of the item's cluster, where items are not independent.
+    strata
+        Of all N items, if they were drawn from a pool in proportion within strata; used where all are known.
 
     Raises
     ------
@@ -58,11 +70,12 @@ def resolved_accuracy(
         assumptions = (*assumptions, SILENCE)
     else:
         value = right / n
-        low, high, method = _enclose(z, level, cluster)
+        low, high, method = _enclose(z, level, cluster, strata)
+    effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
     least, most = right / len(z), (right + unknown) / len(z)
     return Estimate.from_interval(
         value=value,
-        se=float(np.sqrt(value * (1 - value) / n)),
+        se=float(np.sqrt(value * (1 - value) / n * effect)),
         interval=Interval(
             low=low,
             high=high,
@@ -76,12 +89,16 @@ def resolved_accuracy(
     )
 
 
-def _enclose(z: IntArray, level: float, cluster: IntArray | None) -> tuple[float, float, str]:
+def _enclose(
+    z: IntArray, level: float, cluster: IntArray | None, strata: DrawnStrata | None
+) -> tuple[float, float, str]:
     """An interval that holds whatever the unknown items are."""
     worst = "+worst-case" if (z == UNKNOWN).any() else ""
     if cluster is not None:
         low, high = _tilt(z == 1, cluster, level).low, _tilt(z != 0, cluster, level).high
         return low, high, "tilted-score" + worst
+    if strata is not None and not worst:
+        return drawn_interval(z.astype(np.float64), strata, level)
     low, high = blaker(int((z == 1).sum()), len(z), level)[0], blaker(int((z != 0).sum()), len(z), level)[1]
     return low, high, "blaker" + worst
 

@@ -1,2 +1,3 @@
+from .pool_columns import ItemDraw as ItemDraw, PoolRepository as PoolRepository
 from .run_columns import RunColumns as RunColumns, RunColumnsRepository as RunColumnsRepository
 from .study_columns import ColumnRepository as ColumnRepository

@@ -1,6 +1,7 @@
 from .content_tables import (
-    AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemRow as ItemRow,
-    ItemSourceRow as ItemSourceRow, LookRow as LookRow, QuestionRow as QuestionRow, RatingRow as RatingRow,
+    AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemDrawRow as ItemDrawRow, ItemRow as ItemRow,
+    ItemSourceRow as ItemSourceRow, LookRow as LookRow, PoolItemRow as PoolItemRow,
+    QuestionRow as QuestionRow, RatingRow as RatingRow,
 )
 from .control_tables import (
     ControlAnswerRow as ControlAnswerRow, ControlQuestionRow as ControlQuestionRow,

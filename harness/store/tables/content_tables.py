@@ -82,3 +82,27 @@ class LookRow(TableRow, table=True):
     answered: int
     drawn: int
     created: str
+
+
+class ItemDrawRow(TableRow, table=True):
+    """A draw of items from the study's pool: `items` of those `remaining`, each as likely as the other.
+
+    `wanted` is the number of questions asked for, `pool` that of the items of the pool.
+    """
+
+    batch: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    wanted: int
+    items: int
+    remaining: int
+    pool: int
+    seed: int = Field(sa_type=BigInteger)
+    strata: str
+    created: str
+
+
+class PoolItemRow(TableRow, table=True):
+    """An item of the pool: its stratum, and the draw that took it (0: none yet)."""
+
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
+    stratum: int
+    batch: int = Field(index=True)

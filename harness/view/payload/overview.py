@@ -52,7 +52,7 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
         **study_to_json(report),
         "seed": report.seed,
         "items": report.n_items,
-        "asked": questions_text(report.n_answers, report.n_questions),
+        "asked": questions_text(report.n_answers, report.n_questions, report.pool),
         "models": [_describe_model(model) for model in report.models],
         "experts": [{**asdict(x), "yes_rate": x.yes_rate} for x in report.experts],
         "clusters": report.clusters,

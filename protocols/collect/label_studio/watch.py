@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from harness import BadInput, EstimateError
 from harness.analysis import describe_errors, read_control_answers, study_labels
+from harness.columns import keep_drawn
 from harness.config import Study
 from harness.estimate import accuracy, keep_predicted
 from harness.store import QueuedTask, Store
@@ -154,7 +155,7 @@ def estimate_running(
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     estimates, undefined = {}, {}
     for name in models or newest:
-        predictions = store.run_columns.read_run(newest[name], index).predictions
+        predictions = keep_drawn(store.run_columns.read_run(newest[name], index).predictions, labels)
         try:
             estimates[name] = accuracy(
                 predictions,

@@ -21,6 +21,7 @@ export async function showCollectionPage(params, frame) {
       ? `${count(found.answered)} of ${plural(found.asked, what)} ${found.is_panel ? "given" : "answered"} `
         + `(${percent(found.answered / found.asked)}), ${count(found.open)} open, by `
         + `${plural(found.people.length, found.is_panel ? "annotator" : "expert")}. Skipped and unsure count as answered.`
+        + (found.items_drawn ? ` ${found.items_drawn.text}.` : "")
       : "Nobody was asked yet."),
     drawNextSteps(found.next),
     found.people.length ? drawPeople(found, frame) : null,

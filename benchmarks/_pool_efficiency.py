@@ -1,0 +1,103 @@
+"""What a draw of items by agreement saves on a pool of 12,000 items with the predictions of twenty models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+import harness as h
+from benchmarks.real_protocols import ROSTER, Options, collect, predictions
+from harness.estimate import (
+    draw_in_proportion,
+    expected_questions,
+    guess_right,
+    split_by_agreement,
+    vote_posterior,
+)
+from harness.types import Item
+from protocols.routing import Sequential, Targeted
+
+Data: TypeAlias = tuple[list[Item], dict[str, int], dict[str, str], dict[str, Options]]
+QUESTIONS = 300
+SETS = 10
+"""Sets of five targets, drawn at random."""
+
+
+class Pool:
+    """All items, with what all models say of them."""
+
+    def __init__(self, data: Data) -> None:
+        self.items, self.truth, _, self.models = data
+        self.names = list(self.models)
+        self.exact = {
+            name: float(np.mean([options[i] == t for i, t in self.truth.items()]))
+            for name, options in self.models.items()
+        }
+        rows = [[self.models[name][item.id] for name in self.names] for item in self.items]
+        self.predicted = np.array([[-1 if x is None else x for x in row] for row in rows], np.int64)
+        self.n_options = np.array([len(item.options) for item in self.items], np.int64)
+        self.right = guess_right(self.predicted, self.n_options)
+
+    def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
+        """Variance of as many random items over that seen, mean over targets, and coverage of each target.
+
+        Of items drawn at random the estimate is the share right among them, whose variance is known.
+        """
+        columns = [self.names.index(name) for name in targets]
+        number = QUESTIONS if len(targets) == 1 else self._count(columns)
+        stratum = split_by_agreement(self.right[:, columns], number)
+        exact = np.array([self.exact[name] for name in targets])
+        errors, held = np.zeros((draws, len(targets))), np.zeros((draws, len(targets)))
+        for draw in range(draws):
+            places = draw_in_proportion(stratum, number, rng)
+            found = self._estimate(targets, places, stratum, draw)
+            errors[draw] = [e.value for e in found] - exact
+            ends = np.array([(e.low - 1e-9, e.high + 1e-9) for e in found])
+            held[draw] = (ends[:, 0] <= exact) & (exact <= ends[:, 1])
+        size = len(self.items)
+        at_random = exact * (1 - exact) / number * (size - number) / (size - 1)
+        # of a mean of n squares of normal errors the inverse is too large by n/(n − 2)
+        ratio = at_random / np.square(errors).mean(axis=0) * (draws - 2) / draws
+        return float(ratio.mean()), held.mean(axis=0).tolist()
+
+    def _count(self, columns: list[int]) -> int:
+        """Items that so many questions are expected to resolve."""
+        predicted, accuracy = self.predicted[:, columns], self.right.mean(axis=0)[columns]
+        width = int(self.n_options.max())
+        posterior = vote_posterior(predicted, self.n_options, width, accuracy=accuracy)
+        return int(QUESTIONS / expected_questions(predicted, posterior, self.n_options).mean())
+
+    def _estimate(
+        self, targets: Sequence[str], places: h.IntArray, stratum: h.IntArray, seed: int
+    ) -> list[h.Estimate]:
+        chosen = [self.items[j] for j in places.tolist()]
+        looked_at = {name: {item.id: self.models[name][item.id] for item in chosen} for name in targets}
+        rule = Targeted if len(targets) == 1 else Sequential
+        labels = collect(rule(ROSTER, looked_at, seed), chosen, self.truth)
+        strata = {item.id: str(s) for item, s in zip(chosen, stratum[places].tolist(), strict=True)}
+        labels = labels.drawn_from(strata, pool_size=len(self.items))
+        return [h.accuracy(predictions(chosen, self.models[name]), labels) for name in targets]
+
+
+def see_pools(data: Data, draws: int) -> dict[str, float]:
+    """Ratios for one target, mean over all models, and for five; lowest coverage of a target."""
+    pool, rng = Pool(data), np.random.default_rng(18)
+    one = [pool.see([name], draws, rng) for name in pool.names]
+    sets = [rng.choice(pool.names, 5, replace=False).tolist() for _ in range(SETS)]
+    five = [pool.see(targets, draws, rng) for targets in sets]
+    print(f"{QUESTIONS} questions on {len(pool.items)} items drawn by agreement, over items drawn at random")
+    for name, found in (("one target, targeted", one), ("five targets, sequential", five)):
+        ratios, held = [ratio for ratio, _ in found], [share for _, each in found for share in each]
+        print(
+            f"{name:<25} {np.mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}), "
+            f"holds {np.mean(held):.1%}, of a target at least {min(held):.1%}",
+            flush=True,
+        )
+    return {
+        "pool_one": round(float(np.mean([ratio for ratio, _ in one])), 2),
+        "pool_five": round(float(np.mean([ratio for ratio, _ in five])), 2),
+        "pool_coverage": round(float(np.mean([share for _, each in one + five for share in each])), 4),
+        "pool_coverage_min": round(min(share for _, each in one + five for share in each), 4),
+    }

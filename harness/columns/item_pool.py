@@ -1,0 +1,39 @@
+"""Which items of a larger pool were drawn to be asked about, and in which stratum each of them lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from harness.arrays import BoolArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemPool:
+    """Items drawn from a pool, each with the same probability, in proportion within strata.
+
+    The mean of anything over the drawn items is therefore an unbiased estimate of its mean over the pool,
+    without weights; strata that tell it apart make it more exact than as many items drawn at random.
+
+    Attributes
+    ----------
+    stratum
+        Shape (N,): number of the stratum of every drawn item, −1 for an item that was not drawn.
+    size
+        Number of items of the pool.
+    """
+
+    stratum: IntArray
+    size: int
+
+    @cached_property
+    def drawn(self) -> BoolArray:
+        """Items that were drawn, shape (N,)."""
+        return np.asarray(self.stratum >= 0)
+
+    @cached_property
+    def number(self) -> int:
+        """How many items were drawn."""
+        return int(np.count_nonzero(self.drawn))

@@ -1,0 +1,100 @@
+"""SQL of a pool of items: their strata, and which of them were drawn to be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sqlalchemy as sa
+
+from harness.arrays import IntArray
+from harness.columns import ItemIndex, ItemPool
+from harness.store.database import Repository
+from harness.store.tables import ItemDrawRow, ItemRow, PoolItemRow, row_of
+
+_DRAW, _POOL, _ITEM = ItemDrawRow.__table__, PoolItemRow.__table__, ItemRow.__table__.c
+_TAKE = sa.update(_POOL).where(_POOL.c.item_id == sa.bindparam("taken")).values(batch=sa.bindparam("by"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDraw:
+    """One draw: each of the items that remained had the probability `items` / `remaining`.
+
+    Attributes
+    ----------
+    batch
+        1 for the first, and so on.
+    wanted
+        Questions asked for.
+    items, remaining
+        How many items were drawn, and of how many that were not drawn before.
+    pool
+        Items of the pool.
+    seed
+        Of the draw.
+    strata
+        What strata were made of, in words.
+    created
+        When, in ISO 8601.
+    """
+
+    batch: int
+    wanted: int
+    items: int
+    remaining: int
+    pool: int
+    seed: int
+    strata: str
+    created: str
+
+
+class PoolRepository(Repository):
+    """The pool of a study of which only some items are asked about; empty where all are."""
+
+    def read_draws(self) -> list[ItemDraw]:
+        """All draws, in their order; none where every item is to be asked about."""
+        return self._database.read_table(ItemDraw, _DRAW, _DRAW.c.batch)
+
+    def read_pool(self, index: ItemIndex) -> ItemPool | None:
+        """The drawn items over the index; None where every item is to be asked about."""
+        draws = self.read_draws()
+        if not draws:
+            return None
+        query = sa.select(_ITEM.position, _POOL.c.stratum).join_from(PoolItemRow, ItemRow)
+        rows = np.array(self._database.read_tuples(query.where(_POOL.c.batch > 0)), np.int64).reshape(-1, 2)
+        stratum = np.full(index.size, -1, np.int64)
+        stratum[rows[:, 0]] = rows[:, 1]
+        return ItemPool(stratum=stratum, size=draws[0].pool)
+
+    def count_pool(self) -> tuple[int, int] | None:
+        """How many items were drawn, and of how many; None where every item is to be asked about."""
+        draws = self.read_draws()
+        return (sum(draw.items for draw in draws), draws[0].pool) if draws else None
+
+    def read_drawn(self) -> set[str] | None:
+        """Ids of the drawn items; None where every item is to be asked about."""
+        if not self.read_draws():
+            return None
+        query = sa.select(_POOL.c.item_id).where(_POOL.c.batch > 0)
+        return {name for (name,) in self._database.read_tuples(query)}
+
+    def read_members(self) -> set[str]:
+        """Ids of all items of the pool."""
+        return {name for (name,) in self._database.read_tuples(sa.select(_POOL.c.item_id))}
+
+    def read_remaining(self) -> tuple[list[str], IntArray]:
+        """Ids and strata of the items not drawn yet, in the source's order."""
+        query = sa.select(_POOL.c.item_id, _POOL.c.stratum).join_from(PoolItemRow, ItemRow)
+        rows = self._database.read_tuples(query.where(_POOL.c.batch == 0).order_by(_ITEM.position))
+        return [name for name, _ in rows], np.array([stratum for _, stratum in rows], np.int64)
+
+    def add_pool(self, ids: Sequence[str], stratum: IntArray) -> None:
+        """Store all items of the pool, none of them drawn."""
+        rows = zip(ids, stratum.tolist(), [0] * len(ids), strict=True)
+        self._database.add_rows(_POOL, ("item_id", "stratum", "batch"), rows)
+
+    def add_draw(self, draw: ItemDraw, ids: Sequence[str]) -> None:
+        """Store a draw, and that it took these items."""
+        self._database.write_rows(_DRAW.insert(), [row_of(draw)])
+        self._database.write_rows(_TAKE, [{"taken": name, "by": draw.batch} for name in ids])
