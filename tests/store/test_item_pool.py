@@ -22,7 +22,7 @@ def test_a_pool_keeps_strata_and_draws(tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         store.content.add_items(ITEMS)
         index = store.columns.read_index()
-        assert store.pool.read_pool(index) is store.pool.read_drawn() is store.pool.count_pool() is None
+        assert [store.pool.read_pool(index), store.pool.read_drawn(), store.pool.count_pool()] == [None] * 3
         store.pool.add_pool(["i3", "i0", "i1", "i4"], np.array([2, 0, 0, 1]))
         store.pool.add_draw(draw(1, 1, 4), ["i3"])
         store.pool.add_draw(draw(2, 1, 3), ["i0"])
