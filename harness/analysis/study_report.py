@@ -145,10 +145,10 @@ def report_study(
     options, strata = options or EstimateOptions.of_study(study), _strata(store, index, study)
     options.check_effect(labels, strata=strata is not None)
     controls = read_control_answers(store)
+    by_class = plan_class_task(store, study, options, controls)
     correction = find_correction(study, controls, labels) if options.gold is None else None
     if correction and correction.gold:
         options = replace(options, gold=correction.gold)
-    by_class = plan_class_task(store, options)
     level = options.level_now  # which refuses a look beyond its plan
     drawn = len(labels.drawn or ())
     look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)

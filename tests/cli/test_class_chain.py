@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.analysis.test_expert_quality import lay_out
+
 Oversight = Callable[..., Any]
 COSTS = "truth,red,green,blue,black\nred,0,9,9,9\ngreen,1,0,1,1\nblue,1,1,0,1\nblack,1,1,1,0\n"
 
@@ -61,3 +63,22 @@ def test_a_run_that_is_not_finished_says_so(begin: Callable[..., None], oversigh
     (pair,) = oversight("compare", "--metrics", "macro_recall")["results"]["macro_recall"]
     assert not pair["holds"]
     assert "are not run with every model" in pair["why"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "told"),
+    [
+        ('gold = "gold.csv"\ngold_share = 0.4\n', "experts err, which is not allowed for here"),
+        ("sensitivity = [0.8, 1.0]\n", "experts may err at the rates that study.toml gives"),
+    ],
+)
+def test_results_by_class_say_that_experts_err(
+    extra: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    lay_out(tmp_path, extra)
+    monkeypatch.chdir(tmp_path)
+    made = oversight("estimate", "--metrics", "precision")["models"]["good"]["classes"]["estimates"]
+    assert all(told in e["why"] and not e["holds"] for e in made.values())
+    assert len(made) == 4
+    results = oversight("compare", "--metrics", "macro_f1")["results"]
+    assert told in results["macro_f1"][0]["why"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
+from harness.analysis.controls import ControlAnswers, describe_errors, read_control_answers
 from harness.analysis.options import EstimateOptions
 from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.config import Study
@@ -24,21 +25,30 @@ from harness.estimate import (
 )
 from harness.store import Store
 
+_KNOWN = "experts may err at the rates that study.toml gives, which is not allowed for here"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassTask:
-    """Which results by class are wanted, of which classes, with what costs."""
+    """Which results by class are wanted, of which classes, with what costs.
+
+    Attributes
+    ----------
+    errors
+        What is known of experts' errors, which results by class do not allow for; empty where nothing is.
+    """
 
     classes: tuple[str, ...]
     metrics: tuple[str, ...]
     costs: CostTable | None
+    errors: str
 
     def report(
         self, predictions: PredictionColumns, labels: LabelColumns, strata: Strata, level: float
     ) -> ClassEstimates:
         """Those of one model; all withheld where its labels contradict themselves."""
         try:
-            return classification_report(
+            found = classification_report(
                 predictions,
                 labels,
                 self.classes,
@@ -51,9 +61,13 @@ class ClassTask:
             return ClassEstimates(
                 {}, dict.fromkeys((*self.metrics, *["cost"] * (self.costs is not None)), str(error))
             )
+        estimates = {name: replace(e, why=e.why or self.errors) for name, e in found.items()}
+        return ClassEstimates(estimates, found.undefined)
 
 
-def plan_class_task(store: Store, options: EstimateOptions) -> ClassTask | None:
+def plan_class_task(
+    store: Store, study: Study, options: EstimateOptions, controls: ControlAnswers | None
+) -> ClassTask | None:
     """What results by class need of a study; None where none are wanted.
 
     Raises
@@ -64,7 +78,7 @@ def plan_class_task(store: Store, options: EstimateOptions) -> ClassTask | None:
     """
     if not options.by_class:
         return None
-    task = _make_task(store, options.metrics, options.costs)
+    task = _make_task(store, study, options.metrics, options.costs, controls)
     given = {
         "gold": options.gold is not None,
         "interval": options.interval is not None,
@@ -81,7 +95,9 @@ def plan_class_task(store: Store, options: EstimateOptions) -> ClassTask | None:
     return task
 
 
-def _make_task(store: Store, metrics: Sequence[str], costs: Path | None) -> ClassTask:
+def _make_task(
+    store: Store, study: Study, metrics: Sequence[str], costs: Path | None, controls: ControlAnswers | None
+) -> ClassTask:
     classes = store.columns.read_classes()
     if not classes:
         raise BadInput(
@@ -92,6 +108,7 @@ def _make_task(store: Store, metrics: Sequence[str], costs: Path | None) -> Clas
         classes=classes,
         metrics=check_metrics(metrics, some=costs is None),
         costs=None if costs is None else read_costs(costs, classes),
+        errors=describe_errors(controls) or (_KNOWN if study.experts.knows_errors else ""),
     )
 
 
@@ -118,7 +135,7 @@ def compare_study_classes(
             run["name"]: keep_drawn(store.run_columns.read_run(run["id"], index).predictions, labels)
             for run in chosen.runs
         }
-        task = _make_task(store, metrics, costs)
+        task = _make_task(store, study, metrics, costs, read_control_answers(store))
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found = compare_classes(
@@ -129,4 +146,8 @@ def compare_study_classes(
         costs=task.costs,
         level=level or study.estimate.level,
     )
-    return replace(found, left_out=chosen.left_out)
+    results = {
+        name: tuple(replace(pair, why=pair.why or task.errors) for pair in pairs)
+        for name, pairs in found.results.items()
+    }
+    return replace(found, results=results, left_out=chosen.remarks)

@@ -49,7 +49,7 @@ class ClassComparison(Shown):
     undefined
         Name of a result that is withheld of a pair → why.
     left_out
-        What is said of models that have no answers yet.
+        What is said of models that have no answers yet, and of judges.
     """
 
     results: Mapping[str, tuple[Comparison, ...]]
