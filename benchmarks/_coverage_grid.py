@@ -42,7 +42,7 @@ def quick_grid() -> list[Design]:
         *_judged((60,))[::5],
         *_classes((100,))[::17],
         *_anytime((60,))[::3],
-        *_pools((60,))[::4],
+        *_pools((60,))[::10],
         *_panels((200,))[::2],
         *_winners((100,))[:2],
     ]
