@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from harness.store import ItemDraw, Store
@@ -18,15 +16,15 @@ def draw(batch: int, items: int, remaining: int) -> ItemDraw:
     )
 
 
-def test_a_pool_keeps_strata_and_draws(tmp_path: Path) -> None:
-    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+def test_a_pool_keeps_strata_and_draws(url: str) -> None:
+    with Store(url) as store:
         store.content.add_items(ITEMS)
         index = store.columns.read_index()
         assert [store.pool.read_pool(index), store.pool.read_drawn(), store.pool.count_pool()] == [None] * 3
         store.pool.add_pool(["i3", "i0", "i1", "i4"], np.array([2, 0, 0, 1]))
         store.pool.add_draw(draw(1, 1, 4), ["i3"])
         store.pool.add_draw(draw(2, 1, 3), ["i0"])
-    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+    with Store(url) as store:
         index = store.columns.read_index()
         pool = store.pool.read_pool(index)
         assert pool is not None
@@ -38,8 +36,8 @@ def test_a_pool_keeps_strata_and_draws(tmp_path: Path) -> None:
         assert store.pool.read_draws() == [draw(1, 1, 4), draw(2, 1, 3)]
 
 
-def test_a_read_in_portions_takes_no_row_of_the_next(tmp_path: Path) -> None:
-    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+def test_a_read_in_portions_takes_no_row_of_the_next(url: str) -> None:
+    with Store(url) as store:
         store.content.add_items(ITEMS)
         store.pool.add_pool([item.id for item in ITEMS], np.zeros(5, np.int64))
         with store.together(exclusive=True):
