@@ -40,7 +40,7 @@ def quick_grid() -> list[Design]:
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
         *_judged((60,))[::5],
-        *_classes((100,))[::17],
+        *_classes((100,))[::15],
         *_anytime((60,))[::3],
         *_pools((60,))[::10],
         *_panels((200,))[::2],
