@@ -249,3 +249,18 @@ def test_several_models_are_compared_at_a_joint_level() -> None:
     assert three[0].low < one.low
     assert three[0].high > one.high
     assert three[0].adjusted == "bonferroni"
+
+
+def test_nothing_to_go_by_is_refused_and_what_was_not_seen_may_cost_otherwise() -> None:
+    models, labels, _ = draw(15, 0.8, 0.7, n=120)
+    rows = models["m0"]
+    failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in rows]
+    for predictions, said in ((rows, []), ([], labels), (failed, labels)):
+        with pytest.raises(h.EstimateError, match="a yes or no on a prediction"):
+            h.classification_report(predictions, said, CLASSES)
+    with pytest.raises(h.EstimateError, match="a yes or no on a prediction"):
+        h.compare_classes({"a": rows[:60], "b": models["m1"][60:]}, labels, CLASSES)
+    silent = [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in rows]
+    table = h.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
+    cost = h.classification_report(silent, labels, CLASSES, metrics=(), costs=table)["cost"]
+    assert cost.low < cost.value == cost.high == 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.arrays import BoolArray, IntArray
 from harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
-from harness.errors import BadInput, NotIdentified
+from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate.by_design import number_clusters
 from harness.estimate.classes.ratios import Part
 from harness.estimate.collected import collected_part
@@ -58,6 +58,8 @@ class ClassEvidence:
             If an item has another number of options, or strata have no effect.
         NotIdentified
             If the answers so far, or the protocol, say nothing of one model.
+        EstimateError
+            If no prediction has an answer.
         """
         _check_classes(predictions, labels, classes)
         if not labels.tells_accuracy:
@@ -66,7 +68,14 @@ class ClassEvidence:
             raise BadInput("strata: have no effect on class results of these labels; leave them out")
         part, flags = collected_part(labels, predictions.is_there)
         by = None if strata is None else find_strata(predictions, part, strata)
-        return cls(predictions=predictions, labels=part, flags=flags, strata=by, classes=classes, level=level)
+        ready = cls(
+            predictions=predictions, labels=part, flags=flags, strata=by, classes=classes, level=level
+        )
+        if not (part.answered & ready.population).any():
+            raise EstimateError(
+                "labels must hold a yes or no on a prediction that did not fail; there is none"
+            )
+        return ready
 
     @cached_property
     def population(self) -> BoolArray:

@@ -15,7 +15,7 @@ from harness.estimate.classes.class_parts import ClassEvidence
 from harness.estimate.classes.cost_table import CostForm, CostTable
 from harness.estimate.classes.influence import ItemTruths
 from harness.estimate.classes.ratios import METHOD, Part
-from harness.estimate.intervals import scale_by_share
+from harness.estimate.intervals import scale_by_share, share_interval
 from harness.estimate.routed import ROUTED_ASSUMPTIONS
 from harness.types import Estimate
 
@@ -42,6 +42,8 @@ def mean_cost(
     predicted = np.stack([m.option[places] for m in models], axis=1)
     form = CostForm.of(costs, np.maximum(predicted, -1), signs)
     least = float(form.base.min(initial=np.inf))
+    if not form.weights and form.low == form.high:
+        return _all_alike(evidence, form.low, costs, signs, len(places))
     entries = [*_known(evidence, form, places), *_unknown(evidence, form, places)]
     whys = [why for _, why in entries if why]
     parts = [entry for entry, _ in entries]
@@ -66,6 +68,27 @@ def mean_cost(
         interval=METHOD,
         assumptions=ROUTED_ASSUMPTIONS,
         why=next(iter(whys), ""),
+    )
+
+
+def _all_alike(
+    evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int], n: int
+) -> Estimate:
+    """Where each of n items costs the same whatever is true; others, which were not seen, may cost more."""
+    table = costs.costs if costs.unreadable is None else np.append(costs.costs.ravel(), costs.unreadable)
+    most, least = float(table.max()), float(table.min())
+    if len(signs) > 1:
+        most, least = most - least, least - most
+    unseen = share_interval(0, n, evidence.level)[1]
+    return Estimate(
+        value=cost,
+        low=cost - unseen * (cost - least),
+        high=cost + unseen * (most - cost),
+        se=None,
+        level=evidence.level,
+        estimator=COST,
+        interval=METHOD,
+        assumptions=ROUTED_ASSUMPTIONS,
     )
 
 
