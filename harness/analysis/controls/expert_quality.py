@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.arrays import IntArray
 from harness.columns import ItemIndex
 from harness.config import Study
-from harness.estimate import Rate, RateChange, compare_rates
 from harness.store import ControlKind, ControlQuestion, Response, Store
 from harness.types import Verdict
+
+if TYPE_CHECKING:
+    from harness.estimate import Rate, RateChange
 
 ALL = "all experts"
 _SAID = {Verdict.YES.value: True, Verdict.NO.value: False}
@@ -170,6 +173,8 @@ def _describe(
     level: float,
 ) -> ExpertQuality:
     """One expert, or all together: halves are then those of each, and a pair counts once."""
+    from harness.estimate import compare_rates  # as in `_rate`
+
     gold = [pair for one in said for pair in one.gold]
     first, last = ([ok for one in said for ok in one.halves[half]] for half in (0, 1))
     pairs = [alike for one in said for alike in one.as_second]
@@ -188,5 +193,7 @@ def _describe(
 
 
 def _rate(outcomes: Iterable[bool], level: float) -> Rate | None:
+    from harness.estimate import Rate  # with statistics, which a study without control questions needs not
+
     found = list(outcomes)
     return Rate.of_outcomes(found, level) if found else None
