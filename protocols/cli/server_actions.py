@@ -12,7 +12,7 @@ from harness.analysis import read_quality
 from harness.cli import emit
 from harness.config import Study
 from harness.output import pool_text, say
-from harness.report import pool_to_json, quality_table, quality_to_json
+from harness.report import quality_table, quality_to_json
 from harness.store import Store
 from protocols.collect import measure_progress
 
@@ -114,7 +114,11 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     if quarantine:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
     experts = {expert: asdict(p) for expert, p in now.items()}
-    payload = {"experts": experts, **totals, **pool_to_json(pool)}
+    payload: dict[str, object] = {"experts": experts, **totals}
+    if pool is not None:
+        from harness.report import pool_to_json  # with estimates, which nothing else here needs
+
+        payload |= pool_to_json(pool)
     payload["quarantine"] = [asdict(q) for q in quarantine]
     if quality:
         payload["quality"] = quality_to_json(quality)
