@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -232,6 +233,21 @@ def test_items_drawn_of_a_pool_by_a_judge_tell_the_whole_pool(voice: Callable[..
     assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(len(errors))
     if voice is know:
         assert np.var(errors) < 0.7 * 0.3 / 100 / 1.33
+
+
+def test_chances_of_items_that_were_not_drawn_need_not_be_known() -> None:
+    held = []
+    for seed in range(40):
+        predicted, data, judge = pool(seed, know)
+        known = np.isin(np.arange(len(predicted)), data.item)[:, None]
+        told, _ = judged_accuracy(predicted, data, [judge])
+        silent, _ = judged_accuracy(
+            predicted, replace(data, propensities=np.where(known, data.propensities, 0.0)), [judge]
+        )
+        assert silent.value == pytest.approx(told.value, abs=1e-9)
+        assert silent.high - silent.low == pytest.approx(told.high - told.low, rel=0.25)
+        held.append(silent.low <= 0.7 <= silent.high)
+    assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
 
 
 def test_a_pool_with_clusters_is_refused_by_name() -> None:

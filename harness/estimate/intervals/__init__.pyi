@@ -17,7 +17,8 @@ from .shares import (
     effective_size as effective_size, scale_by_share as scale_by_share, share_interval as share_interval,
 )
 from .tilted_rows import (
-    collapse_rows as collapse_rows, join_rows as join_rows, tilt_items as tilt_items,
+    TiltedRows as TiltedRows, collapse_rows as collapse_rows, join_rows as join_rows,
+    tilt_items as tilt_items,
     uniform_rows as uniform_rows,
 )
 from .tilting import (

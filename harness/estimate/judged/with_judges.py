@@ -33,6 +33,7 @@ from harness.estimate.intervals import (
 )
 from harness.estimate.judged.judge_features import JudgeOpinion, describe_options
 from harness.estimate.judged.option_logit import OptionFeatures, fit_parameters, option_probabilities
+from harness.estimate.judged.pool_rows import tilt_pool
 from harness.estimate.routed import (
     ROUTED_ASSUMPTIONS,
     RoutedSample,
@@ -76,7 +77,8 @@ def judged_accuracy(
     predicted
         Shape (N,): −1 for unreadable, which is wrong and counts.
     data
-        Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool.
+        Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool, and items
+        that were not drawn may have propensities of 0, for chances that are not known (`tilt_pool`).
     judges
         What judges say of the same items.
     cluster
@@ -118,7 +120,7 @@ def judged_accuracy(
         "cluster": of,
     }
     working = working_distribution(predicted, data, judges, cluster=cluster)[readable]
-    rows = tilt_items(**common, working=working)
+    rows = tilt_pool(common, working)
     answers = np.count_nonzero(asked[readable] >= 0)
     inner = tilted_score(rows, level, df=float(answers) if data.sampled else None)
     judged = _square(rows.weight * tilted_outcomes(rows), of)
