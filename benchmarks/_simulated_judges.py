@@ -87,7 +87,7 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int) -> Judged:
         option, sure = listen(pool, kind, seed)
         columns = PredictionColumns(index=index, option=option, confidence=sure)
         data = _draw(pool, predicted, columns, questions, np.random.default_rng([12, seed]))
-        estimate, _ = judged_accuracy(predicted, data, [JudgeOpinion.of(columns)])
+        estimate = judged_accuracy(predicted, data, [JudgeOpinion.of(columns)])
         exact, readable = float((predicted == pool.truth).mean()), float((predicted >= 0).mean())
         seen.plain.append(1.0)
         seen.judged.append((estimate.value - exact) ** 2 / (exact * (1 - exact) * readable / questions))

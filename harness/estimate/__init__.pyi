@@ -60,6 +60,7 @@ from .intervals import (
 from .judged import (
     JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, judge_models as judge_models,
     judge_probabilities as judge_probabilities, judged_accuracy as judged_accuracy,
+    measure_worth as measure_worth,
     withhold_judged as withhold_judged,
 )
 from .many_estimates import (

@@ -14,7 +14,14 @@ import harness as h
 from harness.arrays import FloatArray, IntArray
 from harness.columns import ItemIndex, PredictionColumns
 from harness.errors import NotIdentified
-from harness.estimate import JUDGED, JudgeOpinion, judge_probabilities, judged_accuracy, synthesise_population
+from harness.estimate import (
+    JUDGED,
+    JudgeOpinion,
+    judge_probabilities,
+    judged_accuracy,
+    measure_worth,
+    synthesise_population,
+)
 from harness.estimate.routed import RoutedSample
 from harness.types import Item, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts
@@ -101,7 +108,7 @@ def test_intervals_hold_whatever_a_judge_is_worth(voice: Callable[..., Voice], a
         asked = rng.integers(0, K, N)
         data = RoutedSample(np.arange(N), asked, (asked == truth).astype(np.float64), np.full((N, K), 1 / K))
         judge = JudgeOpinion.of(as_columns(*voice(truth, rng)))
-        estimate, _ = judged_accuracy(answers[:, 0].astype(np.int64), data, [judge])
+        estimate = judged_accuracy(answers[:, 0].astype(np.int64), data, [judge])
         held.append(estimate.low <= accuracy <= estimate.high)
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / draws)
 
@@ -120,7 +127,7 @@ def test_a_judge_that_knows_saves_questions_and_says_how_many() -> None:
     plain, judged, told = [], [], []
     for seed in range(40):
         models, labels, judge = draw(seed, partial(know, strength=2.5))
-        found = h.model_accuracies(models, labels, judges={"judge": judge})["m0"]
+        found = h.model_accuracies({"m0": models["m0"]}, labels, judges={"judge": judge})["m0"]
         plain.append(found["ml"].value - 0.7)
         judged.append(found[JUDGED].value - 0.7)
         (flag,) = (f for f in found[JUDGED].flags if f.startswith("judge_saved"))
@@ -210,8 +217,8 @@ def pool(
     judge = as_columns(option, sure)
     predicted = answers[:, 0].astype(np.int64)
     p = judge_probabilities([judge], np.full(size, K))[np.arange(size), predicted]
-    rho = 0.7 * np.sqrt(p * (1 - p))
-    rho = np.minimum(1, 100 * (rho / rho.sum() + 0.3 / size) / (0.7 + 0.3))
+    spread = np.sqrt(p * (1 - p))
+    rho = np.minimum(1, 100 * (0.7 * spread / spread.sum() + 0.3 / size))
     drawn = np.flatnonzero(rng.random(size) < rho)
     propensities = rho[:, None] * (np.arange(K) == predicted[:, None])
     right = (truth == predicted)[drawn].astype(np.float64)
@@ -224,15 +231,17 @@ def test_items_drawn_of_a_pool_by_a_judge_tell_the_whole_pool(voice: Callable[..
     held, errors = [], []
     for seed in range(40):
         predicted, data, judge = pool(seed, voice)
-        estimate, worth = judged_accuracy(predicted, data, [judge])
+        estimate = judged_accuracy(predicted, data, [judge])
         held.append(estimate.low <= 0.7 <= estimate.high)
         errors.append(estimate.value - 0.7)
-        assert worth is not None
-        assert worth.low <= worth.ratio <= worth.high
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
     assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(len(errors))
     if voice is know:
         assert np.var(errors) < 0.7 * 0.3 / 100 / 1.33
+    worth = measure_worth(predicted, data, [judge])
+    assert worth is not None
+    assert worth.low < worth.ratio < worth.high
+    assert worth.ratio > 1.3 if voice in (know, reverse) else worth.low < 1.1
 
 
 def test_chances_of_items_that_were_not_drawn_need_not_be_known() -> None:
@@ -240,8 +249,8 @@ def test_chances_of_items_that_were_not_drawn_need_not_be_known() -> None:
     for seed in range(40):
         predicted, data, judge = pool(seed, know)
         known = np.isin(np.arange(len(predicted)), data.item)[:, None]
-        told, _ = judged_accuracy(predicted, data, [judge])
-        silent, _ = judged_accuracy(
+        told = judged_accuracy(predicted, data, [judge])
+        silent = judged_accuracy(
             predicted, replace(data, propensities=np.where(known, data.propensities, 0.0)), [judge]
         )
         assert silent.value == pytest.approx(told.value, abs=1e-9)

@@ -18,7 +18,8 @@ from harness.estimate.collected import collected_part
 from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
 from harness.estimate.judged.judge_features import JudgeOpinion
-from harness.estimate.judged.with_judges import JudgeWorth, judged_accuracy
+from harness.estimate.judged.judge_worth import JudgeWorth, measure_worth
+from harness.estimate.judged.with_judges import judged_accuracy
 from harness.estimate.routed import routed_pool
 from harness.types import Estimate
 
@@ -89,7 +90,8 @@ def _judge_model(
         raise NotIdentified("every question settles a prediction, and a judge adds nothing to what is known")
     cluster = number_clusters(items, labels.index, labels.cluster)
     heard = [opinion.take(items) for opinion in opinions]
-    estimate, worth = judged_accuracy(option, data, heard, level=level, cluster=cluster)
+    estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
+    worth = measure_worth(option, data, heard, level=level, cluster=cluster)
     return _tell_worth(complete(estimate, predictions, part, flags), worth)
 
 

@@ -13,8 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import FloatArray
+from harness.arrays import FloatArray, IntArray
 from harness.estimate.intervals import TiltedRows, join_rows, tilt_items
+from harness.estimate.routed import RoutedSample, accuracy_target
+
+
+def arrange(predicted: IntArray, data: RoutedSample, cluster: IntArray | None) -> dict[str, Any]:
+    """Arguments of `tilt_items` for the items with a readable prediction; −1 in ``asked`` for no question."""
+    n, readable = len(predicted), np.flatnonzero(predicted >= 0)
+    asked, yes = np.full(n, -1), np.zeros(n)
+    asked[data.item], yes[data.item] = data.asked, data.answer
+    return {
+        "c": accuracy_target(predicted, data.propensities.shape[1])[readable],
+        "propensities": data.propensities[readable],
+        "n_options": data.n_options[readable],
+        "asked": asked[readable],
+        "yes": yes[readable],
+        "cluster": None if cluster is None else cluster[readable],
+    }
 
 
 def tilt_pool(parts: dict[str, Any], working: FloatArray | None) -> TiltedRows:
