@@ -1,5 +1,6 @@
 from .alignment import (
     AnyLabels as AnyLabels, AnyPredictions as AnyPredictions, align as align, align_models as align_models,
+    align_pool as align_pool,
     keep_drawn as keep_drawn,
 )
 from .item_groups import ItemGroup as ItemGroup, split_items as split_items

@@ -27,10 +27,18 @@ def align(predictions: AnyPredictions, labels: AnyLabels) -> tuple[PredictionCol
 def align_models(
     models: Sequence[AnyPredictions], labels: AnyLabels
 ) -> tuple[list[PredictionColumns], LabelColumns]:
+    """As `align_pool`, without predictions of items that were not drawn from a pool."""
+    columns, said = align_pool(models, labels)
+    return [keep_drawn(rows, said) for rows in columns], said
+
+
+def align_pool(
+    models: Sequence[AnyPredictions], labels: AnyLabels
+) -> tuple[list[PredictionColumns], LabelColumns]:
     """Predictions of several models and labels as columns over one index.
 
-    Columns stay as they are, but for predictions of items that were not drawn from a pool. The items of
-    records are those predicted, in their order, then others that have a label or a question.
+    Columns stay as they are. The items of records are those predicted, in their order, then others that
+    have a label or a question.
 
     Raises
     ------
@@ -51,7 +59,7 @@ def align_models(
     if isinstance(labels, LabelColumns):
         if records or any(rows.index is not labels.index for rows in columns):
             raise TypeError("labels as columns need predictions as columns over the same items")
-        return [keep_drawn(rows, labels) for rows in columns], labels
+        return columns, labels
     if columns:
         raise TypeError("predictions as columns need labels as columns over the same items")
     design = design_of(labels)
@@ -63,7 +71,7 @@ def align_models(
     ids.update(dict.fromkeys(sorted(design.asked)))
     index = ItemIndex.of(list(ids))
     said = LabelColumns.of(labels, index)
-    return [keep_drawn(PredictionColumns.of(rows, index), said) for rows in records], said
+    return [PredictionColumns.of(rows, index) for rows in records], said
 
 
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align, align_models
+from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align, align_pool
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.assisted import assist, refuse_votes, withhold_assisted
 from harness.estimate.by_design import bound_missing
@@ -118,7 +118,7 @@ def model_accuracies(
     judges = judges or {}
     check_mapping("judges", judges, "name to predictions")
     number = len(models) if joint else 0
-    columns, labels = align_models([*models.values(), *judges.values()], labels)
+    columns, labels = align_pool([*models.values(), *judges.values()], labels)
     by_name = dict(zip(models, columns, strict=False))
     found = {
         name: accuracies(

@@ -281,3 +281,35 @@ def test_probabilities_of_judges_are_cut_spread_and_averaged() -> None:
     both = judge_probabilities([sure, silent], np.array([3, 2, 4, 3]))
     assert both[0] == pytest.approx([(0.005 + 0.5) / 2, (0.99 + 0.25) / 2, (0.005 + 0.25) / 2, 0])
     assert both[2] == pytest.approx([1 / 6, 1 / 6, 0.5, 1 / 6])
+
+
+@pytest.mark.parametrize("protocol", ["single", "partitioned"])
+@pytest.mark.parametrize("voice", [know, lie])
+def test_what_is_predicted_of_items_that_were_not_drawn_counts(
+    voice: Callable[..., Voice], protocol: str
+) -> None:
+    held, ratios = [], []
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        truth, answers = synthesise_population(N, K, [0.7], rng)
+        options = {name: int(k) for name, k in zip(IDS, answers[:, 0], strict=True)}
+        drawn = [ITEMS[j] for j in rng.choice(N, 60, replace=False)]
+        plan: Any = (
+            Partitioned(ROSTER, seed) if protocol == "partitioned" else Targeted(ROSTER, {"m": options}, seed)
+        )
+        said = SimulatedExperts(dict(zip(IDS, truth.tolist(), strict=True))).answer(plan.route(drawn))
+        labels = plan.decode(list(said)).drawn_from({item.id: "all" for item in drawn}, pool_size=N)
+        judges = {"judge": rows_of(*voice(truth, rng))}
+        made = h.model_accuracies({"m": rows_of(answers[:, 0])}, labels, judges=judges)["m"]
+        held.append(made[JUDGED].low <= 0.7 <= made[JUDGED].high)
+        main = made["ml" if protocol == "partitioned" else "routed"]
+        ratios.append((main.high - main.low) / (made[JUDGED].high - made[JUDGED].low))
+    assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
+    assert np.mean(ratios) > (1.05 if voice is know else 0.8)
+
+
+def test_a_pool_of_which_not_all_items_are_predicted_is_named() -> None:
+    models, labels, judge = draw(7, know)
+    part = labels.drawn_from(dict.fromkeys(IDS, "all"), pool_size=N + 50)
+    made = h.model_accuracies(models, part, judges={"j": judge})["m0"]
+    assert f"{N} of the pool's {N + 50} items have a prediction" in made.undefined[JUDGED]

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from harness.analysis.chosen_runs import find_judges, find_newest_runs
 from harness.analysis.model_report import Collected, ModelReport
-from harness.columns import PredictionColumns, keep_drawn
+from harness.columns import PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput
 from harness.estimate import (
@@ -61,7 +63,12 @@ def _judge(
         return withhold_judged(found, f"judge: {error}")
     models = _read_predictions(store, find_newest_runs(store, list(found)).runs, data)
     asked = list(_read_predictions(store, judges, data).values())
-    return judge_models(models, asked, data.labels, found, level=joint_level(data.level, data.joint))
+    level, index = joint_level(data.level, data.joint), data.labels.index
+    n_options = None
+    if data.labels.pool is not None:
+        options = store.columns.read_options(index)
+        n_options = np.array([options[name] for name in index.ids], np.int64)
+    return judge_models(models, asked, data.labels, found, level=level, n_options=n_options)
 
 
 def _refuse(data: Collected, what: str) -> str:
@@ -79,10 +86,7 @@ def _read_predictions(
     store: Store, runs: Sequence[dict[str, Any]], data: Collected
 ) -> dict[str, PredictionColumns]:
     index = data.labels.index
-    return {
-        run["name"]: keep_drawn(store.run_columns.read_run(run["id"], index).predictions, data.labels)
-        for run in runs
-    }
+    return {run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in runs}
 
 
 def _put_in(model: ModelReport, made: Estimates, data: Collected) -> ModelReport:

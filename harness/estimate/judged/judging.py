@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.columns import LabelColumns, PredictionColumns
+from harness.arrays import IntArray
+from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import number_clusters
 from harness.estimate.collected import collected_part
@@ -19,6 +20,7 @@ from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
 from harness.estimate.judged.judge_features import JudgeOpinion
 from harness.estimate.judged.judge_worth import JudgeWorth, measure_worth
+from harness.estimate.judged.whole_pool import spread_over_pool
 from harness.estimate.judged.with_judges import judged_accuracy
 from harness.estimate.routed import routed_pool
 from harness.types import Estimate
@@ -35,19 +37,22 @@ def judge_models(
     found: Mapping[str, Estimates],
     *,
     level: float,
+    n_options: IntArray | None = None,
 ) -> dict[str, Estimates]:
     """Add to models' estimates the one that judges narrow.
 
     Parameters
     ----------
     models
-        Predictions of the models in `found`, by name.
+        Predictions of the models in `found`, by name; of all items of a pool from which some were drawn.
     judges
         Predictions of every judge about the same items.
     found
         Estimates to add it to; where the protocol's own is missing nothing is added.
     level
         Confidence level of each.
+    n_options
+        Shape (N,): K of every item; what is not known where it is None, is needed of a pool of mixed K only.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def judge_models(
         if not any(map(estimates.get, _MAIN)):
             continue
         try:
-            judged = _judge_model(models[name], opinions, labels, level)
+            judged = _judge_model(models[name], opinions, labels, level, n_options)
         except EstimateError as error:
             made[name] = _withhold(estimates, str(error))
         else:
@@ -78,15 +83,22 @@ def _withhold(estimates: Estimates, why: str) -> Estimates:
 
 
 def _judge_model(
-    predictions: PredictionColumns, opinions: Sequence[JudgeOpinion], labels: LabelColumns, level: float
+    every: PredictionColumns,
+    opinions: Sequence[JudgeOpinion],
+    labels: LabelColumns,
+    level: float,
+    n_options: IntArray | None,
 ) -> Estimate:
     if labels.is_resolved:
         raise NotIdentified("every item is resolved, and a judge adds nothing to what is known")
+    predictions = keep_drawn(every, labels)
     part, flags = collected_part(labels, predictions.is_there)
     data, predicted, items = routed_pool(part, [predictions])
     option = predicted[:, 0].astype(np.int64)
     rows = np.flatnonzero(option >= 0)
-    if rows.size and (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
+    if labels.pool is not None:
+        data, option, items = spread_over_pool(data, items, every, labels, n_options)
+    elif rows.size and (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
         raise NotIdentified("every question settles a prediction, and a judge adds nothing to what is known")
     cluster = number_clusters(items, labels.index, labels.cluster)
     heard = [opinion.take(items) for opinion in opinions]

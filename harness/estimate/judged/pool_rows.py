@@ -60,14 +60,25 @@ def tilt_pool(parts: dict[str, Any], working: FloatArray | None) -> TiltedRows:
         up=(q * (c > 0)).sum(axis=1),
         down=(q * (c < 0)).sum(axis=1),
         rest=(q * (own & (c == 0))).sum(axis=1),
-        **dict.fromkeys(("inverse_up", "inverse_down", "linear", "square", "constant"), none),
-        **dict.fromkeys(("asked_c", "asked_q", "asked_inverse", "yes", "weight"), none),
+        inverse_up=none,
+        inverse_down=none,
+        linear=none,
+        square=none,
+        constant=none,
+        asked_c=none,
+        asked_q=none,
+        asked_inverse=none,
+        yes=none,
+        weight=none,
         count=none + 1,
-        cluster=np.zeros(0, np.int64),
+        cluster=rows.cluster,
+        stratum=np.zeros(len(c), np.int64),
     )
     joined = join_rows([rows, silent])
     order = np.argsort(np.concatenate([np.flatnonzero(told), np.flatnonzero(~told)]))
-    fields = {name: getattr(joined, name)[order] for name in joined.__slots__ if name != "cluster"}
+    fields = {
+        name: getattr(joined, name)[order] for name in joined.__slots__ if name not in ("cluster", "stratum")
+    }
     return replace(joined, **(fields | {"weight": np.full(len(told), 1 / len(told))}))
 
 

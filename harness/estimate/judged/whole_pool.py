@@ -1,0 +1,69 @@
+"""Answers about items drawn of a pool, together with what is predicted of the items that were not drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.arrays import IntArray
+from harness.columns import LabelColumns, PredictionColumns
+from harness.errors import NotIdentified
+from harness.estimate.routed import RoutedSample
+
+LARGEST_POOL = 200_000
+"""Items up to which a whole pool is looked at."""
+
+
+def spread_over_pool(
+    data: RoutedSample,
+    items: IntArray,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    n_options: IntArray | None = None,
+) -> tuple[RoutedSample, IntArray, IntArray]:
+    """The sample as one of the whole pool, the predictions on it, −1 for unreadable, and the items' places.
+
+    Items with a readable prediction were drawn with equal chances; those drawn without an answer count like
+    those not drawn, whose questions are not known.
+
+    Parameters
+    ----------
+    data, items
+        What was answered of the drawn items, and their places; see `routed_pool`.
+    predictions
+        On all items of the pool.
+    labels
+        With the pool.
+    n_options
+        Shape (N,): K of every item; None takes the one K that all drawn items have.
+
+    Raises
+    ------
+    NotIdentified
+        If predictions are missing, the pool is too large, or K of items that were not drawn is not known.
+    """
+    size = 0 if labels.pool is None else labels.pool.size
+    if len(predictions) != size:
+        told = f"{len(predictions)} of the pool's {size} items"
+        raise NotIdentified(f"{told} have a prediction, and with a judge all of them count")
+    if size > LARGEST_POOL:
+        raise NotIdentified(f"the pool has more than {LARGEST_POOL:,} items")
+    drawn = np.zeros(labels.index.size, dtype=np.bool_)
+    drawn[items] = True
+    places = np.concatenate([items, np.flatnonzero(predictions.ran & ~drawn)])
+    option = predictions.option[places].astype(np.int64)
+    known = data.n_options if n_options is None else n_options[places]
+    if n_options is None and (np.ptp(known) > 0 or option.max() >= known[0]):
+        raise NotIdentified("how many options the items have that were not drawn is not known")
+    rho = np.count_nonzero(option[: len(items)] >= 0) / max(1, np.count_nonzero(option >= 0))
+    width = max(data.propensities.shape[1], int(known.max()))
+    propensities = np.zeros((len(places), width))
+    propensities[: len(items), : data.propensities.shape[1]] = rho * data.propensities
+    sample = RoutedSample(
+        item=data.item,
+        asked=data.asked,
+        answer=data.answer,
+        propensities=propensities,
+        n_options=known if n_options is not None else np.full(len(places), known[0]),
+        sampled=True,
+    )
+    return sample, option, places
