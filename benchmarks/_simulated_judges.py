@@ -22,8 +22,8 @@ from protocols.routing import Partitioned
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-UNIFORM_SHARE = 0.2
-"""Share of the questions that goes to items of the pool evenly, however sure the judge is of them."""
+EVEN = {"pool": 1.0, "chosen": 0.2}
+"""Share of the questions that goes to items of the pool evenly, the others to where the judge is unsure."""
 JUDGES = {"auc .80": 0.8, "auc .93": 0.93, "reversed": 0.93, "lying": 0.93, "constant": 0.5}
 
 
@@ -75,10 +75,10 @@ def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
     return option, sure
 
 
-def judge_pool(pool: Pool, kind: str, questions: int, draws: int) -> Judged:
-    """About so many items of the pool, drawn in proportion to how unsure a judge is, asked about one model.
+def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, even: float) -> Judged:
+    """About so many items of a pool, a share evenly, others by how unsure a judge is, asked about one model.
 
-    The plain estimate takes items with equal chances: its variance is that of a share of readable ones.
+    The plain estimate takes items with equal chances: the same where all are, else by its variance.
     """
     seen, index = Judged(), ItemIndex.of([item.id for item in pool.items])
     for seed, (name, predicted) in enumerate(list(pool.models.items()) * -(-draws // len(pool.models))):
@@ -86,11 +86,12 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int) -> Judged:
             break
         option, sure = listen(pool, kind, seed)
         columns = PredictionColumns(index=index, option=option, confidence=sure)
-        data = _draw(pool, predicted, columns, questions, np.random.default_rng([12, seed]))
+        data = _draw(pool, predicted, columns, even, questions, np.random.default_rng([12, seed]))
         estimate = judged_accuracy(predicted, data, [JudgeOpinion.of(columns)])
         exact, readable = float((predicted == pool.truth).mean()), float((predicted >= 0).mean())
-        seen.plain.append(1.0)
-        seen.judged.append((estimate.value - exact) ** 2 / (exact * (1 - exact) * readable / questions))
+        share, variance = data.answer.mean() * readable, exact * (1 - exact) * readable / questions
+        seen.plain.append((share - exact) ** 2 / variance if even == 1 else 1.0)
+        seen.judged.append((estimate.value - exact) ** 2 / variance)
         seen.held.append(estimate.low - 1e-9 <= exact <= estimate.high + 1e-9)
         seen.widths.append(estimate.high - estimate.low)
         seen.aucs.append(_area(pool, name, option, sure))
@@ -125,7 +126,12 @@ def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Judged:
 
 
 def _draw(
-    pool: Pool, predicted: IntArray, judge: PredictionColumns, questions: int, rng: np.random.Generator
+    pool: Pool,
+    predicted: IntArray,
+    judge: PredictionColumns,
+    share: float,
+    questions: int,
+    rng: np.random.Generator,
 ) -> RoutedSample:
     """Items by chances ∝ the standard deviation that the judge gives a prediction, and questions about it."""
     rows, width = np.arange(len(predicted)), int(pool.n_options.max())
@@ -133,7 +139,7 @@ def _draw(
     readable = predicted >= 0
     spread = np.sqrt(p * (1 - p)) * readable
     even = readable / readable.sum()
-    rho = np.minimum(1, questions * ((1 - UNIFORM_SHARE) * spread / spread.sum() + UNIFORM_SHARE * even))
+    rho = np.minimum(1, questions * ((1 - share) * spread / spread.sum() + share * even))
     drawn = np.flatnonzero(rng.random(len(rows)) < rho)
     chances = np.where(np.arange(width) == predicted[:, None], rho[:, None], 0.0)
     right = (predicted == pool.truth)[drawn].astype(np.float64)

@@ -4,8 +4,8 @@ Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the prot
 question an item, experts answer from the published truth. Every model is a target once, with the others as
 side information: `harness.model_accuracies` gives the protocol's own estimate and the one that all models'
 votes assist. A ratio of mean squared errors is how many times as many questions the plain one would need.
-Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn by
-how unsure a judge is, beside 300 drawn at random; and 300 items that are asked about as above.
+Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn
+with equal chances or by how unsure a judge is, estimated with and without it; and 300 items as above.
 
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
@@ -23,7 +23,9 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import harness as h
 from benchmarks._pool_efficiency import see_pools
-from benchmarks._simulated_judges import JUDGES, Judged, Pool, judge_pool, judge_uniform
+from benchmarks._simulated_judges import EVEN, JUDGES, Judged, Pool, judge_pool, judge_uniform
 from benchmarks.real_protocols import ROSTER, Options, collect, load, predictions
 from harness.types import Item
 from protocols.routing import Partitioned, Targeted
@@ -79,7 +81,7 @@ def main() -> None:
         width, plain = np.mean(seen.widths, axis=0)
         shares = f"{seen.ratio:>6.2f} {np.mean(seen.held):>6.1%} {width:>6.3f} {plain:>6.3f}"
         print(f"{design[0]:<9} {design[1]:>6} {design[2]:>5} {shares}", flush=True)
-    judged = see_judges(data, draws * TARGETS)
+    judged = see_judges(data, 2 * draws)
     pools = see_pools(data, draws)
     result = {
         "votes4": round(found["uniform", 4, 300].ratio, 2),
@@ -122,7 +124,9 @@ def see_judges(data: Data, draws: int) -> dict[tuple[str, str], Judged]:
     pool, found = Pool.of(items, truth, models), dict[tuple[str, str], Judged]()
     print(f"{draws} studies with a judge each, 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
-    for routing, see_judge in (("pool", judge_pool), ("uniform", judge_uniform)):
+    see: dict[str, Callable[[Pool, str, int, int], Judged]] = {"uniform": judge_uniform}
+    see |= {name: partial(judge_pool, even=even) for name, even in EVEN.items()}
+    for routing, see_judge in see.items():
         for kind in JUDGES:
             seen = found[routing, kind] = see_judge(pool, kind, 300, draws)
             shares = f"{np.mean(seen.aucs):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"

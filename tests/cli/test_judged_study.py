@@ -69,7 +69,7 @@ def test_a_judge_narrows_the_others_and_is_named(
     for name, model in found["models"].items():
         judged = model["estimates"].pop("judged")
         assert model["estimates"] == before[name]["estimates"]
-        assert judged["high"] - judged["low"] < before[name]["estimates"]["ml"]["high"]
+        assert judged["low"] < 0.7 < judged["high"] < judged["low"] + 0.35
         assert any(flag.startswith("judge_saved: ") for flag in judged["flags"])
     assert found["left_out"] == ["'wise' is a judge: name it with --model to see it among the models"]
     capsys.readouterr()
@@ -114,6 +114,17 @@ def test_a_judge_that_was_not_run_is_named(judge: str, named: str, study: Path, 
         assert "judged" not in model["estimates"]
         assert named in model["undefined"]["judged"]
         assert "ml" in model["estimates"]
+
+
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted"])
+def test_with_a_judge_the_whole_pool_counts(protocol: str, study: Path, oversight: Oversight) -> None:
+    write_study('judge = "wise"', protocol)
+    oversight("label", "route", "--questions", "30")
+    oversight("label", "simulate", "--key", "key.csv")
+    for model in oversight("estimate")["models"].values():
+        judged = model["estimates"]["judged"]
+        assert judged["low"] < 0.7 < judged["high"] < judged["low"] + 0.5
+        assert judged["n"]["ordinary"] + judged["n"]["complementary"] == 30
 
 
 def test_judges_alone_are_no_models(
