@@ -124,9 +124,9 @@ def see_judges(data: Data, draws: int) -> dict[tuple[str, str], Judged]:
     pool, found = Pool.of(items, truth, models), dict[tuple[str, str], Judged]()
     print(f"{draws} studies with a judge each, 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
-    see: dict[str, Callable[[Pool, str, int, int], Judged]] = {"uniform": judge_uniform}
-    see |= {name: partial(judge_pool, even=even) for name, even in EVEN.items()}
-    for routing, see_judge in see.items():
+    ways: dict[str, Callable[[Pool, str, int, int], Judged]] = {"uniform": judge_uniform}
+    ways |= {name: partial(judge_pool, even=even) for name, even in EVEN.items()}
+    for routing, see_judge in ways.items():
         for kind in JUDGES:
             seen = found[routing, kind] = see_judge(pool, kind, 300, draws)
             shares = f"{np.mean(seen.aucs):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"
