@@ -153,9 +153,10 @@ class _Votes:
 
 def _tell_worth(plain: Estimate, assisted: Estimate) -> Estimate:
     """The assisted estimate, with how many answers would have said as much without votes."""
-    if not plain.se or not assisted.se:
+    wide, narrow = plain.high - plain.low, assisted.high - assisted.low
+    if not wide or not narrow:
         return assisted
     answers = assisted.n.ordinary + assisted.n.complementary
-    worth = round(answers * (plain.se / assisted.se) ** 2)
+    worth = round(answers * (wide / narrow) ** 2)
     flag = f"votes_worth: {worth} answers without votes; there are {answers}"
     return replace(assisted, flags=(*assisted.flags, flag))
