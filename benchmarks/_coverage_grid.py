@@ -39,10 +39,10 @@ def quick_grid() -> list[Design]:
         *_differences((30,))[::4],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
-        *_judged((60,))[::5],
-        *_classes((100,))[::15],
+        *_judged((60,))[14::40],
+        *_classes((100,))[::24],
         *_anytime((60,))[::3],
-        *_pools((60,))[::10],
+        *_pools((60,))[::20],
         *_panels((200,))[::2],
         *_winners((100,))[:2],
     ]

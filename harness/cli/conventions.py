@@ -11,7 +11,7 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import BadInput
-from harness.output import show
+from harness.output import shorten, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -59,7 +59,7 @@ def parse_json(option: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{option}: not JSON: {error}") from None
+        raise BadInput(f"{option}: {shorten(text)} is not JSON: {error}") from None
 
 
 def parse_numbers(

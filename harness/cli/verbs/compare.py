@@ -35,7 +35,7 @@ from harness.types import method_words
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight compare``."""
     add_study(parser)
-    parser.add_argument("--model", action="append", help="models to compare (default: all that were run)")
+    parser.add_argument("--model", action="append", help="models to compare (default: all but judges)")
     parser.add_argument(
         "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
     )
