@@ -164,6 +164,7 @@ def test_the_schema_is_that_of_the_settings_and_lies_beside_the_study(oversight:
     oversight("init")
     assert Path("study.toml").read_text().startswith("#:schema study.schema.json\n")
     schema = json.loads(Path("study.schema.json").read_text())
-    assert set(schema["properties"]) == set(Study.model_fields) - {"folder"}
+    assert set(schema["properties"]) == set(Study.model_fields) - {"folder", "judges"}
+    assert "judge" in schema["properties"]["models"]["properties"]
     assert "skip_bad" in schema["$defs"]["ItemsSection"]["properties"]
     assert "sequential" in schema["$defs"]["ExpertsSection"]["properties"]["protocol"]["enum"]

@@ -204,14 +204,14 @@ def test_certify_knows_pools_weights_and_aggregates(
     ("words", "message"),
     [
         (("certify", "r.csv"), "give the ratings and the model's labels"),
-        (("certify", "--counts", "{"), "--counts: not JSON"),
+        (("certify", "--counts", "{"), "--counts: '{' is not JSON"),
         (("certify", "--counts", '{"L": 1}'), "give a JSON object with L, U_e, N, annotators, classes"),
         (("certify", "r.csv", "--counts", "{}"), "--counts stands alone"),
         (
             ("certify", "--counts", '{"L": 0.9, "U_e": 0.8, "N": 10.5, "annotators": 3, "classes": 2}'),
             "N must be a whole number, is 10.5",
         ),
-        (("certify", "r.csv", "--model", "m.csv", "--aggregate", "weighted"), "--weights: not JSON"),
+        (("certify", "r.csv", "--model", "m.csv", "--aggregate", "weighted"), "--weights: '' is not JSON"),
         (
             ("certify", "r.csv", "--model", "m.csv", "--aggregate", "weighted", "--weights", '{"a0": "x"}'),
             "annotator to number",
