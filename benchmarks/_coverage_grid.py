@@ -35,14 +35,14 @@ def quick_grid() -> list[Design]:
     return [
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
-        *_troubles((100,))[::3],
-        *_differences((30,))[::4],
+        *_troubles((100,))[::4],
+        *_differences((30,))[::5],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
         *_judged((60,))[14::40],
-        *_classes((100,))[::24],
+        *_classes((100,))[::30],
         *_anytime((60,))[::3],
-        *_pools((60,))[::20],
+        *_pools((60,))[::25],
         *_panels((200,))[::2],
         *_winners((100,))[:2],
     ]

@@ -34,7 +34,7 @@ from benchmarks._coverage_references import reference_widths
 LEVEL = 0.95
 STRICT = 2.6
 AGAIN = 10
-COMPARED, QUICK_COMPARED = 40, 12
+COMPARED, QUICK_COMPARED = 40, 8
 
 
 @dataclass(frozen=True)

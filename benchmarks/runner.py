@@ -5,7 +5,7 @@ beyond the text, or stored. Every measurement is a process of its own; those tha
 interleaved and the median of their ratios is shown, since other work on the machine moves both. Peers run
 in environments of their own. Rates are measured at the server, from the first request to the last.
 
-    python benchmarks/runner.py [--quick] [--limits] [--rounds 5]
+    python benchmarks/runner.py [--quick] [--limits] [--rounds 9]
 
 The last line is JSON: rate and CPU of the runner, every row stored, over the bare loop's at 0 ms (the worse
 of 64 and 256 at once), its rate over inspect-ai's, the memory that many items take, its time under random
@@ -49,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer settings and peers, under 4 minutes")
     parser.add_argument("--limits", action="store_true", help="faults and limits alone")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
     args = parser.parse_args()
     if args.limits:
         faults, limits = under_all_faults(args.rounds), under_all_limits(args.rounds)
