@@ -116,16 +116,19 @@ class ReplyRepository(Repository):
             last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
             places = count(0 if last is None else last + 1)
             for portion in split_into_batches(replies, SORTED):
-                values = self._select_values([reply[0] for reply in portion])
-                known: dict[str, str] = {} if last is None else dict(connection.execute(values).all())
+                known = {} if last is None else self._read_values(connection, portion)
                 fresh = _leave_out(portion, known) if known else portion
                 rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
                 rows.sort(key=itemgetter(0))  # stable: the first of two stays the first
                 stored = insert_tuples(connection, self._table, self._names, rows)
                 if stored < len(rows):  # this portion or those before hold one twice
-                    _leave_out(portion, dict(connection.execute(values).all()))
+                    _leave_out(portion, self._read_values(connection, portion))
                 new += stored
         return new
+
+    def _read_values(self, connection: sa.Connection, replies: Sequence[ReplyFields]) -> dict[str, str]:
+        values = self._select_values([reply[0] for reply in replies])
+        return dict(connection.execute(values).all())
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
         """Id of what was asked → what was said, of these ids; fewer if some are open."""
