@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import count_pool, study_labels
-from harness.analysis.controls import describe_errors, read_control_answers
+from harness.analysis.controls import describe_errors, find_correction, read_control_answers
 from harness.columns import LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput, EstimateError
@@ -19,6 +19,8 @@ from harness.store import Store
 
 _AGREE = 5e-4
 """Accuracies that differ by less are shown alike."""
+
+_ERRORS = "; those are meant that take every answer for right, not what it puts first where experts err"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +79,13 @@ def compare_study(
             run["name"]: opened.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
         }
         labels = study_labels(study, opened, index)
-        errors = describe_errors(read_control_answers(opened))
+        controls = read_control_answers(opened)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found = compare(models, labels, test=test, adjustment=adjustment, level=level or study.estimate.level)
-    if errors:
-        found = replace(found, pairs=tuple(replace(pair, why=pair.why or errors) for pair in found.pairs))
+    if why := describe_errors(controls):
+        found = replace(found, pairs=tuple(replace(pair, why=pair.why or why) for pair in found.pairs))
+    errors = "" if find_correction(study, controls, labels) is None else _ERRORS
     answered = np.logical_and.reduce([predictions.ran for predictions in models.values()])
     return StudyComparison(
         found=found,
@@ -90,7 +93,7 @@ def compare_study(
         questions={"drawn": len(labels.drawn or ()), "answered": len(labels)},
         pool=count_pool(labels),
         left_out=chosen.remarks,
-        remark="" if found.ranking is None else _explain(found.ranking, models, labels),
+        remark="" if found.ranking is None else _explain(found.ranking, models, labels) + errors,
     )
 
 

@@ -13,9 +13,9 @@ from harness.cli.main import main
 from harness.config import Study, read_study
 from harness.errors import DataError
 from harness.store import Store
+from tests.cli.colours import CLASSES, write_colours
 
 N = 60
-CLASSES = ("red", "green", "blue")
 Oversight = Callable[..., Any]
 
 
@@ -23,11 +23,7 @@ Oversight = Callable[..., Any]
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Path:
     """A study with two models and a third that is sure where it is right; no question drawn yet."""
     monkeypatch.chdir(tmp_path)
-    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(N)))
-    Path("key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[j % 3]}\n" for j in range(N)))
-    Path("experts.toml").write_text(
-        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
-    )
+    write_colours(N)
     write_study("")
     oversight("items", "check")
     for name, wrong in (("a", 4), ("b", 3), ("wise", 10)):

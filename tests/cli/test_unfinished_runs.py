@@ -14,10 +14,10 @@ from harness.config import ModelSection
 from harness.llm import make_spec
 from harness.store import Store
 from harness.types import Prediction, PredictionStatus
+from tests.cli.colours import CLASSES, write_colours
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 N = 60
-CLASSES = ("red", "green", "blue")
 Oversight = Callable[..., Any]
 
 
@@ -25,11 +25,7 @@ Oversight = Callable[..., Any]
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Path:
     """A study whose experts have answered, and which names two models."""
     monkeypatch.chdir(tmp_path)
-    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(N)))
-    Path("key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[j % 3]}\n" for j in range(N)))
-    Path("experts.toml").write_text(
-        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in CLASSES)
-    )
+    write_colours(N)
     write_study("http://127.0.0.1:9/v1")
     oversight("label", "route")
     oversight("label", "simulate", "--key", "key.csv")

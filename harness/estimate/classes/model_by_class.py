@@ -154,17 +154,8 @@ class ClassResults:
         found = ratio_part(share, _part(hit), miss, weights, together=together).widen(evidence.level)
         size = of_class if metric == "recall" else share.value + of_class
         alpha, beta, gamma = (w / size for w in weights(found.value))
-        estimate = replace(
-            hit,
-            value=found.value,
-            low=found.low,
-            high=found.high,
-            se=None,
-            estimator=metric,
-            interval=METHOD,
-            flags=(),
-            why=hit.why or (missed.why if missed else ""),
-        )
+        why = hit.why or (missed.why if missed else "")
+        estimate = _estimate(hit, found, metric, why)
         return ClassResult(estimate=estimate, option=option, inside=alpha, outside=-beta, known=-gamma)
 
     def mean(self, metric: str) -> Estimate:
@@ -179,18 +170,8 @@ class ClassResults:
         found = sum_part([(each, r.part) for r in results], self._correlate(results))
         found = Part(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))
         found = found.widen(self.evidence.level)
-        first = results[0].estimate
-        return replace(
-            first,
-            value=found.value,
-            low=found.low,
-            high=found.high,
-            se=None,
-            estimator=metric,
-            interval=METHOD,
-            flags=(),
-            why=next((r.estimate.why for r in results if r.estimate.why), ""),
-        )
+        why = next((r.estimate.why for r in results if r.estimate.why), "")
+        return _estimate(results[0].estimate, found, metric, why)
 
     def influence(self, result: ClassResult) -> FloatArray:
         """What every item adds to a result, shape (N,).
@@ -235,3 +216,18 @@ class ClassResults:
 
 def _part(estimate: Estimate) -> Part:
     return Part.within(estimate.clipped, estimate.low, estimate.high)
+
+
+def _estimate(like: Estimate, found: Part, metric: str, why: str) -> Estimate:
+    """A result that is combined of parts, with the counts and assumptions of one of them."""
+    return replace(
+        like,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        se=None,
+        estimator=metric,
+        interval=METHOD,
+        flags=(),
+        why=why,
+    )

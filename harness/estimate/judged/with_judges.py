@@ -17,12 +17,12 @@ import numpy as np
 from harness.arrays import IntArray
 from harness.errors import NotIdentified
 from harness.estimate.core import check_level
-from harness.estimate.intervals import effective_size, scale_by_share, tilted_score
+from harness.estimate.intervals import tilted_score
 from harness.estimate.judged.judge_features import JudgeOpinion
 from harness.estimate.judged.pool_rows import arrange, tilt_pool
 from harness.estimate.judged.working import working_distribution
-from harness.estimate.routed import ROUTED_ASSUMPTIONS, RoutedSample, check_predicted
-from harness.types import Estimate, Interval
+from harness.estimate.routed import RoutedSample, check_predicted, tilted_accuracy
+from harness.types import Estimate
 
 
 def judged_accuracy(
@@ -71,17 +71,11 @@ def judged_accuracy(
     rows = tilt_pool(parts, working)
     answers = np.count_nonzero(parts["asked"] >= 0)
     inner = tilted_score(rows, level, df=float(answers) if data.sampled else None)
-    value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
-    if (m := len(readable)) < n:
-        se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
-        size = n if cluster is None else effective_size((predicted >= 0).astype(np.float64), cluster, level)
-        value, low, high = scale_by_share(m / n, size, value, low, high, level)
-        method += "+share"
-    return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
+    return tilted_accuracy(
+        inner,
+        predicted >= 0,
         estimator="judged",
-        n=replace(data.counts, unreadable=n - m),
-        assumptions=ROUTED_ASSUMPTIONS,
+        counts=replace(data.counts, unreadable=n - len(readable)),
+        level=level,
+        cluster=cluster,
     )

@@ -19,6 +19,7 @@ from .gold_score import allows_gold_score as allows_gold_score, gold_accuracy as
 from .item_answers import read_item_answers as read_item_answers
 from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
+    tilted_accuracy as tilted_accuracy,
     sampled_mean as sampled_mean, t_quantile as t_quantile,
 )
 from .pool_kinds import PoolKinds as PoolKinds

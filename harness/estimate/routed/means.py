@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from harness.arrays import FloatArray, IntArray
@@ -17,6 +17,7 @@ from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import blaker, check_items, check_level
 from harness.estimate.intervals import (
     DrawnStrata,
+    TiltedMean,
     design_effect,
     drawn_interval,
     effective_size,
@@ -126,32 +127,46 @@ def routed_accuracy(
     own = (data.propensities * target).sum(axis=1)[readable]
     yes, asked = np.zeros(rows), np.zeros(rows, np.int64)
     yes[data.item], asked[data.item] = data.answer, data.asked
+    counts = replace(_count_answers(data, number), unreadable=n - m)
     if (own > 1 - 1e-9).all() and cluster is None:
-        right = int((yes * number)[readable].sum())
-        value, se, method = right / n, float(np.sqrt(right * (n - right) / n**3)), "blaker"
-        if strata is None:
-            low, high = blaker(right, n, level)
-        else:
-            low, high, method = drawn_interval(yes, strata, level)
-            se *= float(np.sqrt(design_effect(yes, strata)))
-    else:
-        keep = np.flatnonzero(readable)
-        of = None if cluster is None else cluster[keep]
-        pi, K = data.propensities[keep], data.n_options[keep]
-        tilted = tilt_items(
-            target[keep],
-            pi,
-            K,
-            asked[keep],
-            yes[keep],
-            cluster=of,
-            stratum=None if strata is None else strata.number[keep],
-            count=number[keep],
-            working=None if working is None else working[keep],
-        )
-        inner = tilted_score(tilted, level, strata_share=0.0 if strata is None else strata.take(keep).share)
-        value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
-    if method == "tilted-score" and m < n:
+        return _binomial_accuracy(yes * readable, number, counts, level, strata)
+    keep = np.flatnonzero(readable)
+    tilted = tilt_items(
+        target[keep],
+        data.propensities[keep],
+        data.n_options[keep],
+        asked[keep],
+        yes[keep],
+        cluster=None if cluster is None else cluster[keep],
+        stratum=None if strata is None else strata.number[keep],
+        count=number[keep],
+        working=None if working is None else working[keep],
+    )
+    inner = tilted_score(tilted, level, strata_share=0.0 if strata is None else strata.take(keep).share)
+    return tilted_accuracy(
+        inner, readable, estimator="routed", counts=counts, level=level, cluster=cluster, number=number
+    )
+
+
+def tilted_accuracy(
+    inner: TiltedMean,
+    readable: NDArray[np.bool_],
+    *,
+    estimator: str,
+    counts: Counts,
+    level: float,
+    cluster: IntArray | None,
+    number: IntArray | None = None,
+) -> Estimate:
+    """Accuracy of all predictions from that of the readable ones, A = ρ A_r (`scale_by_share`).
+
+    Shapes (N,): which predictions are readable, the number of the item's cluster, and for how many items
+    an entry stands, one by default.
+    """
+    weight = np.ones(len(readable), np.int64) if number is None else number
+    n, m = int(weight.sum()), int(weight[readable].sum())
+    value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
+    if m < n:
         se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
         size = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
         value, low, high = scale_by_share(m / n, size, value, low, high, level)
@@ -160,8 +175,29 @@ def routed_accuracy(
         value=value,
         se=se,
         interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
+        estimator=estimator,
+        n=counts,
+        assumptions=ROUTED_ASSUMPTIONS,
+    )
+
+
+def _binomial_accuracy(
+    right: FloatArray, number: IntArray, counts: Counts, level: float, strata: DrawnStrata | None
+) -> Estimate:
+    """Accuracy where each readable prediction was asked about for certain; right or not has shape (N,)."""
+    total, n = int((right * number).sum()), int(number.sum())
+    se = float(np.sqrt(total * (n - total) / n**3))
+    if strata is None:
+        low, high, method = *blaker(total, n, level), "blaker"
+    else:
+        low, high, method = drawn_interval(right, strata, level)
+        se *= float(np.sqrt(design_effect(right, strata)))
+    return Estimate.from_interval(
+        value=total / n,
+        se=se,
+        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
         estimator="routed",
-        n=replace(_count_answers(data, number), unreadable=n - m),
+        n=counts,
         assumptions=ROUTED_ASSUMPTIONS,
     )
 
