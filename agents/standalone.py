@@ -1,7 +1,8 @@
 """A workflow outside any search: a file that ``oversight search export`` wrote answers questions with it.
 
-Its calls are worded as they were when it was chosen. No sandbox holds it: who imports such a file has read
-it, like any code of theirs. Code that the *model* writes still runs in the sandbox.
+Its calls are worded as they were when it was chosen. The source is data of that file and runs in the sandbox
+that it was searched in. A file written with ``--in-process`` has it as code, which nothing holds in: whoever
+imports it has read it, like any code of theirs. Code that the *model* writes runs in the sandbox anyway.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from typing import Any
 
 from agents.prelude import _answer_all
 from agents.programs import Example, PromptFormat, Role
-from agents.runtime import Broker, Workbench, WorkflowHost, read_predictions
+from agents.runtime import Broker, Workbench, WorkflowHost, answer_items, read_predictions
 from agents.sandbox import open_sandbox, read_outcomes
 from harness import OversightError, check_mapping, check_names
 from harness.config import ModelSection
 from harness.datasets import read_items
 from harness.llm import Budget, Model, make_model
 from harness.output import make_printable, say
-from harness.types import Item, Prediction
+from harness.types import Item, Prediction, Program
 
 
 class Workflow:
@@ -30,20 +31,21 @@ class Workflow:
 
     Parameters
     ----------
-    forward
-        ``async def forward(task)``.
+    program
+        Its source; or ``async def forward(task)`` itself, which then runs in this process.
     setting
-        ``shape`` and ``roles`` of the study, and ``options``: those of every question, or none if each
-        question has its own.
+        ``shape`` and ``roles`` of the study, ``options``: those of every question, or none if each question
+        has its own, and ``tier``: the sandbox's.
     """
 
-    def __init__(self, forward: Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
+    def __init__(self, program: str | Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
         check_mapping("setting", setting, "name to value")
         check_names("setting['options']", setting["options"])
-        self._forward = forward
+        self._program = program
         shape = setting["shape"]
         self._shape = PromptFormat(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
         self._roles = tuple(Role(**role) for role in setting["roles"])
+        self._tier = str(setting["tier"])
         self.options = tuple(setting["options"])
 
     async def answer(
@@ -55,12 +57,16 @@ class Workflow:
         ------
         FatalModelError
             If the endpoint refuses in a way that no repetition mends.
+        ProgramRefused, SandboxError
+            If the source is refused, or the sandbox cannot be had here.
         """
         broker = Broker(model, "", budget=Budget(None, None, None), concurrency=concurrency)
-        sandbox = open_sandbox()
-        host = WorkflowHost(questions, Workbench(broker, sandbox, self._roles, self._shape))
-        async with sandbox:
-            found = await _answer_all(self._forward, host.payloads(), host.ask)
+        async with open_sandbox(self._tier) as sandbox:
+            bench = Workbench(broker, sandbox, self._roles, self._shape)
+            if isinstance(self._program, str):
+                return await answer_items(Program("workflow", self._program), questions, bench)
+            host = WorkflowHost(questions, bench)
+            found = await _answer_all(self._program, host.payloads(), host.ask)
         return read_predictions(host, read_outcomes(found, len(questions), sandbox.limits))
 
     def main(self) -> None:

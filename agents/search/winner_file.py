@@ -1,50 +1,59 @@
-"""The winner of a search as one importable file that needs nothing of the search."""
+"""The winner of a search as one importable file that needs nothing of the search.
+
+What a model wrote, its source, name and reasons, stands in the file as quoted data, and the source runs in
+the sandbox. `in_process` is the other form: the source as code, behind a gate that lets it reach nothing.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pprint import pformat
 
 from agents import operators, workflow
 from agents.programs import PromptFormat, Role
-from agents.sandbox import STAND_INS, strip_own
+from agents.sandbox import STAND_INS, check_in_process, strip_own
 from agents.search.context import SearchContext
 from harness import BadInput
 from harness.types import Program
 
 _FILE = '''\
-"""{title}
-
-{thought}
+"""The best workflow of a search. {how}
 
 From a shell, for a file with {columns}:
 
-    python {name} questions.csv --model NAME --endpoint URL
+    python {file} questions.csv --model NAME --endpoint URL
 
 From Python: ``await WORKFLOW.answer(items, model)``; see `agents.standalone.Workflow`.
 """
 
 {imports}
 
-{source}
+NAME = {name}
+SEARCH = {search}
+THOUGHT = {thought}
 
-WORKFLOW = Workflow(forward, {setting})
+{body}
 
 if __name__ == "__main__":
     WORKFLOW.main()
 '''
+_HELD = "Its source is data here, and runs in a sandbox."
+_FREE = "Its source is code here, and runs as part of this program: read it first."
 _WIDTH = 100
 
 
-def write_winner(context: SearchContext, name: str) -> str:
+def write_winner(context: SearchContext, file: str, *, in_process: bool = False) -> str:
     """Write the winner of a search as the text of a file of this name.
 
     Raises
     ------
     BadInput
         If the search has no winner yet.
+    ProgramRefused
+        If it shall run `in_process`, and reaches what only the sandbox can hold.
     """
     noted = context.archive.events.get("winner")
     if noted is None:
@@ -52,35 +61,50 @@ def write_winner(context: SearchContext, name: str) -> str:
     program = context.archive.candidates[str(noted["candidate"])].program
     items = [item for part in context.archive.splits.values() for item in part]
     shared = {item.options for item in items}
-    title = f"The workflow {program.name}, which search {context.id} found best."
-    options = shared.pop() if len(shared) == 1 else ()
-    return write_file(program, context.shape, context.roles, options, title=title, name=name)
+    setting = make_setting(
+        context.shape, context.roles, shared.pop() if len(shared) == 1 else (), context.section.tier
+    )
+    return write_file(program, setting, search=context.id, file=file, in_process=in_process)
+
+
+def make_setting(
+    shape: PromptFormat, roles: Sequence[Role], options: Sequence[str], tier: str
+) -> dict[str, object]:
+    """The setting of `agents.standalone.Workflow`: how a study words calls, and where programs run."""
+    roles_ = [asdict(role) for role in roles]
+    return {"options": tuple(options), "shape": asdict(shape), "roles": roles_, "tier": tier}
 
 
 def write_file(
-    program: Program,
-    shape: PromptFormat,
-    roles: Sequence[Role],
-    options: Sequence[str],
-    *,
-    title: str,
-    name: str,
+    program: Program, setting: dict[str, object], *, search: str, file: str, in_process: bool = False
 ) -> str:
-    """Write a workflow with the wording, roles and examples of its study; `options` as in `Workflow`."""
-    tree = strip_own(ast.parse(program.source))
-    if ast.get_docstring(tree) is not None:  # the file's own takes it up
-        tree.body = tree.body[1:]
-    setting = {"options": tuple(options), "shape": asdict(shape), "roles": [asdict(role) for role in roles]}
+    """Write a workflow with the setting of its study; see `write_winner`."""
+    shown = pformat(setting, width=_WIDTH, sort_dicts=False)
+    imports = "from agents.standalone import Workflow"
+    if in_process:
+        tree = strip_own(check_in_process(program))
+        imports = _imports(tree)
+        body = f"{ast.unparse(tree)}\n\nWORKFLOW = Workflow(forward, {shown})"
+    else:
+        body = f"SOURCE = {_quote(program.source)}\n\nWORKFLOW = Workflow(SOURCE, {shown})"
     return _FILE.format(
-        title=title,
-        thought=program.thought.strip().replace("\\", "\\\\").replace('"""', "'''")
-        or "Its author gave no reason.",
-        columns="the columns id and text" if options else "the columns id, text and options",
-        name=name,
-        imports=_imports(tree),
-        source=ast.unparse(tree),
-        setting=pformat(setting, width=_WIDTH, sort_dicts=False),
+        how=_FREE if in_process else _HELD,
+        columns="the columns id and text" if setting["options"] else "the columns id, text and options",
+        file=file if re.fullmatch(r"[\w.-]+", file) else "FILE.py",
+        imports=imports,
+        name=_quote(program.name),
+        search=_quote(search),
+        thought=_quote(program.thought.strip()),
+        body=body,
     )
+
+
+def _quote(text: str) -> str:
+    """A text as Python quotes it, a line of it a line; nothing in it is code, whatever it says."""
+    lines = text.splitlines(keepends=True)
+    if len(lines) < 2:
+        return repr(text)
+    return "(\n" + "".join(f"    {line!r}\n" for line in lines) + ")"
 
 
 def _imports(tree: ast.Module) -> str:

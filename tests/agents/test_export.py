@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program
 from agents.runtime import Broker, Workbench, answer_items
 from agents.sandbox import open_sandbox
-from agents.search.winner_file import write_file
+from agents.search.winner_file import make_setting, write_file
+from harness import ProgramRefused
 from harness.llm import Budget
 from harness.types import Item, Prediction, Program
+from tests.agents.hostile_exports import AT_IMPORT, hostile_programs
 from tests.agents.scripted import Scripted
 
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))
@@ -46,12 +49,46 @@ async def in_sandbox(program: Program) -> list[Prediction]:
         return await answer_items(program, ITEMS, Workbench(broker, sandbox, ROLES, SHAPE))
 
 
+def written(program: Program, *, in_process: bool) -> str:
+    setting = make_setting(SHAPE, ROLES, (), "monty")
+    return write_file(program, setting, search="s1", file="winner.py", in_process=in_process)
+
+
+@pytest.mark.parametrize("in_process", [False, True])
 @pytest.mark.parametrize("name", [*NAMES, "bare"])
-def test_an_exported_workflow_answers_as_in_the_sandbox(name: str) -> None:
+def test_an_exported_workflow_answers_as_in_the_sandbox(name: str, *, in_process: bool) -> None:
     program = Program("bare", BARE, 'Says """so""" \\') if name == "bare" else load_program(name)
-    module = imported(write_file(program, SHAPE, ROLES, (), title="A workflow.", name="winner.py"))
+    module = imported(written(program, in_process=in_process))
     assert module.__doc__ is not None
+    assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
     found = asyncio.run(module.WORKFLOW.answer(ITEMS, Scripted()))
     expected = asyncio.run(in_sandbox(program))
     assert [(p.option, p.status, p.raw) for p in found] == [(p.option, p.status, p.raw) for p in expected]
     assert all(p.option is not None for p in found)
+
+
+def test_nothing_that_a_model_wrote_runs_when_an_export_is_imported(tmp_path: Path) -> None:
+    marker = tmp_path / "written"
+    programs = hostile_programs(str(marker))
+    assert len(programs) >= 40
+    for program in programs:
+        module = imported(written(program, in_process=False))
+        assert program.source == module.SOURCE
+        assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
+        assert not marker.exists(), program
+
+
+@pytest.mark.parametrize(
+    "program", hostile_programs("/nowhere/at/all")[: len(AT_IMPORT)], ids=range(len(AT_IMPORT))
+)
+def test_a_source_that_reaches_out_is_not_exported_as_code(program: Program) -> None:
+    with pytest.raises(ProgramRefused):
+        written(program, in_process=True)
+
+
+def test_names_and_thoughts_are_quoted_beside_code_too(tmp_path: Path) -> None:
+    marker = tmp_path / "written"
+    for program in hostile_programs(str(marker))[len(AT_IMPORT) :]:
+        module = imported(written(program, in_process=True))
+        assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
+        assert not marker.exists(), program
