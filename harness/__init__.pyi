@@ -15,6 +15,7 @@ from .errors import (
     EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,
     ModelError as ModelError, NotIdentified as NotIdentified, OversightError as OversightError,
     ProgramRefused as ProgramRefused, SandboxError as SandboxError, StoreError as StoreError,
+    NoReply as NoReply, RefusedRequest as RefusedRequest,
     TransientModelError as TransientModelError, WrongType as WrongType, first_of as first_of,
 )
 from .estimate import (

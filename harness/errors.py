@@ -17,6 +17,7 @@
     ├── RunHeld                     another process is working on the run
     └── ModelError                  a model call
         ├── TransientModelError     worth another try: rate limit, server error, time-out
+        │   └── NoReply             empty, cut or refused whatever was tried: due to what was asked
         └── FatalModelError         no try will help: authentication, unknown model
             └── RefusedRequest      this request (HTTP 400, 403, 404, 413, 422); the next may pass
 
@@ -193,6 +194,18 @@ class TransientModelError(ModelError):
     ) -> None:
         super().__init__(message)
         self.fault, self.retry_after, self.sent = fault, retry_after, sent
+
+
+class NoReply(TransientModelError):
+    """The endpoint answers, but not this: the reply stays empty or cut, or the request is refused.
+
+    What was asked is the cause, as the same endpoint answers other requests.
+    """
+
+    BEGINS = "no usable reply: "
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{self.BEGINS}{why}", fault=Fault.REFUSED)
 
 
 class FatalModelError(ModelError):

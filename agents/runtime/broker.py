@@ -10,10 +10,16 @@ from datetime import UTC, datetime
 from agents.runtime.call_cache import CallCache
 from agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
 from agents.runtime.run_account import Note, RequestAccount
-from harness import FatalModelError, ModelError, TransientModelError
+from harness import ModelError, NoReply, RefusedRequest, TransientModelError
 from harness.config import ModelSection
 from harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
 from harness.store import Store, StoredCall
+
+REFUSALS = 20
+"""After so many refusals in a row a request that was answered before is sent again: if it is refused, too,
+the fault is the endpoint's."""
+_OF_THE_MODEL = (403, 404)
+"""HTTP statuses that are about the key or the model, not about what was asked."""
 
 
 class Broker(RequestDraws):
@@ -66,7 +72,8 @@ class Broker(RequestDraws):
         # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._under_way: dict[str, asyncio.Task[ModelReply]] = {}
-        self._answered = False
+        self._answered: Request | None = None
+        self._refusals = 0
 
     @classmethod
     def of(
@@ -134,21 +141,30 @@ class Broker(RequestDraws):
         if not _whole(second):
             what = "cut off at" if second.text.strip() else "empty with"
             reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
-            raise TransientModelError(f"the reply was {reason}")
+            raise NoReply(f"the reply was {reason}")
         return add_price(reply, second)
 
     async def _send(self, request: Request) -> ModelReply:
+        try:
+            reply = await self._ask(request)
+        except RefusedRequest as error:
+            if self._answered is None:
+                raise
+            self._refusals += 1
+            if self._refusals % REFUSALS == 0:
+                await self._ask(self._answered)
+            if error.status in _OF_THE_MODEL:
+                raise TransientModelError(str(error)) from error
+            raise NoReply(str(error)) from error
+        self._answered, self._refusals = request, 0
+        return reply
+
+    async def _ask(self, request: Request) -> ModelReply:
         account = RequestAccount(self._budget, self._note)
         try:
             reply = await self._model.ask(request, account.used, account.hold)
-        except FatalModelError as error:
-            if not self._answered:
-                raise
-            # An endpoint that has answered before refuses this request, not us.
-            raise TransientModelError(str(error)) from error
         finally:
             await account.close()
-        self._answered = True
         self.spent.calls += 1
         return reply
 

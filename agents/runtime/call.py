@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.output import shorten
+
 MOST_FIELDS = 16
 HOTTEST = 2.0
+LAST_TURN = 1_000_000
+_HEADING = 16
+"""Characters around a block, about: what is empty costs something, too."""
 
 
 class BadCall(ValueError):
@@ -52,7 +57,7 @@ class Call:
     examples: int | None
 
 
-def read_call(payload: Any, characters: int) -> Call:
+def read_call(payload: Any, characters: int, task_size: int = 0) -> Call:
     """Check a call.
 
     Parameters
@@ -60,7 +65,9 @@ def read_call(payload: Any, characters: int) -> Call:
     payload
         What came out of the sandbox.
     characters
-        Most that all its texts may hold together.
+        Most that all its texts may hold together, of whatever part of it.
+    task_size
+        Characters of the task, which count each time that it is shown.
 
     Raises
     ------
@@ -69,7 +76,7 @@ def read_call(payload: Any, characters: int) -> Call:
     """
     fields = tuple(_text(f, "fields") for f in _list(payload.get("fields"), "fields"))
     if not 1 <= len(fields) <= MOST_FIELDS or len(set(fields)) < len(fields) or not all(fields):
-        raise BadCall(f"fields: give 1 to {MOST_FIELDS} different names, not {list(fields)}")
+        raise BadCall(f"fields: give 1 to {MOST_FIELDS} different names, not {shorten(fields)}")
     call = Call(
         fields=fields,
         inputs=tuple(_shown(block) for block in _list(payload.get("inputs"), "inputs")),
@@ -80,10 +87,19 @@ def read_call(payload: Any, characters: int) -> Call:
         choices=_choices(payload.get("choices"), fields),
         examples=_count(payload.get("examples")),
     )
-    size = sum(len(s.content) for s in call.inputs if s) + len(call.instruction) + len(call.role)
-    if size > characters:
+    if (size := _measure(call, task_size)) > characters:
         raise BadCall(f"a call may carry {characters:,} characters, not {size:,}")
     return call
+
+
+def _measure(call: Call, task_size: int) -> int:
+    """Characters of all that a call carries."""
+    blocks = sum(
+        _HEADING + (task_size if s is None else len(s.field) + len(s.content) + len(s.author))
+        for s in call.inputs
+    )
+    choices = sum(_HEADING + len(text) for texts in call.choices.values() for text in texts)
+    return blocks + choices + sum(map(len, (*call.fields, call.instruction, call.name, call.role)))
 
 
 def _text(value: Any, what: str) -> str:
@@ -105,6 +121,8 @@ def _shown(block: Any) -> ShownRecord | None:
     parts = _list(block, "inputs")
     if len(parts) != 4 or isinstance(parts[3], bool) or not isinstance(parts[3], int):
         raise BadCall("inputs: a record has field, content, author and a whole number as turn")
+    if abs(parts[3]) > LAST_TURN:
+        raise BadCall(f"inputs: a record's turn is at most {LAST_TURN:,}")
     field, content, author = (_text(part, "inputs") for part in parts[:3])
     return ShownRecord(field, content, author, parts[3])
 
@@ -113,7 +131,7 @@ def _temperature(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HOTTEST:
-        raise BadCall(f"temperature: must be a number from 0 to {HOTTEST:g}, not {value!r}")
+        raise BadCall(f"temperature: must be a number from 0 to {HOTTEST:g}, not {shorten(value)}")
     return float(value)
 
 
@@ -132,5 +150,5 @@ def _count(value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadCall(f"examples: must be a whole number ≥ 0, not {value!r}")
+        raise BadCall(f"examples: must be a whole number ≥ 0, not {shorten(value)}")
     return value

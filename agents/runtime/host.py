@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from agents.runtime.call import BadCall, read_call
 from agents.runtime.call_prompt import answers, line_request, make_call_request, read_fields, read_line
 from agents.runtime.request_draws import RequestDraws
 from agents.sandbox import Host, Payload, Sandbox
-from harness import TransientModelError
+from harness import NoReply, TransientModelError
 from harness.llm import ModelReply, Request, option_letters_of
 from harness.types import Item
 
@@ -61,17 +62,21 @@ class Workbench:
         Experts the program may name, see `agents.programs.workflow_settings`.
     shape
         How calls are worded in this study.
+    blames_program
+        Whether a call without a usable reply is the program's doing, and its item wrong unless it answers
+        all the same, as in a search; else the item failed, as in any run.
     """
 
     broker: RequestDraws | ObligingBroker
     sandbox: Sandbox
     roles: Sequence[Role] = ()
     shape: PromptFormat = DEFAULT_FORMAT
+    blames_program: bool = False
 
 
 @dataclass(slots=True)
 class ItemUsage:
-    """What one item's run has used so far."""
+    """What one item's run has used so far, why a call of it failed, and why one had no usable reply."""
 
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
@@ -80,6 +85,7 @@ class ItemUsage:
     input_tokens: int = 0
     output_tokens: int = 0
     failed: str = ""
+    no_reply: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -146,7 +152,10 @@ class WorkflowHost(Host):
         except BadCall as error:
             raise RuntimeError(str(error)) from None
         except TransientModelError as error:
-            tally.failed = str(error)
+            if isinstance(error, NoReply) and self.bench.blames_program:
+                tally.no_reply = str(error)
+            else:
+                tally.failed = str(error)
             raise RuntimeError("the call failed") from None
         except Exception as error:  # noqa: BLE001  `answer_items` raises it
             # The budget, the endpoint, the database or a fault of ours: never the program's doing.
@@ -156,14 +165,20 @@ class WorkflowHost(Host):
             tally.seconds = time.perf_counter() - tally.started
 
     async def _ask(self, index: int, payload: Any) -> Payload:
-        call = read_call(payload, self.bench.sandbox.limits.characters)
-        item = self.items[index]
-        if self.bench.shape.style == "json":
-            reply = await self._draw(make_call_request(call, item, self.bench.shape), index)
+        item, shape = self.items[index], self.bench.shape
+        with _blamed():
+            size = len(item.text) + sum(map(len, item.options))
+            call = read_call(payload, self.bench.sandbox.limits.characters, size)
+        if shape.style == "json":
+            with _blamed():
+                request = make_call_request(call, item, shape)
+            reply = await self._draw(request, index)
             return dict(read_fields(reply.text, call.fields))
         written: dict[str, str] = {}
         for name in call.fields:
-            reply = await self._draw(line_request(call, item, self.bench.shape, written), index)
+            with _blamed():
+                request = line_request(call, item, shape, written)
+            reply = await self._draw(request, index)
             written[name] = read_line(reply.text)
         return dict(written)
 
@@ -187,3 +202,14 @@ class WorkflowHost(Host):
         if not isinstance(code, str):
             raise BadCall("code: must be a text")
         return {"output": await self.bench.sandbox.run_code(code)}
+
+
+@contextmanager
+def _blamed() -> Iterator[None]:
+    """Whatever goes wrong while a call is read and worded is due to what the program passed."""
+    try:
+        yield
+    except BadCall:
+        raise
+    except Exception as error:  # noqa: BLE001  a program must not end anything but its own item
+        raise BadCall(f"the call cannot be worded ({type(error).__name__})") from None

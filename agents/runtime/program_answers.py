@@ -26,7 +26,9 @@ async def answer_items(
 
     A program that raises, loops or passes a limit has answered and named no option: UNREADABLE,
     which is wrong on the accuracy scale, so that crashing never pays. Only what the program cannot
-    help is FAILED: a call that failed after all retries, whatever the program made of it.
+    help is FAILED: a call that failed after all retries, whatever the program made of it. In a search
+    (`Workbench.blames_program`) that a reply stays empty or cut, or a request is refused, is the program's
+    doing, too.
 
     Parameters
     ----------
@@ -79,6 +81,8 @@ def _read_prediction(host: WorkflowHost, index: int, outcome: ProgramOutcome) ->
     option, status, reason = None, PredictionStatus.UNREADABLE, outcome.reason
     if used.failed:
         status, reason = PredictionStatus.FAILED, used.failed
+    elif outcome.answer is None and used.no_reply:
+        reason = used.no_reply
     elif outcome.answer is not None:
         shown = parse_answer(outcome.answer, item.shown_options, asked=host.bench.shape.answer)
         if isinstance(shown, Unreadable):

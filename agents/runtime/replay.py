@@ -10,7 +10,7 @@ from agents.runtime.host import Workbench, WorkflowHost
 from agents.runtime.program_answers import read_predictions
 from agents.runtime.request_draws import RequestDraws
 from agents.sandbox import Payload, Sandbox
-from harness import StoreError, TransientModelError
+from harness import NoReply, StoreError, TransientModelError
 from harness.llm import Message, ModelReply, Request
 from harness.store import Store
 from harness.types import Item, Prediction, Program
@@ -95,6 +95,8 @@ class StoredReplies(RequestDraws):
                 error=call.error,
             )
         )
+        if call.error.startswith(NoReply.BEGINS):
+            raise NoReply(call.error.removeprefix(NoReply.BEGINS))
         if call.error:
             raise TransientModelError(call.error)
         return ModelReply(call.reply, call.finish, call.input_tokens, call.output_tokens)
@@ -146,7 +148,7 @@ async def replay_program(
         If the sandbox itself cannot work.
     """
     told = Replay()
-    bench = Workbench(StoredReplies(replies, store, told), sandbox, roles, shape)
+    bench = Workbench(StoredReplies(replies, store, told), sandbox, roles, shape, blames_program=True)
     host = ReplayHost([item], bench, replicate, told=told)
     outcomes = await sandbox.run(program, host.payloads(), host)
     try:

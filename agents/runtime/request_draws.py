@@ -57,8 +57,10 @@ class RequestDraws(ABC):
         ------
         BudgetSpent
             If the call could cost more than what is left.
+        NoReply
+            If the reply stays empty or cut short, or this request is refused.
         TransientModelError
-            If it failed after all retries, or stayed empty or cut short: an error, no wrong answer.
+            If it failed after all retries.
         FatalModelError
             If the endpoint refuses in a way that no repetition mends.
         """

@@ -43,6 +43,8 @@ class SandboxLimits:
         Longest answer, and most that one call carries.
     idle
         Seconds that a session may wait for nothing: no call under way, no word from it.
+    total
+        Seconds that a session may last in all, those while a call of it is under way left out.
     """
 
     seconds: float = 1.0
@@ -50,6 +52,7 @@ class SandboxLimits:
     calls: int = 64
     characters: int = 200_000
     idle: float = 20.0
+    total: float = 300.0
 
 
 DEFAULT_LIMITS = SandboxLimits()
@@ -78,10 +81,11 @@ def read_outcomes(found: Any, n: int, limits: SandboxLimits) -> list[ProgramOutc
     A program can forge this, and so say what it likes of its own answers and nothing else.
     """
     pairs = found if isinstance(found, list) and len(found) == n else [None] * n
-    return [_read_outcome(pair, limits) for pair in pairs]
+    return [read_outcome(pair, limits) for pair in pairs]
 
 
-def _read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
+def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
+    """Read what a session says of one task."""
     match pair:
         case [str() as text, _] if len(text) > limits.characters:
             return ProgramOutcome(None, f"the answer is longer than {limits.characters:,} characters")
@@ -196,7 +200,8 @@ Not available: {", ".join(sorted(gate.NO_NAMES))}; names and attributes that beg
 the environment, the clock. getattr and hasattr take a plain name in quotes. Randomness is seeded.
 {self.language}
 Limits: {limits.seconds:g} s of computing between two calls, {limits.memory >> 20} MiB, {limits.calls} calls
-per item, {limits.characters:,} characters per call and per answer, {gate.LONGEST:,} characters of source."""
+per item, {limits.total:g} s in all beside calls, {limits.characters:,} characters per call and per answer,
+{gate.LONGEST:,} characters of source."""
 
 
 class Stopped(Exception):

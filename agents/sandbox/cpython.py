@@ -18,9 +18,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from agents.sandbox import gate
-from agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, SandboxLimits, Stopped, read_outcomes
+from agents.sandbox.base import (
+    Host,
+    Payload,
+    ProgramOutcome,
+    Sandbox,
+    SandboxLimits,
+    Stopped,
+    read_outcome,
+)
 from agents.sandbox.shim import prelude_text, strip_own
-from agents.sandbox.worker import LONGEST_LINE, Worker, converse
+from agents.sandbox.timed_host import TimedHost
+from agents.sandbox.worker import Worker, converse, longest_line
 from harness import SandboxError
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
@@ -58,32 +67,42 @@ class CPythonSandbox(Sandbox):
 
     async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         async with self._programs:
-            found = await self._session(source, list(tasks), host)
+            outcomes, found = await self._session(source, list(tasks), host)
         if "stopped" in found:  # it cannot even be loaded: no task would fare better
-            return [ProgramOutcome(None, str(found["stopped"]))] * len(tasks)
-        return read_outcomes(found.get("done"), len(tasks), self.limits)
+            return [read_outcome([None, str(found["stopped"])], self.limits)] * len(tasks)
+        return [*outcomes, *[read_outcome(None, self.limits)] * (len(tasks) - len(outcomes))]
 
     async def _print(self, tree: ast.Module) -> str:
         async with self._code:
-            found = await self._session(ast.unparse(tree), None, Host())
+            _, found = await self._session(ast.unparse(tree), None, Host())
         if "stopped" in found:
             raise Stopped(str(found["stopped"]))
         return str(found.get("done", ""))[: self.limits.characters]
 
-    async def _session(self, source: str, payloads: list[Payload] | None, host: Host) -> dict[str, Any]:
+    async def _session(
+        self, source: str, payloads: list[Payload] | None, host: Host
+    ) -> tuple[list[ProgramOutcome], dict[str, Any]]:
         if self._worker is None:
             raise SandboxError("the sandbox is not open; use it in `async with`")
         worker = self._worker
         modules = sorted(name for name in gate.MODULES if not name.startswith("agents."))
-        order = {"source": source, "payloads": payloads, "modules": modules, "seconds": self.limits.seconds}
+        order = {
+            "source": source,
+            "payloads": payloads,
+            "modules": modules,
+            "seconds": self.limits.seconds,
+            "characters": self.limits.characters,
+        }
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=LONGEST_LINE)
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=longest_line(self.limits))
         try:
             with theirs:
                 cpu_seconds = int(self.limits.seconds * len(payloads or [None])) + 1
                 number = await worker.begin(theirs, self.limits.memory, cpu_seconds)
             try:
-                return await converse(reader, writer, order, host, self.limits)
+                timed = TimedHost(host)
+                talk = converse(reader, writer, order, timed, self.limits)
+                return await timed.bound(talk, self.limits.total)
             except EOFError:
                 how, number = await worker.end(number), 0
                 raise Stopped(_death(how, self.limits)) from None

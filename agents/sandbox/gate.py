@@ -16,6 +16,9 @@ from harness.types import Program
 LONGEST = 50_000
 """Characters of a source."""
 
+DEEPEST = 100
+"""Levels of a syntax tree: what is deeper is no program, and cannot be written down again."""
+
 MODULES = frozenset(
     {
         *("agents.operators", "agents.workflow", "asyncio", "collections", "copy", "dataclasses", "datetime"),
@@ -92,10 +95,21 @@ def check_code(code: str) -> ast.Module:
         raise Refusal(f"is not Python: {error.msg}", error.lineno) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise Refusal(f"cannot be parsed: {error}") from None
+    _check_depth(tree)
     for node in ast.walk(tree):
         if reason := _refused(node):
             raise Refusal(reason, getattr(node, "lineno", None))
     return tree
+
+
+def _check_depth(tree: ast.Module) -> None:
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    line = getattr(level[0], "lineno", None)
+    raise Refusal(f"is nested deeper than {DEEPEST} levels (a sum of n terms has n)", line)
 
 
 class Refusal(Exception):

@@ -18,6 +18,7 @@ from pydantic_monty import AsyncMonty, AsyncMontySession, CollectString, MontyCr
 from agents.sandbox import gate
 from agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, Stopped, read_outcomes
 from agents.sandbox.shim import for_monty, prelude_text
+from agents.sandbox.timed_host import TimedHost
 from harness import SandboxError
 
 _RUN = "await _answer_all(forward, _payloads, _host)"
@@ -67,17 +68,16 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
                 return [ProgramOutcome(None, str(stopped))] * len(tasks)
             for index in range(len(tasks)):
                 host.begin(index)
-            found = await _feed(
-                monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": host.ask}
-            )
-            return read_outcomes(found, len(tasks), self.limits)
+            timed = TimedHost(host)
+            run = _feed(monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": timed.ask})
+            return read_outcomes(await timed.bound(run, self.limits.total), len(tasks), self.limits)
 
     async def _print(self, tree: ast.Module) -> str:
         printed = CollectString(self.limits.characters)
         text = for_monty(tree)
         async with self._session(self._code, 0) as monty:
             await _feed(monty, prelude_text(stand_ins=True))
-            await _feed(monty, text, print_callback=printed)
+            await TimedHost(Host()).bound(_feed(monty, text, print_callback=printed), self.limits.total)
         return printed.output
 
     @asynccontextmanager

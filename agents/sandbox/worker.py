@@ -11,12 +11,12 @@ import socket
 import subprocess
 from typing import Any
 
-from agents.sandbox.base import Host, Payload, SandboxLimits, Stopped
+from agents.sandbox.base import Host, Payload, ProgramOutcome, SandboxLimits, Stopped, read_outcome
 from harness import SandboxError
 
 _START_SECONDS = 30
-LONGEST_LINE = 64 << 20
-"""Bytes of one message from a session, all answers of which come in one."""
+_ESCAPED, _AROUND = 12, 1 << 16
+"""Bytes of JSON that a character takes at most, and of what is around the texts of a message."""
 
 
 class Worker:
@@ -105,14 +105,19 @@ class Worker:
         return (await asyncio.get_running_loop().sock_recv(self._control, 256)).decode()
 
 
+def longest_line(limits: SandboxLimits) -> int:
+    """Bytes of one message from a session: a call, or one answer. What is longer is never parsed."""
+    return _ESCAPED * limits.characters + _AROUND
+
+
 async def converse(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     order: Payload,
     host: Host,
     limits: SandboxLimits,
-) -> dict[str, Any]:
-    """Send an order, answer the session's calls, and return its last message.
+) -> tuple[list[ProgramOutcome], dict[str, Any]]:
+    """Send an order, answer the session's calls, and return its answers and its last message.
 
     Raises
     ------
@@ -127,11 +132,15 @@ async def converse(
     _send(writer, order)
     under_way: set[asyncio.Task[None]] = set()
     left = tasks * (limits.calls + 1)
+    outcomes = list[ProgramOutcome]()
     try:
         while True:
             message = await _next(reader, under_way, limits)
+            if "answer" in message and len(outcomes) < tasks:
+                outcomes.append(read_outcome(message["answer"], limits))
+                continue
             if "call" not in message:
-                return message
+                return outcomes, message
             left -= 1
             if left < 0:
                 raise Stopped(f"more than {limits.calls} calls an item")
@@ -165,7 +174,7 @@ async def _next(
         line.cancel()
     if message is None:
         raise EOFError
-    if not isinstance(message, dict) or not {"call", "done", "stopped"} & set(message):
+    if not isinstance(message, dict) or not {"call", "answer", "done", "stopped"} & set(message):
         raise Stopped("it sent what is no message")
     return message
 

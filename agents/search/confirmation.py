@@ -16,6 +16,7 @@ from scipy.special import expit
 from agents.search.context import SearchContext, gather_all
 from agents.search.fitness import Board, design_effect, interval_ends, least_variance, rounded, score_items
 from harness import FloatArray, IntArray
+from harness.types import PredictionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,8 @@ class Winner:
         Posterior mean of its accuracy, selection and confirmation together.
     sd, low, high
         Standard deviation of that posterior, the archive's common level included, and its interval of about
-        95 %, whose upper end allows for a breakthrough (`agents.search.fitness.breakthroughs`).
+        95 %, whose upper end allows for a breakthrough (`agents.search.fitness.breakthroughs`), and both for
+        whatever failed answers would have been.
     confirmed
         Its estimate on the confirmation items alone, still the best of the finalists'; None without.
     finalists
@@ -58,6 +60,8 @@ async def confirm_finalists(context: SearchContext) -> Winner:
         finalists = [c for c in ranked if context.complete(c)][: context.section.finalists]
     else:
         finalists = list(noted["finalists"])
+    # failed answers are asked for again, so that as few as can be are left out
+    await gather_all(*(context.answer(c, context.items("select")) for c in finalists))
     items = context.items("confirm")
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
@@ -99,13 +103,15 @@ def decide(
     seen = None if fresh is None else (fresh[best], context.labels["confirm"].cluster)
     far = _far(board, finalists[best], seen)
     low, high = interval_ends(float(mean[best]), sd, *far)
+    replies = context.archive.predictions(finalists[best], (*context.items("select"), *items))
+    failed = sum(p.status is PredictionStatus.FAILED for p in replies) / max(1, len(replies))
     return Winner(
         id=finalists[best],
         naive=chosen[best].value,
         reported=float(mean[best]),
         sd=sd,
-        low=low,
-        high=high,
+        low=(1 - failed) * low,
+        high=(1 - failed) * high + failed,
         confirmed=None if fresh is None else float(np.nanmean(fresh[best])),
         finalists={finalists[j]: float(mean[j]) for j in ranking},
     )

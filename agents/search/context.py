@@ -12,7 +12,7 @@ import numpy as np
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.search.fitness import Archive, Board, ExpertLabels, score_candidates, score_items
 from agents.search.policies import JudgedAnswer, PolicyView
-from harness import ConfigError, derive_seed
+from harness import ConfigError, ProgramRefused, derive_seed
 from harness.config import SearchSection
 from harness.types import Item, Prediction, PredictionStatus, Program
 
@@ -123,7 +123,11 @@ class SearchContext:
         """Have a candidate answer what it has not answered yet, in all replicates or in one."""
         for run in range(self.section.replicates) if replicate is None else (replicate,):
             if todo := self.archive.to_ask(candidate, run, items):
-                found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
+                try:
+                    found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
+                except ProgramRefused as error:  # a gate has become stricter since it was taken in
+                    wrong = PredictionStatus.UNREADABLE
+                    found = [Prediction(item.id, None, wrong, str(error), sample=run) for item in todo]
                 self.archive.record(candidate, run, found)
 
     def complete(self, candidate: str) -> bool:

@@ -94,7 +94,7 @@ async def continue_search(
         sandbox = await stack.enter_async_context(open_sandbox(section.tier))
         progress(f"sandbox: {sandbox.name}")
         context.check_settings()
-        bench = Workbench(brokers[name], sandbox, context.roles, context.shape)
+        bench = Workbench(brokers[name], sandbox, context.roles, context.shape, blames_program=True)
         context = replace(
             context,
             evaluate=lambda program, items, replicate: answer_items(program, items, bench, replicate),

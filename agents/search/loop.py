@@ -23,7 +23,8 @@ from scipy.special import ndtr
 from agents.search.context import SearchContext, gather_all
 from agents.search.fitness import Board
 from agents.search.policies import Policy, PolicyView, Proposal
-from harness import BudgetSpent, FatalModelError, ModelError, ProgramRefused
+from harness import BudgetSpent, FatalModelError, ModelError, OversightError, ProgramRefused
+from harness.output import shorten
 from harness.types import Candidate, Program, Standing
 
 TWICE = 1_000
@@ -108,6 +109,10 @@ async def fill(context: SearchContext, policy: Policy, view: PolicyView) -> Prop
         raise
     except ModelError as error:
         return Proposal(None, policy.name, refused=f"the optimiser's model failed: {error}")
+    except OversightError:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever a proposal does, the search goes on
+        return Proposal(None, policy.name, refused=f"the proposal broke ({_describe(error)})")
     return proposal
 
 
@@ -119,6 +124,14 @@ async def refusal(context: SearchContext, program: Program) -> str:
         return await context.check(program)
     except ProgramRefused as error:
         return str(error)
+    except OversightError:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever a program does to its check, the search goes on
+        return f"its check broke ({_describe(error)})"
+
+
+def _describe(error: Exception) -> str:
+    return shorten(f"{type(error).__name__}: {error}", 300)
 
 
 def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str | None:

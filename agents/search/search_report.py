@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from harness.config import Study
 from harness.estimate import accuracy
 from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
-from harness.types import Candidate, Estimate, Standing
+from harness.types import Candidate, Estimate, Prediction, PredictionStatus, Standing
 
 
 def report_search(
@@ -152,7 +152,18 @@ def report_winner(
         difference=_difference(context, found.id),
         truth=truths[0],
         start_truth=truths[-1],
+        unanswered=_count_unanswered(tested[found.id], tested[context.start]),
     )
+
+
+def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction]) -> str:
+    told = []
+    for name, predictions in (("winner", winner), ("start", start)):
+        wrong = sum(p.status.no_option for p in predictions)
+        failed = sum(p.status is PredictionStatus.FAILED for p in predictions)
+        if wrong or failed:
+            told.append(f"{name} {wrong} unreadable (wrong), {failed} failed (left out)")
+    return "; ".join(told)
 
 
 def _estimate(predictions: PredictionColumns, labels: LabelColumns) -> Estimate | None:

@@ -150,7 +150,8 @@ def draw_splits(
 ) -> dict[str, tuple[Item, ...]]:
     """Draw which labelled items a search learns from, selects on, confirms on and is tested on.
 
-    Items of one cluster are in one split: what was learned of a patient would pass for more otherwise.
+    Items of one cluster are in one split, and so are copies of an item: what was learned of a patient, or
+    read in an example, would pass for more otherwise.
 
     Raises
     ------
@@ -170,10 +171,7 @@ def draw_splits(
         key=lambda i: derive_seed(seed, "split", i.id),
     )
     clusters = said.cluster.by_id(said.index) if said.cluster else {}
-    groups: dict[str, list[Item]] = {}
-    for item in pool:
-        groups.setdefault(clusters.get(item.id, item.id), []).append(item)
-    waiting = deque(groups.values())
+    waiting = deque(_group(pool, clusters))
     splits: dict[str, tuple[Item, ...]] = {}
     for name in SPLITS:
         count = min(round(shares.get(name, 0.0) * len(pool)), most if name == "select" else len(pool))
@@ -187,6 +185,25 @@ def draw_splits(
             f"select on; the first rung needs {least}: collect more answers, or lower rungs"
         )
     return splits
+
+
+def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
+    """Items that stay together, as they share a cluster or are copies, in the order of the first of each."""
+    found: dict[str, list[Item]] = {}
+    joined: dict[tuple[str, str], str] = {}
+    for item in pool:
+        shown = " ".join((item.text, *sorted(item.options))).casefold().split()
+        marks = [("text", " ".join(shown))]
+        if item.id in clusters:
+            marks.append(("cluster", clusters[item.id]))
+        homes = list(dict.fromkeys(joined[mark] for mark in marks if mark in joined)) or [item.id]
+        home = found.setdefault(homes[0], [])
+        for other in homes[1:]:
+            home += found.pop(other)
+            joined.update({mark: homes[0] for mark, name in joined.items() if name == other})
+        home.append(item)
+        joined.update(dict.fromkeys(marks, homes[0]))
+    return list(found.values())
 
 
 def find_solved(

@@ -72,8 +72,8 @@ def shorten(value: object, most: int = 80) -> str:
     """Show a wrong value in a message, whatever its size."""
     try:
         shown = repr(value)
-    except RecursionError:
-        return "nested too deep to be shown"
+    except (RecursionError, ValueError):  # an integer of very many digits is a ValueError
+        return f"a {type(value).__name__} too deep or too long to be shown"
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

@@ -58,6 +58,8 @@ class SearchedWinner:
         The two there compared, paired, with its interval, in words.
     truth, start_truth
         By the opened key.
+    unanswered
+        How many test items either answered with no option, which is wrong, or failed on, in words.
     """
 
     id: str
@@ -73,6 +75,7 @@ class SearchedWinner:
     difference: str
     truth: float | None = None
     start_truth: float | None = None
+    unanswered: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ def lineage_lines(candidates: Sequence[SearchedCandidate]) -> list[str]:
         standing = "all its answers failed" if c.answers else "no answers yet"
         verdict = ""
         if (s := c.standing) is not None:
-            standing = f"{s.text} on {s.n_items} items, {s.tokens:.0f} tokens"
+            standing = f"{s.text} on {s.n_items} items, {s.tokens:.0f} tokens{s.shares}"
             verdict = f", {s.verdict} (P {s.p_better:.2f})" if s.verdict else ""
         change = f": {c.note.splitlines()[0][:60]}" if c.note and c.parents else ""
         lines.append(f"{mark} {'  ' * depth}{c.name} [{c.id}] {standing}{verdict}{change}")
@@ -67,4 +67,6 @@ def winner_lines(w: SearchedWinner) -> list[str]:
         lines.append(f"test, difference: {w.difference}")
     if w.truth is not None and w.start_truth is not None:
         lines.append(f"by the opened key: winner {percent(w.truth)}, start {percent(w.start_truth)}")
+    if w.unanswered:
+        lines.append(f"test items without an option: {w.unanswered}")
     return lines

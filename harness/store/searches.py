@@ -165,10 +165,16 @@ class SearchRepository(Repository):
         for row in self._rows(_PARENT, search, _PARENT.c.position, where=few):
             parents[row.child].append(row.parent)
         few = None if ids is None else _CANDIDATE.c.id.in_(ids)
-        return [
-            value_of(Candidate, row, program=value_of(Program, row), parents=tuple(parents[row.id]))
-            for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position, where=few)
-        ]
+        found = []
+        for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position, where=few):
+            program = value_of(Program, row)
+            if program.id != row.id:
+                raise StoreError(
+                    f"search {search}: the source of candidate {row.id} is not what it was; its answers are "
+                    "of another program: put back a copy of the database, or begin another search"
+                )
+            found.append(value_of(Candidate, row, program=program, parents=tuple(parents[row.id])))
+        return found
 
     def read_answers(
         self, search: str, candidate: str | None = None

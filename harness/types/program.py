@@ -82,8 +82,8 @@ class Standing:
         Labelled selection items answered, and the estimated accuracy on them: unclipped, as measured.
     mean, sd, low, high
         Posterior of its accuracy: `sd` beside the other candidates, all of whom share an uncertain level;
-        the interval, of about 95 %, with that, and with the chance that it is a breakthrough among them. The
-        mean is the number to rank by.
+        the interval, of about 95 %, with that, and with the chance that it is a breakthrough among them; from
+        all failed answers being wrong to all being right. The mean is the number to rank by.
     p_best
         Posterior probability of being the best of the archive.
     p_better, verdict
@@ -106,6 +106,12 @@ class Standing:
     tokens: float
     invalid_rate: float
     error_rate: float
+
+    @property
+    def shares(self) -> str:
+        """``, 3 % unreadable, 2 % failed``; empty if every answer names an option."""
+        named = ((self.invalid_rate, "unreadable"), (self.error_rate, "failed"))
+        return "".join(f", {100 * rate:.0f} % {what}" for rate, what in named if rate)
 
     @property
     def text(self) -> str:

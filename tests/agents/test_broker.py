@@ -9,7 +9,7 @@ import pytest
 
 from agents.programs import PromptFormat, load_program
 from agents.runtime import Broker
-from harness import BudgetSpent, ConfigError, FatalModelError, TransientModelError
+from harness import BudgetSpent, ConfigError, FatalModelError, NoReply, RefusedRequest, TransientModelError
 from harness.llm import Budget, Message, ModelReply, Price, Request
 from harness.store import Store
 from harness.types import PredictionStatus
@@ -94,7 +94,7 @@ def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(
     url = f"sqlite:///{tmp_path / 's.db'}"
     with Store(url) as store:
         broker = Broker(say(bad, bad), "m", budget=FREE, store=store)
-        with pytest.raises(TransientModelError, match="the reply was"):
+        with pytest.raises(NoReply, match="the reply was"):
             ask(broker, "p")
         assert broker.spent.failed == 1
         retried = Broker(say(GOOD), "m", budget=FREE, store=store)  # an error is not kept for an answer
@@ -133,9 +133,26 @@ def test_a_refusal_ends_all_unless_the_endpoint_has_answered_before() -> None:
     with pytest.raises(FatalModelError):
         answer(load_program("cot"), say(FatalModelError("HTTP 401")))
     items = [an_item(name="i0"), an_item(name="i1")]
-    model = say(GOOD, FatalModelError("HTTP 400: too long"))
+    model = say(GOOD, RefusedRequest("HTTP 400: too long"))
     first, second = answer(load_program("cot"), model, items, concurrency=1)
     assert (first.status, second.status) == (PredictionStatus.OK, PredictionStatus.FAILED)
+
+
+def test_many_refusals_in_a_row_end_all_only_if_nothing_else_is_answered_either() -> None:
+    refused = RefusedRequest("HTTP 400")
+
+    def run(model: Scripted) -> int:
+        broker = Broker(model, "m", budget=FREE, tries=1)
+        assert ask(broker, "first")
+        for n in range(45):
+            with pytest.raises(NoReply):
+                ask(broker, f"p{n}", request=Request.of("odd"))
+        return len(model.requests)
+
+    assert run(Scripted(lambda r: refused if "odd" in r.text() else GOOD)) == 1 + 45 + 2
+    replies = iter([GOOD])
+    with pytest.raises(RefusedRequest):
+        run(Scripted(lambda _: next(replies, refused)))
 
 
 # --- the budget -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from harness.types import Item, Label, LabelDesign, LabelKind, Labels
 from tests.agents.search_world import World
 
 OPTIONS = ("a", "b", "c", "d")
-ITEMS = [Item(f"i{j}", "t", OPTIONS, (0, 1, 2, 3)) for j in range(120)]
+ITEMS = [Item(f"i{j}", f"t{j}", OPTIONS, (0, 1, 2, 3)) for j in range(120)]
 PATIENTS = {item.id: f"p{j // 5}" for j, item in enumerate(ITEMS)}
 PATIENT = np.arange(120) // 5
 LABELS = Labels(

@@ -1,7 +1,8 @@
 """One session in the worker: a program runs over its tasks, and speaks to the host in JSON lines.
 
 Host to worker: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``.
-Worker to host: ``{"id": n, "index": j, "call": …}``, and last ``{"done": …}`` or ``{"stopped": "…"}``.
+Worker to host: ``{"id": n, "index": j, "call": …}``, one ``{"answer": …}`` a
+task in their order, and last ``{"done": …}`` or ``{"stopped": "…"}``.
 """
 
 from __future__ import annotations
@@ -52,11 +53,13 @@ class Session:
             self._send({"stopped": f"{type(error).__name__}: {error}"[:1000]})
             return
         if order["payloads"] is None:  # plain code: what it prints is all
-            self._send({"done": "".join(namespace["_printed"])})
+            self._send({"done": "".join(namespace["_printed"])[: order["characters"]]})
             return
         self._loop.add_reader(self._descriptor, self._receive)
         answers = namespace["_answer_all"](namespace["forward"], order["payloads"], self.ask)
-        self._send({"done": self._loop.run_until_complete(answers)})
+        for found in self._loop.run_until_complete(answers):
+            self._send({"answer": found})
+        self._send({"done": True})
 
     async def ask(self, index: int, call: Any) -> Any:
         """Send a call to the host and wait for its reply."""

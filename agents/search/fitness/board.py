@@ -145,19 +145,20 @@ def _standings(
         )
         answers = archive.predictions(name, items)
         n = max(1, len(answers))
+        failed = sum(p.status is PredictionStatus.FAILED for p in answers) / n
         standings[name] = Standing(
             n_items=int((~np.isnan(scores[j])).sum()),
             value=float(np.nanmean(scores[j])),
             mean=mean,
             sd=sd,
-            low=low,
-            high=high,
+            low=(1 - failed) * low,
+            high=(1 - failed) * high + failed,
             p_best=float(best[j] / _DRAWS),
             p_better=compared.p_better if compared else None,
             verdict=compared.verdict if compared else None,
             tokens=sum(p.input_tokens + p.output_tokens for p in answers) / n,
             invalid_rate=sum(p.status.no_option for p in answers) / n,
-            error_rate=sum(p.status is PredictionStatus.FAILED for p in answers) / n,
+            error_rate=failed,
         )
     return standings
 

@@ -103,20 +103,14 @@ def test_a_hostile_reply_stays_a_text_and_a_long_one_is_cut(searched: Path, rows
         assert len(json.dumps(found)) < 100_000
 
 
-def test_a_program_that_the_gate_refuses_gives_a_reason(searched: Path) -> None:
+def test_a_program_that_the_gate_refuses_by_now_gives_a_reason(
+    searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     winner, row = answered(searched)
-    engine = sa.create_engine(f"sqlite:///{searched / 'study.db'}")
-    with engine.begin() as connection:
-        query = sa.text("select source from candidate where id = :id")
-        source = connection.execute(query, {"id": winner}).scalar_one()
-        change = sa.text("update candidate set source = :source where id = :id")
-        connection.execute(change, {"id": winner, "source": f"import os\n{source}"})
+    monkeypatch.setattr("agents.sandbox.gate.LONGEST", 10)
     found = read(searched, read_candidate_item, id=winner, item=row["id"])
-    with engine.begin() as connection:
-        connection.execute(change, {"id": winner, "source": source})
-    engine.dispose()
     assert [missing["part"] for missing in found["missing"]] == ["the calls"]
-    assert "os" in found["missing"][0]["why"]
+    assert "longer than 10 characters" in found["missing"][0]["why"]
     assert found["answer"]["option"] == row["option"]
 
 

@@ -37,9 +37,9 @@ def number_of(rows: list[dict[str, Any]], name: str) -> int:
 
 
 def test_a_thousand_candidates_are_read_at_once_and_stay_small(thousand: Study) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     found = read(thousand, read_searches)
-    assert time.perf_counter() - started < 10  # 1 s on a machine that does nothing else
+    assert time.process_time() - started < 10  # 1 s on a machine that does nothing else
     assert len(found["search"]["rows"]) == 1000
     assert len(json.dumps(found)) < 700_000
     assert "async def forward" not in json.dumps(found)

@@ -1,0 +1,197 @@
+"""What a program may use is bounded on every tier, and whatever it does costs its own item alone."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from agents.runtime import Broker, Workbench, WorkflowHost
+from agents.sandbox import ProgramOutcome, open_sandbox
+from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
+from agents.sandbox.gate import check_program
+from agents.sandbox.worker import longest_line
+from agents.search.fitness import load_archive
+from agents.search.setup import draw_splits
+from harness import ProgramRefused, StoreError
+from harness.config import SearchSection
+from harness.store import Store
+from harness.types import Candidate, Item, Label, LabelDesign, LabelKind, Labels, PredictionStatus, Program
+from tests.agents.helpers import FREE, an_item, answer
+from tests.agents.scripted import Scripted
+from tests.agents.search_world import World
+from tests.agents.test_search_loop import run
+
+TIERS = ("monty", "cpython")
+GREEDY = {
+    "the task many times": 'await task.ask(["n"], [task] * 20000)',
+    "fields": 'await task.ask(["n" * 300000], [task])',
+    "choices": 'await task.ask(["n"], [task], choices={"n": [str(j) * 9 for j in range(20000)]})',
+    "an author": 'await task.ask(["n"], [Record("f", "c", "a" * 300000)])',
+    "empty blocks": 'await task.ask(["n"], [Record("", "") for _ in range(20000)])',
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("body", GREEDY.values(), ids=GREEDY)
+def test_all_text_of_a_call_counts(body: str, tier: str) -> None:
+    model = Scripted()
+    [found] = answer(f"async def forward(task):\n    {body}\n    return 'A'\n", model, tier=tier)
+    assert found.status is PredictionStatus.UNREADABLE
+    assert "a call may carry 200,000 characters" in found.reason
+    assert not model.requests
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    "part", ['Record("x", "y", "z", 10**5000)', 'Record("x", "y", "z", -(10**9))'], ids=["huge", "large"]
+)
+def test_a_number_that_cannot_be_worded_costs_one_item(part: str, tier: str) -> None:
+    source = f"""
+async def forward(task):
+    extra = [{part}] if "i1" in task.text else []
+    return (await task.ask(["answer"], [task, *extra]))[0]
+"""
+    found = answer(source, items=[an_item(name=f"i{j}") for j in range(3)], tier=tier)
+    assert [p.status for p in found] == ["ok", "unreadable", "ok"]
+
+
+async def past_the_gate(source: str, limits: SandboxLimits) -> list[ProgramOutcome]:
+    """Run on the tier of CPython what no gate would let pass."""
+    async with open_sandbox("cpython", limits) as sandbox:
+        host = WorkflowHost([an_item()], Workbench(Broker(Scripted(), "m", budget=FREE), sandbox))
+        return await sandbox.run_tree(ast.parse(source), host.payloads(), host)
+
+
+OS = """
+def find(name):
+    for cls in ().__class__.__base__.__subclasses__():
+        if cls.__name__ == "_wrap_close":
+            return cls.__init__.__globals__["sys"].modules[name]
+
+
+"""
+
+
+def test_a_frame_that_is_too_long_is_never_parsed() -> None:
+    source = (
+        OS
+        + """
+async def forward(task):
+    posix = find("posix")
+    data = b'{"done":[' + b"{}," * 20_000_000 + b"{}]}\\n"
+    while data:
+        data = data[posix.write(3, data[:65536]):]
+"""
+    )
+    tracemalloc.start()
+    [found] = asyncio.run(past_the_gate(source, replace(DEFAULT_LIMITS, seconds=20.0)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.answer is None
+    assert "no message" in found.reason
+    assert longest_line(DEFAULT_LIMITS) < 3 << 20
+    assert peak < 30 << 20
+
+
+def test_more_answers_than_tasks_are_no_message() -> None:
+    source = (
+        OS
+        + """
+async def forward(task):
+    posix = find("posix")
+    for _ in range(3):
+        posix.write(3, b'{"answer": ["A", ""]}\\n')
+    return "B"
+"""
+    )
+    [found] = asyncio.run(past_the_gate(source, DEFAULT_LIMITS))
+    assert found.answer is None or found.answer in "AB"
+
+
+def test_waiting_just_under_the_idle_limit_ends_at_the_total() -> None:
+    source = (
+        OS
+        + """
+async def forward(task):
+    lock = find("_thread").allocate_lock()
+    lock.acquire()
+    while True:
+        lock.acquire(timeout=0.2)
+        await task.ask(["answer"], [task])
+"""
+    )
+    limits = replace(DEFAULT_LIMITS, idle=1.0, total=1.0, calls=1000)
+    [found] = asyncio.run(past_the_gate(source, limits))
+    assert found.answer is None
+    assert "it lasted more than 1 s without a call" in found.reason
+
+
+def test_computing_a_little_between_naps_ends_at_the_total() -> None:
+    source = """
+async def forward(task):
+    while True:
+        for _ in range(1000):
+            pass
+        await asyncio.sleep(0)
+"""
+    limits = replace(DEFAULT_LIMITS, total=0.5)
+    [found] = answer(source, tier="monty", limits=limits)
+    assert found.status is PredictionStatus.UNREADABLE
+    assert found.reason
+
+
+@pytest.mark.parametrize("term", ["1", "'a'"])
+def test_a_sum_too_deep_to_be_written_down_is_refused(term: str) -> None:
+    source = f"X = {' + '.join([term] * 950)}\n\n\nasync def forward(task):\n    return 'A'\n"
+    with pytest.raises(ProgramRefused, match="nested deeper"):
+        check_program(Program("pill", source))
+
+
+def test_a_program_that_is_refused_now_stands_in_no_searchs_way() -> None:
+    world = World(select=30, section=SearchSection(rungs=[30], keep=[], candidates=0))
+    state = world.state
+    pill = Program("pill", f"X = {' + '.join('1' * 950)}\n\n\nasync def forward(task):\n    return 'A'\n")
+    state.archive.add(Candidate(pill, -1, "library", (), ""))
+
+    async def refuse(program: Program, items: tuple[Item, ...], run_: int) -> object:
+        check_program(program)
+        return await world.evaluate(program, items, run_)
+
+    world.state = replace(state, evaluate=refuse)  # type: ignore[arg-type]
+    asyncio.run(world.state.answer(pill.id, state.items("select")))
+    run(world)
+    assert {p.status for p in state.archive.answers[pill.id, 0].values()} == {PredictionStatus.UNREADABLE}
+    assert world.state.board().fitness[pill.id].value <= 0
+
+
+def test_a_source_that_was_altered_behind_the_archive_is_noticed(tmp_path: Path) -> None:
+    world = World(select=10)
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    with Store(url) as store:
+        store.content.add_items(world.task.items)
+        store.searches.add_search("s", {}, {"select": [i.id for i in world.task.items]})
+        store.searches.add_candidate("s", Candidate(world.library[0], -1, "library", (), ""))
+        load_archive(store, "s")
+    with sa.create_engine(url).begin() as connection:
+        connection.execute(sa.text("UPDATE candidate SET source = source || '# more'"))
+    with Store(url) as store, pytest.raises(StoreError, match="is not what it was"):
+        load_archive(store, "s")
+
+
+def test_equal_texts_are_on_one_side_of_a_split() -> None:
+    texts = [(f"text {j // 3}.", f"Text  {j // 3}.", f" TEXT {j // 3}.")[j % 3] for j in range(90)]
+    items = [Item(f"i{j}", text, ("a", "b"), (0, 1)) for j, text in enumerate(texts)]
+    said = [Label(i.id, 0, LabelKind.COMPLEMENTARY, 2, 0.5) for i in items]
+    labels = Labels(said, LabelDesign(statements=(), asked=frozenset()))
+    shares = {"feedback": 0.3, "select": 0.4, "confirm": 0.1, "test": 0.2}
+    splits = draw_splits(items, labels, shares, 1, [10, 60])
+    where = {item.text.casefold().split()[1]: name for name, part in splits.items() for item in part}
+    assert sum(map(len, splits.values())) > 80
+    for name, part in splits.items():
+        assert {where[item.text.casefold().split()[1]] for item in part} == {name}
