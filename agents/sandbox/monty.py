@@ -39,7 +39,7 @@ class MontySandbox(Sandbox):
 The interpreter is a subset of Python. It has no class inheritance (so no exceptions or enumerations of
 your own), no yield, no async with, no property, staticmethod or classmethod, and no str.maketrans; classes
 may define methods but __len__ is not called. Semaphores and locks do not exist; asyncio.gather does."""
-    sessions = 4  # each holds a process
+    sessions = 8  # each holds a process
     _pool: AsyncMonty | None = None
 
     async def __aenter__(self) -> Self:

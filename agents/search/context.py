@@ -16,6 +16,9 @@ from harness import ConfigError, ProgramRefused, derive_seed
 from harness.config import SearchSection
 from harness.types import Item, Prediction, PredictionStatus, Program
 
+FEWEST = 3
+"""Slots under way at once, unless the endpoint takes more: each sees so much less of the archive."""
+
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
 
@@ -82,9 +85,11 @@ class SearchContext:
             Naming the setting, its bound and its value.
         """
         s = self.section
-        for name, least in (("candidates", 0), ("in_flight", 1), ("replicates", 1), ("finalists", 1)):
-            if getattr(s, name) < least:
-                raise ConfigError(f"search: {name} must be at least {least}, is {getattr(s, name)}")
+        settings = {"candidates": (s.candidates, 0), "in_flight": (self.in_flight, 1)}
+        settings |= {"replicates": (s.replicates, 1), "finalists": (s.finalists, 1)}
+        for name, (value, least) in settings.items():
+            if value < least:
+                raise ConfigError(f"search: {name} must be at least {least}, is {value}")
         if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
             raise ConfigError(
                 f"search: rungs must be rising numbers of items, 2 or more, are {tuple(s.rungs)}"
@@ -107,6 +112,16 @@ class SearchContext:
     def items(self, split: str) -> tuple[Item, ...]:
         """Items of a split in their order."""
         return self.archive.splits.get(split, ())
+
+    @property
+    def in_flight(self) -> int:
+        """Slots under way at once."""
+        return FEWEST if self.section.in_flight is None else self.section.in_flight
+
+    def ended_before(self, slot: int) -> list[str]:
+        """The candidates that a slot sees: the library, and all slots that have ended for certain."""
+        last = slot - self.in_flight
+        return [c.id for c in self.archive.candidates.values() if c.slot <= max(last, -1)]
 
     def board(self, ids: Sequence[str] | None = None) -> Board:
         """The archive on the selection items."""

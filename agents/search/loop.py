@@ -1,37 +1,27 @@
-"""The search: seed the archive, propose in waves, race, confirm; policies differ in how they propose.
+"""The search: seed the archive, propose, race, confirm; policies differ in how they propose.
 
-Everything random is drawn from a stream named by its step, proposals of a wave see the archive as it
-was when the wave began, and every decision is noted before the next step builds on it. So a search
-that was killed and run again makes the same archive, and the answers it has are not asked for again.
-
-New candidates race in rungs, few items for all and many for those that may win: successive halving (Jamieson
-& Talwalkar 2016, AISTATS) on one fixed order of items, so that all comparisons are paired. Most proposals are
-no better than what is there; they are not worth all their items. Beside its rank in the wave, a proposal must
-have a chance to enter the archive's top five. Confidence sequences are no rule here: at a hundred
-complementary labels they drop nobody.
+Up to `in_flight` proposals are made and raced at once, and none waits for another's race: slot s sees the
+archive of the slots up to s − `in_flight`, all of which have ended by then. Everything random is drawn from a
+stream named by its step, programs are taken in in the order of their slots, and every decision is noted. So
+a search that was killed and run again makes the same archive, whatever ended first, and the answers it has
+are not asked for again.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-from scipy.special import ndtr
+import asyncio
+from dataclasses import dataclass, field, replace
 
 from agents.search.context import SearchContext, gather_all
-from agents.search.fitness import Board
 from agents.search.policies import Policy, PolicyView, Proposal
+from agents.search.race import race
 from harness import BudgetSpent, FatalModelError, ModelError, OversightError, ProgramRefused
 from harness.output import shorten
-from harness.types import Candidate, Program, Standing
+from harness.types import Candidate, Program
 
 TWICE = 1_000
 """Replicate number of the start's second, independent run."""
 LEADERS = 3
-TOP = 5
-HOPELESS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +40,13 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     FatalModelError, SandboxError
         What was answered is kept.
     """
-    made = 0
+    slots = _Slots(context, policy)
     try:
         await seed(context)
-        while made < context.section.candidates:
-            made = await wave(context, policy, made)
-            if converged(context, made):
-                return Ended("converged", made)
+        reason = await slots.fill_all()
     except BudgetSpent as error:
-        return Ended(str(error), made)
-    return Ended("done", made)
+        return Ended(str(error), slots.ended)
+    return Ended(reason, slots.ended)
 
 
 async def seed(context: SearchContext) -> None:
@@ -73,28 +60,74 @@ async def seed(context: SearchContext) -> None:
     await context.answer(context.start, items, TWICE)
 
 
-async def wave(context: SearchContext, policy: Policy, first: int) -> int:
-    """Make, race and note the next proposals; return the number made so far."""
-    archive, section = context.archive, context.section
-    last = min(first + section.in_flight, section.candidates)
-    key = f"wave/{first}"
-    if key in archive.events:
-        return last
-    board = context.board([c.id for c in archive.candidates.values() if c.slot < first])
-    context.progress(f"proposals {first + 1}–{last} of {section.candidates}")
-    views = [context.view(board, slot) for slot in range(first, last)]
-    proposals = await gather_all(*(fill(context, policy, view) for view in views))
-    group = [c for view, p in zip(views, proposals, strict=True) if (c := admit(context, view.slot, p))]
-    await race_group(context, str(first), group)
-    leaders = [c for c in context.board().ranked() if context.complete(c)][:LEADERS]
-    archive.note(key, {"candidates": group, "leaders": leaders})
-    return last
+@dataclass(slots=True)
+class _Slots:
+    """The slots of a search, several under way at once.
+
+    Attributes
+    ----------
+    ended
+        How many, from the first on, have ended.
+    """
+
+    context: SearchContext
+    policy: Policy
+    ended: int = 0
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    _admitted: list[asyncio.Future[None]] = field(default_factory=list)
+
+    async def fill_all(self) -> str:
+        """Fill every slot, and say why there are no more: ``"done"`` or ``"converged"``."""
+        section, reason = self.context.section, "done"
+        try:
+            for slot in range(section.candidates):
+                if slot >= self.context.in_flight:
+                    await self._tasks[slot - self.context.in_flight]
+                    self.ended += 1
+                if converged(self.context, slot):
+                    reason = "converged"
+                    break
+                self._admitted.append(asyncio.get_running_loop().create_future())
+                self._tasks.append(asyncio.create_task(self._fill(slot)))
+            for task in self._tasks[self.ended :]:
+                await task
+                self.ended += 1
+        finally:
+            # what is under way is paid for: it ends before an error is told
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        return reason
+
+    async def _fill(self, slot: int) -> None:
+        """Propose, take in after all slots before, and race."""
+        context, admitted = self.context, self._admitted[slot]
+        seen = context.ended_before(slot)
+        try:
+            proposal = None
+            if f"slot/{slot}" not in context.archive.events:
+                view = context.view(context.board(seen), slot)
+                _note_leaders(context, view)
+                context.progress(f"proposal {slot + 1} of {context.section.candidates}")
+                proposal = await propose(context, self.policy, view)
+            if slot:
+                await self._admitted[slot - 1]
+            candidate = admit(context, slot, proposal)
+            admitted.set_result(None)
+        except BaseException as error:
+            admitted.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
+            admitted.exception()  # whoever waits is told, and nobody else need be
+            raise
+        if candidate is not None:
+            await race(context, slot, candidate, seen)
 
 
-async def fill(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal | None:
-    """Get one proposal that runs; None if its slot was filled before."""
-    if f"slot/{view.slot}" in context.archive.events:
-        return None
+def _note_leaders(context: SearchContext, view: PolicyView) -> None:
+    """Note who leads among those that a slot sees, for `converged`."""
+    leaders = [c for c in view.board.ranked() if context.complete(c)][:LEADERS]
+    context.archive.note(f"lead/{view.slot}", {"leaders": leaders})
+
+
+async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
+    """Get one proposal that runs, or one that says why there is none."""
     try:
         proposal = await policy.propose(view)
         for attempt in range(context.debug_tries + 1):
@@ -156,58 +189,10 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
     return became.get("candidate")
 
 
-async def race_group(context: SearchContext, name: str, group: Sequence[str]) -> None:
-    """Answer a wave of candidates rung by rung; decisions are noted under ``race/name/rung``."""
-    items = context.items("select")
-    rungs = [n for n in context.section.rungs if n < len(items)] + [len(items)]
-    alive = list(group)
-    incumbents = [c for c in context.archive.candidates if c not in group]
-    for step, n in enumerate(rungs):
-        if not alive:
-            return
-        context.progress(f"{name}: {len(alive)} candidates on {n} items")
-        await gather_all(*(context.answer(c, items[:n]) for c in alive))
-        if n == len(items):
-            return
-        room = max(1, math.floor(len(group) * context.section.keep[step]))
-        kept, dropped = split(context.board(), alive, incumbents, room)
-        context.archive.note(f"race/{name}/{n}", {"kept": kept, "dropped": dropped})
-        alive = [c for c in alive if c in kept]
-
-
-def split(
-    board: Board, racing: Sequence[str], incumbents: Sequence[str], room: int
-) -> tuple[list[str], dict[str, str]]:
-    """Who goes on, best first, and why the others do not."""
-    ranked = board.ranked()
-    known = [board.fitness[c] for c in ranked if c in incumbents]
-    kept: list[str] = []
-    dropped: dict[str, str] = {c: "no scored answer" for c in racing if c not in board.fitness}
-    for c in (c for c in ranked if c in racing):
-        # While there are fewer incumbents than the top has places, there is no bar.
-        chance = chance_above(board.fitness[c], known[TOP - 1]) if len(known) >= TOP else 1.0
-        if len(kept) >= room:
-            dropped[c] = f"not among the best {room}"
-        elif chance < HOPELESS:
-            dropped[c] = f"P(in the top {TOP}) = {chance:.3f}"
-        else:
-            kept.append(c)
-    return kept, dropped
-
-
-def chance_above(own: Standing, other: Standing) -> float:
-    """P(A_own > A_other) by their posteriors."""
-    sd = float(np.hypot(own.sd, other.sd))
-    if sd == 0:
-        return float(own.mean >= other.mean)
-    return float(ndtr((own.mean - other.mean) / sd))
-
-
-def converged(context: SearchContext, made: int) -> bool:
-    """Whether the best three stayed the same over the last `patience` proposals."""
-    patience = context.section.patience
-    if not patience:
+def converged(context: SearchContext, slot: int) -> bool:
+    """Whether the best three stayed the same over the last `patience` slots that have ended before one."""
+    patience, last = context.section.patience, slot - context.in_flight
+    if not patience or last < patience:
         return False
-    tops = [tuple(e["leaders"]) for key, e in context.archive.events.items() if key.startswith("wave/")]
-    waves = -(-patience // context.section.in_flight)
-    return made >= patience and len(tops) > waves and len(set(tops[-waves - 1 :])) == 1
+    seen = [context.archive.events[f"lead/{s}"]["leaders"] for s in range(last - patience + 1, last + 1)]
+    return all(leaders == seen[0] for leaders in seen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
-from agents.search.context import SearchContext
+from agents.search.context import FEWEST, SearchContext
 from agents.search.fitness import ExpertLabels, load_archive
 from harness import BadInput, ConfigError, derive_seed
 from harness.analysis import study_clusters, study_labels
@@ -22,8 +23,12 @@ from harness.config import SearchSection, Study
 from harness.store import Store
 from harness.types import Item, Program
 
+_LOOP = 2
+"""What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
 _NO_PART = {"shared_limits", "max_reply_bytes"}
 """Settings of a model that change no answer."""
+_FILLED, _MOST = 0.75, 16
+"""Share of the endpoint's concurrency that first rungs of slots shall fill, and most slots under way."""
 SPLITS = ("feedback", "select", "confirm", "test")
 
 
@@ -40,11 +45,14 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
         If a setting, a model or a workflow does not exist.
     """
     programs = load_programs(section)
+    if section.in_flight is None:
+        section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})
     items = store.content.read_items()
     shape, roles = read_workflow_settings(study.folder, items)
     spec: dict[str, Any] = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": seed,
+        "loop": _LOOP,
         "model": study.model(model_name(study, section.model)).model_dump(exclude=_NO_PART),
         "programs": [p.id for p in programs],
         "roles": [asdict(role) for role in roles],
@@ -63,6 +71,12 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
     return replace(open_search(study, store, search), section=section, programs=programs)
+
+
+def _fit_in_flight(study: Study, section: SearchSection) -> int:
+    """So many slots that their first rungs fill most of what the endpoint takes."""
+    settings = study.model(model_name(study, section.model))
+    return min(_MOST, max(FEWEST, math.ceil(_FILLED * settings.concurrency / section.rungs[0])))
 
 
 def open_search(study: Study, store: Store, search: str | None) -> SearchContext:
@@ -119,6 +133,12 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
         If models, workflows, roles or wording are not what they were.
     """
     found = open_search(study, store, search)
+    (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
+    if spec.get("loop", 1) != _LOOP:
+        raise ConfigError(
+            f"search {found.id} was begun by another version, whose proposals raced otherwise; it can be "
+            "shown and exported; begin another one with: oversight search start"
+        )
     prepared = prepare_search(study, store, found.seed, found.section)
     if prepared.id != found.id:
         raise ConfigError(

@@ -196,7 +196,7 @@ class SearchSection(Section):
     library: list[str] = Field(default=[])
     task: str = ""
     candidates: int = Field(default=16, ge=0)
-    in_flight: int = Field(default=4, ge=1)
+    in_flight: int | None = Field(default=None, ge=1)
     rungs: list[int] = Field(default=[30, 60, 120])
     keep: list[float] = Field(default=[0.5, 0.25])
     fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"

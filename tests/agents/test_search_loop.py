@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agents.programs import NAMES, load_program
@@ -80,7 +81,29 @@ def test_more_proposals_in_flight_see_the_same_archive() -> None:
             return await super().propose(view)
 
     asyncio.run(search(world.state, Looking(world.task)))
-    assert seen == [(0, 7), (1, 7), (2, 7), (3, 10), (4, 10), (5, 10)]
+    assert sorted(seen) == [(0, 7), (1, 7), (2, 7), (3, 8), (4, 9), (5, 10)]
+
+
+def test_the_archive_is_the_same_whatever_ends_first() -> None:
+    """Replies take as long as they like: no slot waits for another's race, and none sees it too early."""
+    digests = set()
+    for luck in range(4):
+        world = World(seed=4, confirm=40, section=SearchSection(candidates=12, in_flight=4))
+        rng, under_way = np.random.default_rng(luck), [0, 0]
+
+        async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
+            under_way[0] += 1  # noqa: B023  used at once
+            under_way[1] = max(under_way)  # noqa: B023
+            for _ in range(int(rng.integers(40))):  # noqa: B023
+                await asyncio.sleep(0)
+            under_way[0] -= 1  # noqa: B023
+            return await world.task.evaluate(program, items, run_)  # noqa: B023
+
+        world.state = replace(world.state, evaluate=evaluate)
+        run(world)
+        digests.add(world.state.archive.digest())
+        assert under_way[1] >= 4
+    assert len(digests) == 1
 
 
 def test_the_budgets_end_stops_the_search_and_keeps_what_was_answered() -> None:
@@ -96,7 +119,8 @@ def test_the_budgets_end_stops_the_search_and_keeps_what_was_answered() -> None:
 
     world.state = replace(world.state, evaluate=evaluate)
     ended = asyncio.run(search(world.state, Steps(world.task)))
-    assert ended == Ended("the budget of 1,160 tokens is spent", 0)
+    assert ended.reason == "the budget of 1,160 tokens is spent"
+    assert ended.proposals < 4
     assert world.state.board().ids[:7] == tuple(p.id for p in world.library)
 
 
@@ -110,6 +134,7 @@ def test_a_search_stops_when_its_best_stay_the_same() -> None:
     ended = asyncio.run(search(world.state, Worse(world.task)))
     assert ended.reason == "converged"
     assert ended.proposals < 20
+    assert len([e for e in world.state.archive.events if e.startswith("slot/")]) == ended.proposals
 
 
 class Scripted:

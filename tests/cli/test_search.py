@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from agents.search.fitness.archive import load_archive
 from harness.cli.main import main
@@ -247,3 +249,19 @@ def test_a_search_begun_without_clusters_is_not_taken_for_one_with_them(
         splits = load_archive(store, found["search"]["id"]).splits
     wards = [{int(item.id[1:]) // 2 for item in part} for part in splits.values()]
     assert sum(map(len, wards)) == len(set.union(*wards))
+
+
+def test_a_search_of_another_version_is_shown_and_exported_and_says_why_it_does_not_go_on(
+    searched: Path, tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "older"
+    shutil.copytree(searched, folder)
+    study = str(folder / "study.toml")
+    engine = sa.create_engine(f"sqlite:///{folder / 'study.db'}")
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE search SET spec = json_remove(spec, '$.loop')"))
+    engine.dispose()
+    assert oversight("search", "show", "--study", study)["search"]["winner"]
+    oversight("search", "export", tmp_path / "winner.py", "--study", study)
+    assert main(["search", "resume", "--study", study]) == 2
+    assert "begun by another version" in capsys.readouterr().err
