@@ -10,10 +10,17 @@ import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import count_pool, study_labels
-from harness.analysis.controls import describe_errors, find_correction, read_control_answers
+from harness.analysis.controls import (
+    ControlAnswers,
+    describe_rates,
+    doubt_answers,
+    find_correction,
+    find_rates,
+    read_control_answers,
+)
 from harness.columns import LabelColumns, PredictionColumns
 from harness.config import Study
-from harness.errors import BadInput, EstimateError
+from harness.errors import BadInput, EstimateError, NotIdentified
 from harness.estimate import ModelComparison, Ranking, accuracy, compare, keep_predicted
 from harness.store import Store
 
@@ -82,9 +89,7 @@ def compare_study(
         controls = read_control_answers(opened)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
-    found = compare(models, labels, test=test, adjustment=adjustment, level=level or study.estimate.level)
-    if why := describe_errors(controls):
-        found = replace(found, pairs=tuple(replace(pair, why=pair.why or why) for pair in found.pairs))
+    found, corrected = _compare(study, models, labels, controls, (test, adjustment, level))
     errors = "" if find_correction(study, controls, labels) is None else _ERRORS
     answered = np.logical_and.reduce([predictions.ran for predictions in models.values()])
     return StudyComparison(
@@ -93,8 +98,39 @@ def compare_study(
         questions={"drawn": len(labels.drawn or ()), "answered": len(labels)},
         pool=count_pool(labels),
         left_out=chosen.remarks,
-        remark="" if found.ranking is None else _explain(found.ranking, models, labels) + errors,
+        remark=corrected
+        if found.ranking is None
+        else _explain(found.ranking, models, labels) + errors + corrected,
     )
+
+
+def _compare(
+    study: Study,
+    models: Mapping[str, PredictionColumns],
+    labels: LabelColumns,
+    controls: ControlAnswers | None,
+    options: tuple[str, str, float | None],
+) -> tuple[ModelComparison, str]:
+    """The comparison, corrected for experts' errors where that is known how to; and what is said of it."""
+    test, adjustment, asked = options
+    level, rates, doubt = asked or study.estimate.level, find_rates(study, controls), ""
+    why = doubt_answers(study, controls)
+    if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):
+        try:
+            found = compare(models, labels, test=test, adjustment=adjustment, level=level, errors=rates)
+        except NotIdentified as error:
+            doubt = f"; {error}" if why else ""
+        else:
+            several = "; several models are compared in pairs, as a ranking takes every answer for right"
+            told = f"differences are corrected for experts' errors, {describe_rates(rates)}"
+            return found, told + several * (len(models) > 2)
+    elif why and rates is not None:
+        doubt = f"; --test {test} has no correction" if test == "sign" else ""
+    found = compare(models, labels, test=test, adjustment=adjustment, level=level)
+    if why:
+        why += doubt or "; no gold and no ranges tell how often"
+        found = replace(found, pairs=tuple(replace(pair, why=pair.why or why) for pair in found.pairs))
+    return found, ""
 
 
 def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:

@@ -44,12 +44,10 @@ def estimate_by_design(
         if gold is None:
             strata = find_drawn_strata(items, labels)
             estimate = routed_accuracy(options, data, level=level, cluster=cluster, strata=strata)
-        elif cluster is not None:
-            raise EstimateError("a correction for experts' errors takes items as independent; leave out gold")
         elif allows_gold_score(options, data):
-            estimate = gold_accuracy(options, data, gold, level=level)
+            estimate = gold_accuracy(options, data, gold, level=level, cluster=cluster)
         else:
-            estimate = corrected_accuracy(options, data, gold, level=level)
+            estimate = corrected_accuracy(options, data, gold, level=level, cluster=cluster)
     return estimate
 
 

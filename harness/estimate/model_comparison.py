@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from harness.arrays import BoolArray, IntArray
 from harness.columns import (
     AnyLabels,
     AnyPredictions,
@@ -25,23 +24,18 @@ from harness.estimate.by_design import number_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.comparison import (
     Comparison,
+    DrawnEvidence,
     Ranking,
+    ResolvedEvidence,
     adjust_comparisons,
-    mcnemar,
-    paired_difference,
     pairs_table,
     rank_models,
-    sign_test,
 )
 from harness.estimate.core import clopper_pearson
 from harness.estimate.routed import (
-    PoolKinds,
-    RoutedSample,
-    informed,
-    model_outcomes,
+    ErrorRanges,
     resolved_accuracy,
     resolved_correctness,
-    routed_accuracy,
     routed_pool,
 )
 from harness.expected import check_mapping
@@ -83,6 +77,7 @@ def compare(
     test: str = "auto",
     adjustment: str = "max-z",
     level: float = 0.95,
+    errors: ErrorRanges | None = None,
 ) -> ModelComparison:
     """Compare models by what experts said about the items that all of them answered.
 
@@ -99,11 +94,14 @@ def compare(
         For several pairs; ``max-z`` ranks the models by a joint test.
     level
         Joint confidence level, in (0, 1).
+    errors
+        What is known of experts' errors: every difference is corrected for them (`corrected_difference`).
+        Several models are then compared in pairs (Holm in place of ``max-z``), without a ranking.
 
     Raises
     ------
     BadInput
-        If there are fewer than two models, or the protocol does not allow the test.
+        If there are fewer than two models, the protocol does not allow the test, or the test no correction.
     EstimateError
         If the data do not tell.
     """
@@ -118,7 +116,9 @@ def compare(
     _check_test(test, resolved=labels.is_resolved, uniform=labels.is_uniform)
     if len(names) == 2 and not labels.asked_items.any():
         return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
-    evidence = _gather(labels, predictions, sign=test == "sign")
+    if errors is not None and (labels.is_resolved or test == "sign"):
+        raise BadInput("errors: differences are corrected for drawn options and --test paired or auto only")
+    evidence = _gather(labels, predictions, errors, sign=test == "sign")
     if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
         ranking = rank_models(
             evidence.outcomes(),
@@ -137,17 +137,22 @@ def compare(
 
 
 def _gather(
-    labels: LabelColumns, predictions: Sequence[PredictionColumns], *, sign: bool
-) -> _Resolved | _Drawn:
+    labels: LabelColumns,
+    predictions: Sequence[PredictionColumns],
+    errors: ErrorRanges | None,
+    *,
+    sign: bool,
+) -> ResolvedEvidence | DrawnEvidence:
     """What the labels tell of all models' predictions."""
     if labels.is_resolved:
         found = resolved_correctness(labels, predictions, on_differences=True)
         shares = _resolved_shares(labels, predictions, found.correct)
-        return _Resolved(
+        return ResolvedEvidence(
             found.correct, len(labels), number_clusters(found.items, labels.index, labels.cluster), shares
         )
-    data, predicted, items = routed_pool(labels, predictions)
-    return _Drawn(data, predicted, number_clusters(items, labels.index, labels.cluster), sign=sign)
+    data, predicted, items = routed_pool(labels, predictions, error_free=errors is None)
+    cluster = number_clusters(items, labels.index, labels.cluster)
+    return DrawnEvidence(data, predicted, cluster, errors, sign=sign)
 
 
 def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
@@ -228,70 +233,3 @@ def _check_test(test: str, *, resolved: bool, uniform: bool) -> None:
         raise BadInput(f"--test {test} needs drawn options; these were asked about until resolved")
     if test == "sign" and not uniform:
         raise BadInput('--test sign needs uniformly drawn options: protocol = "partitioned"')
-
-
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    """Exact correctness, shape (items, models), −1 where an expert abstained."""
-
-    correct: IntArray
-    questions: int
-    cluster: IntArray | None
-    shares: list[float]
-
-    @property
-    def rankable(self) -> bool:
-        """Whether every item is known: leaving some out would bend a ranking, see `mcnemar`."""
-        return bool((self.correct >= 0).all())
-
-    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
-        a, b = self.correct[:, i], self.correct[:, j]
-        return mcnemar(
-            a, b, questions=self.questions, level=level, names=(names[i], names[j]), cluster=self.cluster
-        )
-
-    def outcomes(self) -> FloatArray:
-        return self.correct.astype(np.float64)
-
-    def accuracies(self) -> list[float]:
-        return self.shares
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """Answers to drawn options, and predictions of shape (items, models)."""
-
-    data: RoutedSample
-    predicted: AnyIntArray
-    cluster: IntArray | None
-    sign: bool
-    rankable: bool = True
-
-    @cached_property
-    def kinds(self) -> PoolKinds | None:
-        """Equal items together, where items are independent and many are equal."""
-        return None if self.cluster is not None else PoolKinds.of(self.data)
-
-    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
-        a, b, pair = self.predicted[:, i], self.predicted[:, j], (names[i], names[j])
-        if not self.sign and self.kinds is not None:
-            data, (a, b), count = self.kinds.count(a, b)
-            return paired_difference(a, b, data, level=level, names=pair, count=count)
-        if not self.sign:
-            return paired_difference(a, b, self.data, level=level, names=pair, cluster=self.cluster)
-        if (self.predicted < 0).any():
-            raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
-        no = self.data.answer == 0
-        rows, options = self.data.item[no], np.unique(self.data.n_options)
-        if len(options) > 1:
-            raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
-        return sign_test(a[rows], b[rows], self.data.asked[no], int(options[0]), level=level, names=pair)
-
-    def outcomes(self) -> FloatArray:
-        return model_outcomes(self.predicted, informed(self.predicted, self.data))
-
-    def accuracies(self) -> list[float]:
-        if self.kinds is None:
-            return [routed_accuracy(p, self.data).value for p in self.predicted.T]
-        counted = (self.kinds.count(p) for p in self.predicted.T)
-        return [routed_accuracy(p, data, count=count).value for data, (p,), count in counted]

@@ -6,7 +6,8 @@ import numpy as np
 
 from harness.arrays import IntArray
 from harness.columns import LabelColumns, PredictionColumns
-from harness.errors import EstimateError, NotIdentified
+from harness.errors import NotIdentified
+from harness.estimate.by_design import number_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.evaluation import complete
 from harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, routed_pool
@@ -36,12 +37,8 @@ def allow_for_errors(
         As `bounded_accuracy`, or if the draw has no likelihood: several questions an item, drawn by several
         models' predictions, or items of different K.
     EstimateError
-        If items come in clusters, or nothing can be estimated.
+        If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
-    if labels.cluster is not None:
-        raise EstimateError(
-            "what is known of experts' errors is used for independent items, not for clusters"
-        )
     part, flags = collected_part(labels, predictions.is_there)
     data, predicted, items = routed_pool(part, [predictions], error_free=False)
     options = predicted[:, 0].astype(np.int64)
@@ -50,5 +47,7 @@ def allow_for_errors(
             "without gold items experts' errors are told from one question an item, its option drawn "
             "uniformly or predicted by this model, and items of one number of options"
         )
-    estimate = bounded_accuracy(options, data, second[items[data.item]], known, level=level)
+    cluster = number_clusters(items, labels.index, labels.cluster)
+    asked = second[items[data.item]]
+    estimate = bounded_accuracy(options, data, asked, known, level=level, cluster=cluster)
     return complete(estimate, predictions, part, flags)

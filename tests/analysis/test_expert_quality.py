@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis import import_predictions, report_study
+from harness.analysis import compare_study, import_predictions, report_study
 from harness.analysis.controls import ControlAnswers
 from harness.analysis.diagnosis import _study
 from harness.analysis.gate import Bars, gate_study
@@ -153,17 +153,44 @@ def test_several_options_an_item_have_no_likelihood_and_say_so(tmp_path: Path) -
     assert "one question an item" in model.undefined["hui_walter"]
 
 
-def test_a_gate_is_undecided_and_a_comparison_says_so_where_experts_err(
+def test_gold_corrects_comparisons_and_gates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
 ) -> None:
     study = lay_out(tmp_path, 'gold = "gold.csv"\ngold_share = 0.4\n')
-    report = gate_study(study, Bars(at_least=0.3), names=["good"])
-    assert report.verdict == "undecided"
-    assert "experts err" in report.checks[0].verdict.why
+    for bar, verdict in ((0.3, "pass"), (0.75, "undecided")):
+        (check,) = gate_study(study, Bars(at_least=bar), names=["good"]).checks
+        assert check.verdict.verdict == verdict
+        assert any("errors are allowed for, by gold (" in note for note in check.notes)
+    look = gate_study(study, Bars(at_least=0.3, look=(1, 1)), names=["good"]).checks[0].verdict
+    assert look.verdict == "pass"
+    assert look.low < 0.8 < look.high
     monkeypatch.chdir(tmp_path)
-    pairs = oversight("compare", "--json")["comparisons"]
-    assert [pair["holds"] for pair in pairs] == [False]
-    assert "experts err" in pairs[0]["why"]
+    told = oversight("compare", "--json")
+    (pair,) = told["comparisons"]
+    assert (pair["holds"], pair["method"]) == (True, "paired+gold")
+    assert "corrected for experts' errors, by gold (" in told["remark"]
+    (sign,) = oversight("compare", "--test", "sign", "--json")["comparisons"]
+    assert not sign["holds"]
+    assert "--test sign has no correction" in sign["why"]
+
+
+def test_ranges_bound_comparisons_and_gates(tmp_path: Path) -> None:
+    study = lay_out(tmp_path, "sensitivity = [0.8, 1.0]\nspecificity = [0.85, 1.0]\n")
+    (pair,) = compare_study(study).found.pairs
+    assert (pair.method, pair.holds) == ("paired+ranges", True)
+    (check,) = gate_study(study, Bars(at_least=0.4), names=["good"]).checks
+    assert check.verdict.verdict == "pass"
+    assert any("by their ranges (sensitivity 0.8–1" in note for note in check.notes)
+
+
+def test_what_is_known_too_little_of_stays_undecided(tmp_path: Path) -> None:
+    study = lay_out(tmp_path, "repeat = 0.3\n")
+    (check,) = gate_study(study, Bars(at_least=0.3), names=["good"]).checks
+    assert check.verdict.verdict == "undecided"
+    assert "no gold and no ranges tell how often" in check.verdict.why
+    (pair,) = compare_study(study).found.pairs
+    assert not pair.holds
+    assert "no gold and no ranges tell how often" in pair.why
 
 
 def test_every_verb_that_shows_experts_tells_it(

@@ -9,7 +9,7 @@ import pytest
 
 import harness as h
 from harness import BadInput, EstimateError
-from harness.estimate import GoldCounts, mcnemar, rank_models, resolved_accuracy
+from harness.estimate import ErrorRanges, GoldCounts, mcnemar, rank_models, resolved_accuracy
 from harness.types import Answer, Item, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts
 from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
@@ -146,8 +146,19 @@ def test_options_that_take_items_as_independent_are_refused() -> None:
     for options in ({"estimator": "ord"}, {"interval": "score"}):
         with pytest.raises(BadInput, match="leave it out"):
             h.accuracy(rows, labels, **options)  # type: ignore[arg-type]  # one of several types
-    with pytest.raises(EstimateError, match="takes items as independent; leave out gold"):
-        h.accuracy(rows, labels, gold=GoldCounts(yes_on_true=48, n_true=50, no_on_false=47, n_false=50))
+
+
+@pytest.mark.parametrize("name", ["partitioned", "targeted"])
+def test_corrected_for_errors_clusters_are_the_units(name: str) -> None:
+    gold = GoldCounts(yes_on_true=48, n_true=50, no_on_false=47, n_false=50)
+    errors = ErrorRanges(gold_true=(48, 2), gold_false=(3, 47))
+    apart, together = collect(name), collect(name).clustered(CLUSTERS)
+    plain, clustered = (h.accuracy(PREDICTIONS["good"], x, gold=gold) for x in (apart, together))
+    assert clustered.high - clustered.low > 1.05 * (plain.high - plain.low)
+    assert clustered.value == pytest.approx(plain.value, abs=0.05)
+    (alone,), (joint,) = (h.compare(PREDICTIONS, x, errors=errors).pairs for x in (apart, together))
+    assert joint.high - joint.low > alone.high - alone.low
+    assert joint.method == "delta"
 
 
 def test_strata_of_clustered_items_are_refused() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import harness as h
-from harness.estimate import GoldCounts
+from harness.estimate import ErrorRanges, GoldCounts, gate_accuracy, gate_difference
 from harness.types import Estimate, Item, Prediction, PredictionStatus
 from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, Targeted, one_expert_per_class
@@ -86,3 +86,105 @@ def test_several_questions_an_item_have_a_normal_interval_that_says_so() -> None
     e = ask(rng, 0.9, 0.95, 100, study(rng, "partitioned", 4, 100, 0.8, questions=2))
     assert not e.holds
     assert "rare large outcomes" in e.why
+
+
+def two_models(
+    rng: np.random.Generator,
+    protocol: str,
+    K: int,
+    n: int,
+    rates: tuple[float, float],
+    *,
+    silent: float = 0.0,
+    cluster: int = 0,
+) -> tuple[dict[str, list[Prediction]], h.Labels, ErrorRanges]:
+    """Two models that err half of the time alike, experts of s = .9 and t = .95, and 30 gold items a kind."""
+    classes = tuple(f"class {k}" for k in range(K))
+    items = [Item(f"i{j}", "t", classes, tuple(range(K))) for j in range(n)]
+    truth, alike = rng.integers(K, size=n), rng.integers(1, K, size=n)
+    models = {}
+    for name, rate in zip("ab", rates, strict=True):
+        right = rng.random(n) < rate
+        if cluster:  # a third of the clusters is right or wrong as a whole
+            first = np.arange(n) // cluster * cluster
+            right = np.where((rng.random(n) < 1 / 3)[first], right[first], right)
+        wrong = np.where(rng.random(n) < 0.5, alike, rng.integers(1, K, size=n))
+        option = np.where(right, truth, (truth + wrong) % K)
+        quiet = (rng.random(n) < silent) & (name == "b")
+        models[name] = [
+            Prediction(i.id, None, PredictionStatus.UNREADABLE) if q else Prediction(i.id, int(o))
+            for i, o, q in zip(items, option, quiet, strict=True)
+        ]
+    roster, seed = one_expert_per_class(classes), int(rng.integers(1 << 30))
+    chosen = {name: {p.item_id: p.option for p in rows} for name, rows in models.items()}
+    rule = Targeted(roster, chosen, seed) if protocol == "targeted" else Partitioned(roster, seed)
+    questions = rule.route(items)
+    true_options = {i.id: int(k) for i, k in zip(items, truth, strict=True)}
+    experts = SimulatedExperts(true_options, 0.9, 0.95, seed=int(rng.integers(1 << 30)))
+    labels = h.decode(experts.answer(questions), questions)
+    if cluster:
+        labels = labels.clustered({f"i{j}": f"g{j // cluster}" for j in range(n)})
+    yes, no = int(rng.binomial(30, 0.9)), int(rng.binomial(30, 0.95))
+    return models, labels, ErrorRanges(gold_true=(yes, 30 - yes), gold_false=(30 - no, no))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("protocol", "K", "n", "rates", "silent", "cluster"),
+    [
+        ("partitioned", 4, 300, (0.8, 0.3), 0.0, 0),
+        ("partitioned", 2, 100, (0.8, 0.7), 0.0, 0),
+        ("partitioned", 16, 100, (0.97, 0.9), 0.1, 0),
+        ("targeted", 4, 50, (0.99, 0.97), 0.0, 0),
+        ("targeted", 4, 300, (0.8, 0.5), 0.1, 0),
+        ("partitioned", 4, 200, (0.8, 0.5), 0.0, 5),
+        ("targeted", 4, 200, (0.9, 0.8), 0.0, 5),
+    ],
+)
+def test_corrected_differences_hold(
+    protocol: str, K: int, n: int, rates: tuple[float, float], silent: float, cluster: int
+) -> None:
+    covered, values, own = [], [], []
+    difference = rates[0] - rates[1] * (1 - silent)
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        models, labels, errors = two_models(rng, protocol, K, n, rates, silent=silent, cluster=cluster)
+        (pair,) = h.compare(models, labels, errors=errors).pairs
+        covered.append(pair.low <= difference <= pair.high)
+        values.append(pair.difference)
+        if cluster:
+            x, y = errors.gold_true[0], errors.gold_false[1]
+            e = h.accuracy(models["a"], labels, gold=GoldCounts(x, 30, y, 30))
+            own.append(e.low <= rates[0] <= e.high)
+    least = 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 100)
+    assert np.mean(covered) >= least
+    assert np.mean(own or [1.0]) >= least
+    assert np.mean(values) == pytest.approx(difference, abs=0.01 + 4 * np.std(values) / 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted"])
+def test_gates_that_allow_for_errors_are_rarely_wrong_at_the_bar(protocol: str) -> None:
+    decided, uncorrected, passed = 0, 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        models, labels, errors = two_models(rng, protocol, 4, 500, (0.8, 0.6))
+        decided += gate_accuracy(models["a"], labels, 0.8, errors=errors).decided
+        decided += gate_difference(models["a"], models["b"], labels, 0.2, errors=errors).decided
+        uncorrected += gate_accuracy(models["a"], labels, 0.8).decided
+        passed += gate_accuracy(models["a"], labels, 0.3, errors=errors).verdict == "pass"
+        passed += gate_difference(models["a"], models["b"], labels, -0.2, errors=errors).verdict == "pass"
+    assert decided <= 4  # of 80 at 5 % each: 4 is their mean were they exact; bounds are not
+    assert uncorrected > 8
+    assert passed > 50
+
+
+def test_what_has_no_correction_is_named() -> None:
+    models, labels, _ = two_models(np.random.default_rng(0), "targeted", 4, 60, (0.8, 0.6), silent=0.2)
+    with pytest.raises(h.NotIdentified, match="without gold of both kinds"):
+        h.compare(models, labels, errors=ErrorRanges(sensitivity=(0.9, 1.0)))
+    models, labels, _ = two_models(np.random.default_rng(0), "partitioned", 4, 60, (0.8, 0.6))
+    with pytest.raises(h.NotIdentified, match="where answers carry nothing"):
+        h.compare(models, labels, errors=ErrorRanges(gold_true=(3, 2)))
+    with pytest.raises(h.BadInput, match="--test paired or auto only"):
+        h.compare(models, labels, test="sign", errors=ErrorRanges(sensitivity=(0.9, 1.0)))

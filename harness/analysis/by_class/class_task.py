@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import study_labels
-from harness.analysis.controls import ControlAnswers, describe_errors, read_control_answers
+from harness.analysis.controls import ControlAnswers, doubt_answers, read_control_answers
 from harness.analysis.options import EstimateOptions
 from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.config import Study
@@ -24,8 +24,6 @@ from harness.estimate import (
     compare_classes,
 )
 from harness.store import Store
-
-_KNOWN = "experts may err at the rates that study.toml gives, which is not allowed for here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +106,7 @@ def _make_task(
         classes=classes,
         metrics=check_metrics(metrics, some=costs is None),
         costs=None if costs is None else read_costs(costs, classes),
-        errors=describe_errors(controls) or (_KNOWN if study.experts.knows_errors else ""),
+        errors=doubt_answers(study, controls),
     )
 
 

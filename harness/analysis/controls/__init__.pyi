@@ -1,5 +1,6 @@
 from .correction import (
-    Correction as Correction, describe_errors as describe_errors, find_correction as find_correction,
+    Correction as Correction, describe_errors as describe_errors, describe_rates as describe_rates,
+    doubt_answers as doubt_answers, find_correction as find_correction, find_rates as find_rates,
 )
 from .gold_file import read_gold as read_gold
 from .expert_quality import (

@@ -66,20 +66,43 @@ def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelC
         return None
     true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
     tells_both = sum(true) > 0 and sum(false) > 0
+    known = find_rates(study, answers)
     second = answers.find_second(labels.index) if answers else np.full(labels.index.size, -1)
-    bounded = section.knows_errors or sum(true) + sum(false) > 0
     return Correction(
         gold=GoldCounts(true[0], sum(true), false[0], sum(false)) if tells_both else None,
         second=second,
-        known=ErrorRanges(
-            sensitivity=(section.sensitivity[0], section.sensitivity[1]),
-            specificity=(section.specificity[0], section.specificity[1]),
-            gold_true=true,
-            gold_false=(false[1], false[0]),
-        ),
-        name="hui_walter" if (second >= 0).any() else "bounded" if bounded else "",
+        known=known or ErrorRanges(),
+        name="hui_walter" if (second >= 0).any() else "bounded" if known else "",
         errors=describe_errors(answers),
     )
+
+
+def find_rates(study: Study, answers: ControlAnswers | None) -> ErrorRanges | None:
+    """What gold and study.toml tell of the error rates; None where neither does."""
+    section = study.experts
+    true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
+    if not section.knows_errors and sum(true) + sum(false) == 0:
+        return None
+    return ErrorRanges(
+        sensitivity=(section.sensitivity[0], section.sensitivity[1]),
+        specificity=(section.specificity[0], section.specificity[1]),
+        gold_true=true,
+        gold_false=(false[1], false[0]),
+    )
+
+
+def describe_rates(known: ErrorRanges) -> str:
+    """What is known of the rates, in words: ``by gold (27 of 30 true options confirmed, …)``."""
+    (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
+    told = []
+    if right + missed:
+        told.append(f"{right} of {right + missed} true options confirmed")
+    if false_yes + true_no:
+        told.append(f"{true_no} of {false_yes + true_no} false ones denied")
+    if told:
+        return f"by gold ({', '.join(told)})"
+    (s_low, s_high), (t_low, t_high) = known.sensitivity, known.specificity
+    return f"by their ranges (sensitivity {s_low:g}–{s_high:g}, specificity {t_low:g}–{t_high:g})"
 
 
 def describe_errors(answers: ControlAnswers | None) -> str:
@@ -95,6 +118,12 @@ def describe_errors(answers: ControlAnswers | None) -> str:
     )
     told = [_fill(text, rate) for rate, text in seen if rate is not None and rate.successes < rate.of]
     return f"experts err, which is not allowed for here: {'; '.join(told)}" if told else ""
+
+
+def doubt_answers(study: Study, answers: ControlAnswers | None) -> str:
+    """`describe_errors`, or that study.toml says that experts may err; empty where neither is so."""
+    known = "experts may err at the rates that study.toml gives, which is not allowed for here"
+    return describe_errors(answers) or (known if study.experts.knows_errors else "")
 
 
 def _fill(text: str, rate: Rate) -> str:

@@ -17,7 +17,13 @@ VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coi
 """Checks that say, where they fail, that the answers are not what every estimate supposes."""
 
 
-def find_doubts(name: str, predictions: PredictionColumns, labels: LabelColumns) -> list[str]:
+ERROR_CHECKS = ("yes_rate", "hausman")
+"""Those of them that fail where experts err; no doubt where a verdict allows for that."""
+
+
+def find_doubts(
+    name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool = False
+) -> list[str]:
     """Why a verdict of this model cannot be trusted, whatever the answers say of it."""
     failed, there = np.count_nonzero(predictions.has_failed), len(predictions)
     doubts = []
@@ -35,7 +41,9 @@ def find_doubts(name: str, predictions: PredictionColumns, labels: LabelColumns)
     failing = [
         check
         for check in run_checks(predictions, part)
-        if check.passed is False and check.name in VOIDING_CHECKS
+        if check.passed is False
+        and check.name in VOIDING_CHECKS
+        and not (allows_errors and check.name in ERROR_CHECKS)
     ]
     return doubts + [f"check {check.name!r} failed for {name!r}: {check.message}" for check in failing]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
 from harness.analysis.collected_labels import count_pool, study_labels
-from harness.analysis.controls import describe_errors, read_control_answers
+from harness.analysis.controls import describe_rates, doubt_answers, find_rates, read_control_answers
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
 from harness.analysis.looks import check_look
@@ -22,6 +22,7 @@ from harness.config import Study
 from harness.errors import BadInput, EstimateError
 from harness.estimate import (
     ANY_TIME,
+    ErrorRanges,
     GateVerdict,
     check_level,
     gate_accuracy,
@@ -67,14 +68,20 @@ def gate_study(
             check_look(store, look)
         pool = count_pool(labels)
         drawn_items = [pool_text(*pool)] if pool else []
+        answers = read_control_answers(store)
+        doubt = doubt_answers(study, answers)
+        errors = find_rates(study, answers) if doubt and not labels.is_resolved else None
         baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
         checks = [
             check
             for name, predictions in models.items()
-            for check in _hold_against(bars, {name: predictions}, baseline, labels, level)
+            for check in _hold_against(bars, {name: predictions}, baseline, labels, (level, errors))
         ]
-        if errors := describe_errors(read_control_answers(store)):
-            checks = [_withhold(check, errors) for check in checks]
+        if doubt and errors is None:
+            checks = [_withhold(check, f"{doubt}; no gold and no ranges tell how often") for check in checks]
+        elif errors is not None:
+            told = f"experts' errors are allowed for, {describe_rates(errors)}"
+            checks = [replace(check, notes=[*check.notes, told]) for check in checks]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
             store.looks.add_look(look)
     return GateReport(
@@ -115,33 +122,42 @@ def _hold_against(
     model: Mapping[str, PredictionColumns],
     baseline: Mapping[str, PredictionColumns],
     labels: LabelColumns,
-    level: float,
+    trust: tuple[float, ErrorRanges | None],
 ) -> list[GateCheck]:
-    """Every bar for one model."""
+    """Every bar for one model, at a level and with what is known of experts' errors."""
     found = []
     if bars.at_least is not None:
-        found.append(_hold(bars, model, bars.at_least, labels, level))
+        found.append(_hold(bars, model, bars.at_least, labels, trust))
     if bars.margin is not None:
-        found.append(_hold(bars, {**model, **baseline}, -bars.margin, labels, level))
+        found.append(_hold(bars, {**model, **baseline}, -bars.margin, labels, trust))
     return found
 
 
 def _hold(
-    bars: Bars, models: Mapping[str, PredictionColumns], bar: float, labels: LabelColumns, level: float
+    bars: Bars,
+    models: Mapping[str, PredictionColumns],
+    bar: float,
+    labels: LabelColumns,
+    trust: tuple[float, ErrorRanges | None],
 ) -> GateCheck:
     """One bar for one model, or for a model and its baseline."""
+    level, errors = trust
     names, columns = list(models), list(models.values())
     try:
         if bars.look is not None:
-            verdict = gate_at_look(models, labels, bar, look=bars.look, level=level)
+            verdict = gate_at_look(models, labels, bar, look=bars.look, level=level, errors=errors)
         elif len(columns) == 1:
-            verdict = gate_accuracy(columns[0], labels, bar, level=level)
+            verdict = gate_accuracy(columns[0], labels, bar, level=level, errors=errors)
         else:
-            verdict = gate_difference(columns[0], columns[1], labels, bar, level=level)
+            verdict = gate_difference(columns[0], columns[1], labels, bar, level=level, errors=errors)
     except EstimateError as error:
         why = str(error) if len(labels) else "there are no answers yet; see: oversight label --help"
         verdict = GateVerdict.open_at(bar, level, method=ANY_TIME).withheld(why)
-    doubts = [why for name, one in models.items() for why in find_doubts(name, one, labels)]
+    doubts = [
+        why
+        for name, one in models.items()
+        for why in find_doubts(name, one, labels, allows_errors=errors is not None)
+    ]
     return GateCheck(
         model=names[0],
         baseline="".join(names[1:]),

@@ -1,3 +1,5 @@
+from .corrected_difference import corrected_difference as corrected_difference
+from .evidence import DrawnEvidence as DrawnEvidence, ResolvedEvidence as ResolvedEvidence
 from .difference import clustered_difference as clustered_difference, paired_proportions as paired_proportions
 from .paired import (
     mcnemar as mcnemar, paired_difference as paired_difference,

@@ -28,6 +28,9 @@ from harness.estimate.intervals import obrien_fleming_level
 from harness.estimate.many_estimates import keep_predicted
 from harness.estimate.model_comparison import compare
 from harness.estimate.planning import outcomes_to_settle
+from harness.estimate.routed import ErrorRanges, GoldCounts
+from harness.estimate.second_experts import allow_for_errors
+from harness.types import Estimate
 
 
 def gate_at_look(
@@ -37,6 +40,7 @@ def gate_at_look(
     *,
     look: tuple[int, int],
     level: float = 0.95,
+    errors: ErrorRanges | None = None,
 ) -> GateVerdict:
     """`gate_accuracy` of one model, or `gate_difference` of two, valid as look J of L planned ones alone.
 
@@ -46,12 +50,14 @@ def gate_at_look(
         Name → predictions.
     look
         J and L; (1, 1) is one look.
+    errors
+        What is known of experts' errors: the interval is that of the corrected accuracy or difference.
     """
     now = obrien_fleming_level(*look, level)
     is_open = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
     value = low = high = float("nan")
     try:
-        value, low, high, why = _interval(models, labels, now)
+        value, low, high, why = _interval(models, labels, now, errors)
     except EstimateError as error:
         why = str(error)
     verdict = UNDECIDED if why else PASS if low >= at_least else FAIL if high < at_least else UNDECIDED
@@ -79,12 +85,24 @@ def gate_at_look(
 
 
 def _interval(
-    models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float
+    models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
     """Value, ends, and why they may not hold."""
     if len(models) == 1:
         (one,) = models.values()
-        found = accuracy(one, keep_predicted(labels, one), level=level)
+        found = _accuracy(one, keep_predicted(labels, one), level, errors)
         return found.value, found.low, found.high, found.why
-    (pair,) = compare(models, labels, level=level).pairs
+    (pair,) = compare(models, labels, level=level, errors=errors).pairs
     return pair.difference, pair.low, pair.high, pair.why
+
+
+def _accuracy(
+    model: PredictionColumns, labels: LabelColumns, level: float, errors: ErrorRanges | None
+) -> Estimate:
+    if errors is None:
+        return accuracy(model, labels, level=level)
+    if not (sum(errors.gold_true) and sum(errors.gold_false)):
+        return allow_for_errors(model, labels, np.full(labels.index.size, -1), errors, level=level)
+    (right, missed), (false_yes, true_no) = errors.gold_true, errors.gold_false
+    gold = GoldCounts(right, right + missed, true_no, true_no + false_yes)
+    return accuracy(model, labels, level=level, gold=gold)

@@ -109,7 +109,39 @@ def make_pool(labels: LabelColumns, models: Sequence[PredictionColumns]) -> Pool
     )
 
 
-def accuracy_gains(pool: Pool, bar: float) -> Gains:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstRates:
+    """Error rates of experts that speak most against one side of a bar.
+
+    With sensitivity s and specificity t, J = s + t − 1, an item's outcome has the mean J v + C(1 − J) +
+    (1 − t)(Σ_k c_k − K C), v its value. Less that, and J times the bar, it is a gain of mean J (v − bar); it
+    is linear in s and t, so its extremes over ranges are at their corners.
+
+    Attributes
+    ----------
+    sensitivity, specificity
+        Ranges that hold the true rates.
+    side
+        1 takes every item's least gain, for bets above the bar; −1 the greatest, for bets below it.
+    likely
+        The pair (s, t) that a value is given for.
+    """
+
+    sensitivity: tuple[float, float]
+    specificity: tuple[float, float]
+    side: int
+    likely: tuple[float, float]
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """Pairs (s, t)."""
+        return [(s, t) for s in self.sensitivity for t in self.specificity]
+
+
+NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, likely=(1.0, 1.0))
+
+
+def accuracy_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> Gains:
     """Outcomes of a model's accuracy against a bar in (0, 1); raises NotIdentified as `optimal_constant`."""
     options, data = pool.predicted[:, 0], pool.data
     width = data.propensities.shape[1]
@@ -123,10 +155,10 @@ def accuracy_gains(pool: Pool, bar: float) -> Gains:
     )
     if (readable & (constant >= 1)).any():
         raise NotIdentified("a prediction had no chance to be asked about; these answers cannot score it")
-    return _gather(pool, c, p, constant, bar, (0.0, 1.0))
+    return _gather(pool, c, p, constant, bar, (0.0, 1.0), rates)
 
 
-def difference_gains(pool: Pool, bar: float) -> Gains:
+def difference_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> Gains:
     """Outcomes of the first model's accuracy minus the second's against a bar in (−1, 1).
 
     Raises
@@ -142,11 +174,17 @@ def difference_gains(pool: Pool, bar: float) -> Gains:
             "about one of the two predictions; the questions were drawn for other models"
         )
     p = np.where(c != 0, 0.5, 0.0)
-    return _gather(pool, c, p, np.zeros(len(c)), bar, (-1.0, 1.0))
+    return _gather(pool, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
 
 
 def _gather(
-    pool: Pool, c: FloatArray, p: FloatArray, constant: FloatArray, bar: float, span: tuple[float, float]
+    pool: Pool,
+    c: FloatArray,
+    p: FloatArray,
+    constant: FloatArray,
+    bar: float,
+    span: tuple[float, float],
+    rates: WorstRates,
 ) -> Gains:
     data, size = pool.data, len(c)
     can = data.valid & (data.propensities > 0)
@@ -162,15 +200,26 @@ def _gather(
     units = len(pool.names)
     there, counted = _count_units(pool, number > 0)
     taken = counted & there[pool.unit]
-    sums = np.bincount(pool.unit[taken], g[taken] - bar, minlength=units)[there]
+    excess = c.sum(axis=1) - data.n_options * constant
+
+    def shift(s: float, t: float) -> FloatArray:
+        J = s + t - 1
+        shifted: FloatArray = (constant * (1 - J) + (1 - t) * excess) * (number > 0)
+        return shifted
+
+    corners = [(shift(s, t), s + t - 1) for s, t in rates.corners]
+    moved = np.array([by + J * bar for by, J in corners])
+    off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
+    sums = np.bincount(pool.unit[taken], (g - off)[taken], minlength=units)[there]
     largest = int(np.bincount(pool.unit).max(initial=1))
     items = int(np.count_nonzero(taken))
+    likely, J = shift(*rates.likely), sum(rates.likely) - 1
     return Gains(
         sums=sums.astype(np.float64),
-        low=largest * (min(span[0], float(least.min())) - bar),
-        high=largest * (max(span[1], float(most.max())) - bar),
+        low=largest * min(min(J * span[0], float((least - by).min())) - J * bar for by, J in corners),
+        high=largest * max(max(J * span[1], float((most - by).max())) - J * bar for by, J in corners),
         answers=int(np.count_nonzero(taken[data.item])),
-        value=float(g[taken].mean()) if items else float("nan"),
+        value=float((g - likely)[taken].mean()) / J if items and J > 0 else float("nan"),
     )
 
 

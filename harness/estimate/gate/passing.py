@@ -17,12 +17,31 @@ from harness.errors import NotIdentified
 from harness.estimate.collected import collected_part
 from harness.estimate.gate.betting import refuting_wealth
 from harness.estimate.gate.gate_verdict import ANY_TIME, WORST_CASE, GateVerdict, check_bar, judge
-from harness.estimate.gate.outcomes import Gains, accuracy_gains, difference_gains, make_pool
+from harness.estimate.gate.outcomes import (
+    NO_ERRORS,
+    Gains,
+    WorstRates,
+    accuracy_gains,
+    difference_gains,
+    make_pool,
+)
 from harness.estimate.gate.resolved import resolved_ends, worst_p_values
+from harness.estimate.routed import ErrorRanges, rate_ranges
+
+UNTOLD = (
+    "the answers fit a value on either side of the bar, by what is known of experts' errors; more gold tells"
+)
+_FOR_RATES = 0.4
+"""Part of the error that is spent on the ranges of the rates where gold tells them."""
 
 
 def gate_accuracy(
-    predictions: AnyPredictions, labels: AnyLabels, at_least: float, *, level: float = 0.95
+    predictions: AnyPredictions,
+    labels: AnyLabels,
+    at_least: float,
+    *,
+    level: float = 0.95,
+    errors: ErrorRanges | None = None,
 ) -> GateVerdict:
     """Whether the probability that a prediction is right is at least so much.
 
@@ -34,6 +53,9 @@ def gate_accuracy(
         The bar, in (0, 1).
     level
         In (0, 1), see `GateVerdict`.
+    errors
+        What is known of experts' errors: the verdict holds for all rates s and t that this allows at any
+        time (`rate_ranges`), for which two fifths of the error are spent where it rests on gold.
 
     Returns
     -------
@@ -47,11 +69,17 @@ def gate_accuracy(
     """
     check_bar(at_least, 0.0, 1.0, level)
     models, said = align_models([predictions], labels)
-    return _gate(models, said, at_least, level)
+    return _gate(models, said, at_least, level, errors)
 
 
 def gate_difference(
-    first: AnyPredictions, second: AnyPredictions, labels: AnyLabels, at_least: float, *, level: float = 0.95
+    first: AnyPredictions,
+    second: AnyPredictions,
+    labels: AnyLabels,
+    at_least: float,
+    *,
+    level: float = 0.95,
+    errors: ErrorRanges | None = None,
 ) -> GateVerdict:
     """Whether the first model's accuracy minus the second's is at least so much, in (−1, 1).
 
@@ -59,12 +87,18 @@ def gate_difference(
     """
     check_bar(at_least, -1.0, 1.0, level)
     models, said = align_models([first, second], labels)
-    return _gate(models, said, at_least, level)
+    return _gate(models, said, at_least, level, errors)
 
 
-def _gate(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float, level: float) -> GateVerdict:
-    is_open = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
-    nothing = GateVerdict.open_at(bar, level, method=ANY_TIME, open_questions=is_open)
+def _gate(
+    models: Sequence[PredictionColumns],
+    labels: LabelColumns,
+    bar: float,
+    level: float,
+    errors: ErrorRanges | None,
+) -> GateVerdict:
+    waiting = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
+    nothing = GateVerdict.open_at(bar, level, method=ANY_TIME, open_questions=waiting)
     there = np.logical_and.reduce([m.is_there for m in models])
     missing = int(np.count_nonzero(labels.asked_items & ~there))
     if missing:
@@ -72,36 +106,70 @@ def _gate(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float,
             f"the run is not finished: {missing} items asked about have no answer of "
             f"{'the model' if len(models) == 1 else 'both models'}, and those run first may be no random part"
         )
+    if labels.is_resolved and errors is not None:
+        return nothing.withheld("items asked about until resolved have no correction for experts' errors")
     try:
         if labels.is_resolved:
             return _gate_resolved(models, labels, nothing)
         part = collected_part(labels, there, by_arrival=True)[0]
-        gains = _gains(models, part, bar)
+        above, below, spent = _bet(models, part, bar, level, errors)
     except NotIdentified as error:
         return nothing.withheld(str(error))
-    if not len(gains.sums):
+    if not len(above.sums):
         return nothing.withheld("there are no answers about the model's predictions yet")
-    up, down = refuting_wealth(gains.sums, gains.low), refuting_wealth(-gains.sums, -gains.high)
-    return judge(
-        replace(nothing, value=gains.value, answers=gains.answers),
-        min(1.0, 1 / up),
-        min(1.0, 1 / down),
-        spread=(float(gains.sums.mean()), float((gains.sums**2).mean())),
-        per_answer=len(gains.sums) / max(1, gains.answers),
+    up, down = refuting_wealth(above.sums, above.low), refuting_wealth(-below.sums, -below.high)
+    ahead = above if above.sums.mean() > 0 or above is below else below
+    is_open = above is not below and ahead is below and below.sums.mean() >= 0
+    found = judge(
+        replace(nothing, value=above.value, answers=above.answers),
+        min(1.0, 1 / up + spent),
+        min(1.0, 1 / down + spent),
+        spread=(float(ahead.sums.mean()), float((ahead.sums**2).mean())),
+        per_answer=len(ahead.sums) / max(1, ahead.answers),
     )
+    # on neither side do more answers alone tell
+    return replace(found, why=UNTOLD, further=None) if is_open and not found.decided else found
 
 
-def _gains(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float) -> Gains:
+def _bet(
+    models: Sequence[PredictionColumns],
+    labels: LabelColumns,
+    bar: float,
+    level: float,
+    errors: ErrorRanges | None,
+) -> tuple[Gains, Gains, float]:
+    """Gains for bets above the bar and below it, and the part of the error that the rates take."""
+    if errors is None:
+        gains = _gains(models, labels, bar, NO_ERRORS)
+        return gains, gains, 0.0
+    has_gold = bool(sum(errors.gold_true) + sum(errors.gold_false))
+    spent = _FOR_RATES * (1 - level) if has_gold else 0.0
+    s, t = rate_ranges(errors, 1 - spent if has_gold else level, any_time=True)
+    likely = _likely(s, errors.gold_true), _likely(t, errors.gold_false[::-1])
+    above, below = (
+        _gains(models, labels, bar, WorstRates(sensitivity=s, specificity=t, side=side, likely=likely))
+        for side in (1, -1)
+    )
+    return above, below, spent
+
+
+def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
+    """The rate that gold gives, within its range; without gold the middle."""
+    right, wrong = gold
+    return min(ends[1], max(ends[0], right / (right + wrong))) if right + wrong else sum(ends) / 2
+
+
+def _gains(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float, rates: WorstRates) -> Gains:
     if len(models) == 1:
         if not labels.tells_accuracy:
             raise NotIdentified("questions were asked only where two models differ; see: --not-worse-than")
-        return accuracy_gains(make_pool(labels, models), bar)
+        return accuracy_gains(make_pool(labels, models), bar, rates)
     both = models[0].ran & models[1].ran
     differ = both & (models[0].option != models[1].option)
     if not differ.any() and labels.cluster is None:
         n = int(np.count_nonzero(both))
         return Gains(sums=np.full(n, -bar), low=-1 - bar, high=1 - bar, answers=0, value=0.0)
-    return difference_gains(make_pool(labels, models), bar)
+    return difference_gains(make_pool(labels, models), bar, rates)
 
 
 def _gate_resolved(

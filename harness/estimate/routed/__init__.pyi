@@ -3,7 +3,8 @@ from .agreement import (
     split_by_agreement as split_by_agreement,
 )
 from .annotator_error import (
-    GoldCounts as GoldCounts, corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean,
+    GOLD_ASSUMPTIONS as GOLD_ASSUMPTIONS, GoldCounts as GoldCounts,
+    corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean,
     immune_accuracy as immune_accuracy, youden as youden,
 )
 from .doubly_robust import (
@@ -28,6 +29,7 @@ from .propensities import (
     predicted_counts as predicted_counts, shared_propensities as shared_propensities,
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
+from .rate_ranges import rate_ranges as rate_ranges, youden_interval as youden_interval
 from .resolved_items import resolved_accuracy as resolved_accuracy
 from .routed_sample import (
     RoutedSample as RoutedSample, accuracy_target as accuracy_target, check_predicted as check_predicted,

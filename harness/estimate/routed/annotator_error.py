@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import FloatArray
+from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import (
     check_items,
@@ -29,6 +29,7 @@ from harness.estimate.core import (
     z_value,
 )
 from harness.estimate.routed.doubly_robust import informed, question_weights
+from harness.estimate.routed.means import t_quantile
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
 from harness.types import Counts, Estimate, Interval
 
@@ -104,7 +105,14 @@ def corrected_answers(answer: ArrayLike, s: float, t: float) -> FloatArray:
     return (np.asarray(answer, dtype=np.float64) - (1 - t)) / youden(s, t)
 
 
-def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95) -> Estimate:
+def corrected_mean(
+    c: FloatArray,
+    data: RoutedSample,
+    gold: GoldCounts,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+) -> Estimate:
     """Equation (G) with corrected answers, its variance including that of the gold rates.
 
     With w_q = (c_k − C*)/π_k per question and b̃ as in `corrected_answers`,
@@ -121,7 +129,10 @@ def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level
     c, data
         Target and answers, as for `routed_mean`; build ``data`` with ``error_free=False``.
     gold
-        Counts from gold items, not used in ``data``.
+        Counts from gold items, not used in ``data``, and of independent items.
+    cluster
+        Shape (N,): number of the item's cluster; clusters are then the independent units, of which one more
+        lies at each end, and the quantile is Student's.
 
     Raises
     ------
@@ -134,13 +145,15 @@ def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level
     value, _, _ = _corrected(c, data, gold.sensitivity, gold.specificity)
     n_s, n_t = gold.n_true + 2, gold.n_false + 2
     s, t = (gold.yes_on_true + 1) / n_s, (gold.no_on_false + 1) / n_t
-    centre, spread, (slope_s, slope_t) = _corrected(c, data, s, t)
-    # One added item at each end of the answer scale: a sample without errors is not free of variance.
-    scale = 1 / youden(s, t)
-    sampling = (spread**2 * (size - 1) + scale**2 / 2) / (size + 1) / size
-    se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
+    centre, g, (slope_s, slope_t) = _corrected(c, data, s, t)
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
-    half = z_value(level) * se
+    sums = g - g.mean() if cluster is None else np.bincount(cluster, g - g.mean())
+    units = size if cluster is None else len(np.unique(cluster))
+    # One added unit at each end of the answer scale: a sample without errors is not free of variance.
+    end = (ceiling - floor) / youden(s, t) * size / units
+    sampling = (float((sums**2).sum()) + end**2 / 2) / (units + 1) * units / size**2
+    se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
+    half = se * (z_value(level) if cluster is None else t_quantile(level, units - 1))
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
     flags = () if floor <= value <= ceiling else ("out_of_range",)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
@@ -155,12 +168,17 @@ def corrected_mean(c: FloatArray, data: RoutedSample, gold: GoldCounts, *, level
 
 
 def corrected_accuracy(
-    predicted: ArrayLike, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95
+    predicted: ArrayLike,
+    data: RoutedSample,
+    gold: GoldCounts,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
 ) -> Estimate:
     """Accuracy of one model from fallible experts; see `corrected_mean`. −1 counts as wrong."""
     c = accuracy_target(predicted, data.propensities.shape[1])
     data = informed(np.asarray(predicted, dtype=np.int64)[:, None], data)
-    return corrected_mean(c, data, gold, level=level)
+    return corrected_mean(c, data, gold, level=level, cluster=cluster)
 
 
 def immune_accuracy(
@@ -219,12 +237,12 @@ def immune_accuracy(
 
 def _corrected(
     c: FloatArray, data: RoutedSample, s: float, t: float
-) -> tuple[float, float, tuple[float, float]]:
-    """Mean and standard deviation of g̃, and the slopes of the mean in s and t."""
+) -> tuple[float, FloatArray, tuple[float, float]]:
+    """Mean of g̃, g̃ itself, and the slopes of the mean in s and t."""
     b = corrected_answers(data.answer, s, t)
     weight = question_weights(c, data)
     g = (c * data.posterior).sum(axis=1)
     g = g + np.bincount(data.item, weight * (b - data.posterior[data.item, data.asked]), minlength=len(c))
     slope = len(c) * youden(s, t)
     slopes = -float((weight * b).sum()) / slope, float((weight * (1 - b)).sum()) / slope
-    return float(g.mean()), float(g.std(ddof=1)), slopes
+    return float(g.mean()), g, slopes

@@ -13,7 +13,7 @@ prevalences known); where they do not, ranges of s and t bound A.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -21,7 +21,8 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import chi2_tail, find_root, sign_p_value
-from harness.estimate.intervals import scale_by_share
+from harness.estimate.intervals import effective_size, scale_by_share
+from harness.estimate.routed.gold_score import independent_share
 from harness.estimate.routed.means import t_quantile
 from harness.estimate.routed.routed_sample import RoutedSample
 from harness.types import Estimate, Interval
@@ -98,6 +99,7 @@ def bounded_accuracy(
     known: ErrorRanges,
     *,
     level: float = 0.95,
+    cluster: IntArray | None = None,
 ) -> Estimate:
     """Accuracy by maximum likelihood in A, s and t, and the interval of its profile likelihood ratio.
 
@@ -113,6 +115,8 @@ def bounded_accuracy(
         As for `gold_accuracy`: one question an item, uniform or about the prediction.
     second
         What a second expert said to each of the questions of `data`: 1, 0, or −1 for none.
+    cluster
+        Shape (N,): number of the item's cluster; see `gold_accuracy`.
 
     Raises
     ------
@@ -124,11 +128,17 @@ def bounded_accuracy(
     if doubles:
         _check_exchangeable(data, second)
     likelihood, rates = _profile(cells, known)
-    best = int(np.argmax(likelihood))
+    best, part = int(np.argmax(likelihood)), 1.0
+    if cluster is not None:
+        found = float(_GRID[best]), float(rates[0][best]), float(rates[1][best])
+        part = independent_share(predicted, data, found, cluster, level)
+        cells = replace(cells, count=np.where(cells.slope != 0, cells.count * part, cells.count))
+        likelihood, rates = _profile(cells, known)
+        best = int(np.argmax(likelihood))
     if doubles:
         _check_fit(cells, rates[0][best], rates[1][best], float(_GRID[best]))
     loss = 2 * (likelihood[best] - likelihood)
-    quantile = t_quantile(level, max(1, (doubles or int(readable.sum())) - 1))
+    quantile = t_quantile(level, max(1, int(part * (doubles or readable.sum())) - 1))
     kept = np.flatnonzero(loss <= max(quantile**2, _mixed_quantile(level)))
     step = _GRID[1]
     low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
@@ -139,7 +149,8 @@ def bounded_accuracy(
         )
     value, share = float(_GRID[best]), float(readable.mean())
     if share < 1:
-        value, low, high = scale_by_share(share, len(predicted), value, low, high, level)
+        n = len(predicted) if cluster is None else effective_size(readable.astype(float), cluster, level)
+        value, low, high = scale_by_share(share, n, value, low, high, level)
     return Estimate.from_interval(
         value=value,
         interval=Interval(low=float(low), high=float(high), level=level, method="profile-likelihood"),

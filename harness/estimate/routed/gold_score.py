@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.estimate.intervals import scale_by_share
+from harness.errors import NotIdentified
+from harness.estimate.intervals import effective_size, scale_by_share
 from harness.estimate.routed.annotator_error import GOLD_ASSUMPTIONS, GoldCounts
 from harness.estimate.routed.means import t_quantile
 from harness.estimate.routed.routed_sample import RoutedSample
@@ -43,7 +44,12 @@ def allows_gold_score(predicted: IntArray, data: RoutedSample) -> bool:
 
 
 def gold_accuracy(
-    predicted: IntArray, data: RoutedSample, gold: GoldCounts, *, level: float = 0.95
+    predicted: IntArray,
+    data: RoutedSample,
+    gold: GoldCounts,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
 ) -> Estimate:
     """Accuracy by maximum likelihood in A, s and t, and the interval of the efficient score test.
 
@@ -56,19 +62,25 @@ def gold_accuracy(
     ----------
     predicted
         Shape (N,), −1 for unreadable; data for which `allows_gold_score`.
+    cluster
+        Shape (N,): number of the item's cluster. The items' counts are then those of as many independent
+        ones as tell as much (`independent_share`); gold items count as independent.
     """
     readable = predicted >= 0
     counts = _count(predicted, data, gold)
-    s, t = _fit_rates(counts, gold)
-    score, information = _efficient_score(counts, s, t)
-    fewest = min(gold.n_true, gold.n_false, int(readable.sum()))
-    kept = np.flatnonzero(score**2 <= t_quantile(level, max(1, fewest - 1)) ** 2 * information)
-    best = int(np.argmin(np.where(information > 0, score**2 / np.maximum(information, _CLOSE), np.inf)))
-    kept = np.append(kept, best)
+    s, t, best, kept = _invert(counts, gold, level, int(readable.sum()))
+    if cluster is not None:
+        rates = float(_GRID[best]), float(s[best]), float(t[best])
+        part = independent_share(predicted, data, rates, cluster, level)
+        scale = np.array([part, part, 1.0, 1.0])
+        counts = replace(counts, x=counts.x * scale, n=counts.n * scale)
+        s, t, best, kept = _invert(counts, gold, level, int(readable.sum() * part))
+    information = _efficient_score(counts, s, t)[1]
     step = _GRID[1]
     low, value, high = max(0.0, _GRID[kept.min()] - step), _GRID[best], min(1.0, _GRID[kept.max()] + step)
-    share, n = float(readable.mean()), len(predicted)
+    share, n = float(readable.mean()), float(len(predicted))
     if share < 1:
+        n = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
         value, low, high = scale_by_share(share, n, value, low, high, level)
     spread = share / math.sqrt(max(float(information[best]), _CLOSE))
     return Estimate.from_interval(
@@ -79,6 +91,56 @@ def gold_accuracy(
         n=data.counts,
         assumptions=GOLD_ASSUMPTIONS,
     )
+
+
+def independent_share(
+    predicted: IntArray,
+    data: RoutedSample,
+    rates: tuple[float, float, float],
+    cluster: IntArray,
+    level: float,
+) -> float:
+    """By which share of them independent items would tell as much as those of these clusters.
+
+    Of the items' scores of A, brought to the mean and the variance of right and wrong predictions
+    (`effective_size`).
+
+    Parameters
+    ----------
+    predicted, cluster
+        Shape (N,), as for `gold_accuracy`.
+    rates
+        A, s and t at which the scores are taken.
+    """
+    A, s, t = rates
+    of, K = predicted[data.item], int(data.n_options[0])
+    hit = of == data.asked
+    tau = np.where(hit, A, (1 - A) / (K - 1))
+    p = np.clip(tau * s + (1 - tau) * (1 - t), _CLOSE, 1 - _CLOSE)
+    score = np.zeros(len(predicted))
+    score[data.item] = np.where(
+        of >= 0, (data.answer - p) / (p * (1 - p)) * np.where(hit, 1, -1 / (K - 1)), 0
+    )
+    scored = predicted >= 0
+    rest = score[scored] - score[scored].mean()
+    spread = float(np.sqrt((rest**2).mean()))
+    values = A + rest * (math.sqrt(A * (1 - A)) / spread if spread > 0 else 0.0)
+    groups = np.unique(cluster[scored], return_inverse=True)[1]
+    if groups.max(initial=0) < 1:
+        raise NotIdentified("clusters: there must be at least 2 with a readable prediction")
+    return effective_size(values, groups, level) / len(values)
+
+
+def _invert(
+    counts: _YesCounts, gold: GoldCounts, level: float, items: int
+) -> tuple[FloatArray, FloatArray, int, IntArray]:
+    """Rates at every A of the grid; the place of the estimate, and of what the test keeps."""
+    s, t = _fit_rates(counts, gold)
+    score, information = _efficient_score(counts, s, t)
+    fewest = min(gold.n_true, gold.n_false, items)
+    kept = np.flatnonzero(score**2 <= t_quantile(level, max(1, fewest - 1)) ** 2 * information)
+    best = int(np.argmin(np.where(information > 0, score**2 / np.maximum(information, _CLOSE), np.inf)))
+    return s, t, best, np.append(kept, best)
 
 
 def _uniform(data: RoutedSample) -> bool:
