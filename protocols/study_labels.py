@@ -27,14 +27,17 @@ from protocols.collect import (
 from protocols.routing import (
     ANY_CLASS,
     Roster,
+    SecondDraw,
     Woven,
     check_drawn,
     draw_items,
     draw_questions,
+    draw_second_questions,
     next_assignments,
     panel_rule_of,
     read_pending,
     read_roster,
+    refuse_first_after_second,
     weave_controls,
 )
 
@@ -57,6 +60,8 @@ class Routed:
         Control questions, which `asked` and `new` count, too; None where study.toml has none.
     draws
         Draws of items from a pool, in their order; none where every item is asked about.
+    second
+        Second questions drawn by now, which `asked` and `new` count, too; None where none were.
     """
 
     asked: Counter[str]
@@ -66,9 +71,12 @@ class Routed:
     annotators: int = 0
     controls: Woven | None = None
     draws: Sequence[ItemDraw] = ()
+    second: SecondDraw | None = None
 
 
-def route_questions(study: Study, *, questions: int | None = None, more: int | None = None) -> Routed:
+def route_questions(
+    study: Study, *, questions: int | None = None, more: int | None = None, second: bool = False
+) -> Routed:
     """Draw the questions of a study, and store them.
 
     Parameters
@@ -77,6 +85,8 @@ def route_questions(study: Study, *, questions: int | None = None, more: int | N
         Draw as many items as that many questions settle; None draws what study.toml says.
     more
         Questions by which to add to the items drawn.
+    second
+        Draw these as second questions about items answered no, in place of items.
 
     Raises
     ------
@@ -90,15 +100,22 @@ def route_questions(study: Study, *, questions: int | None = None, more: int | N
     for name, number in (("--questions", questions), ("--more", more)):
         if number is not None and number < 1:
             raise BadInput(f"{name} must be at least 1, is {number}")
+    if second and (more is None or questions is not None):
+        raise BadInput("--second says what --more N draws: second questions about items answered no")
     roster = read_roster(study.path(study.experts.roster))
     roster.check(study.items.classes or _find_common_options(study, roster))
     with pause_collector():
         drawn = questions or study.experts.questions, more
-        return _route_questions(study, roster, read_gold(study), drawn)
+        return _route_questions(study, roster, read_gold(study), drawn, second=second)
 
 
 def _route_questions(
-    study: Study, roster: Roster, gold: Sequence[GoldItem], numbers: tuple[int | None, int | None]
+    study: Study,
+    roster: Roster,
+    gold: Sequence[GoldItem],
+    numbers: tuple[int | None, int | None],
+    *,
+    second: bool,
 ) -> Routed:
     asked, new, ids = Counter[str](), 0, list[str]()
     items = read_items_ahead(study)
@@ -113,6 +130,8 @@ def _route_questions(
                 yield portion
 
         wanted, more = numbers
+        seconds = more if second else None
+        more = None if second else more
         with store.content.indexing_late():
             portions: Iterable[list[Item]] = store_items()
             if wanted or more or store.pool.read_draws():
@@ -121,12 +140,23 @@ def _route_questions(
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
                 new += store.content.add_question_fields(questions)
+        refuse_first_after_second(store, new)
+        deeper = None
+        if seconds is not None:
+            deeper = draw_second_questions(study, store, roster, seconds)
+            new += store.content.add_question_fields(deeper.questions)
+        asked.update(q.expert for q in store.content.read_questions(second=True))
         woven = weave_controls(study, store, roster, gold) if ids else Woven()
         note_source(study, store, items.digest, ids, are_all=is_new)
         draws = store.pool.read_draws()
     controls = woven if study.experts.has_controls else None
     return Routed(
-        asked=asked + woven.asked, new=new + woven.new, items=len(ids), controls=controls, draws=draws
+        asked=asked + woven.asked,
+        new=new + woven.new,
+        items=len(ids),
+        controls=controls,
+        draws=draws,
+        second=deeper,
     )
 
 

@@ -33,6 +33,12 @@ def study_labels(
     return replace(labels, cluster=ItemValues.of(clusters, index)) if clusters else labels
 
 
+def read_second_labels(store: Store, labels: LabelColumns) -> LabelColumns | None:
+    """Second questions and their answers, of the same items as these labels; None without any."""
+    second = store.columns.read_labels(labels.index, second=True)
+    return second if second.drawn is not None else None
+
+
 def count_pool(labels: LabelColumns) -> tuple[int, int] | None:
     """How many items were drawn, and of how many; None where all are to be asked about."""
     return None if labels.pool is None else (labels.pool.number, labels.pool.size)

@@ -139,6 +139,8 @@ class Collected:
         What is known of experts' errors; None if nothing is.
     by_class
         Which results by class are wanted; None: none.
+    second
+        Second questions about items, which `labels` do not hold; None without any.
     """
 
     labels: LabelColumns
@@ -150,6 +152,7 @@ class Collected:
     joint: int = 0
     correction: Correction | None = None
     by_class: ClassTask | None = None
+    second: LabelColumns | None = None
 
 
 def report_model(

@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.analysis.by_class import plan_class_task
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, study_labels
+from harness.analysis.collected_labels import count_pool, read_second_labels, study_labels
 from harness.analysis.controls import (
     ExpertQuality,
     find_correction,
@@ -164,6 +164,7 @@ def report_study(
         joint=len(chosen.runs) if options.joint else 0,
         correction=correction,
         by_class=by_class,
+        second=read_second_labels(store, labels),
     )
     models = _report_models(store, study, chosen.runs, data)
     if options.looks:

@@ -89,12 +89,17 @@ from .routed import (
     draw_in_proportion as draw_in_proportion, guess_right as guess_right,
     split_by_agreement as split_by_agreement, difference_target as difference_target,
     disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
-    flat_posterior as flat_posterior, immune_accuracy as immune_accuracy, next_option as next_option,
+    flat_posterior as flat_posterior, item_variance as item_variance,
+    immune_accuracy as immune_accuracy, next_option as next_option,
     neyman_rates as neyman_rates, predicted_counts as predicted_counts,
     pseudo_outcome_bounds as pseudo_outcome_bounds, pseudo_outcomes as pseudo_outcomes,
     questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
     routed_accuracy as routed_accuracy, routed_mean as routed_mean, sampled_mean as sampled_mean,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
+)
+from .second import (
+    DEEPENED as DEEPENED, SecondRates as SecondRates, deepen as deepen,
+    deepened_accuracy as deepened_accuracy, second_rates as second_rates,
 )
 from .second_experts import allow_for_errors as allow_for_errors

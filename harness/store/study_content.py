@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import DataError
+from harness.registry import SECOND_QUESTIONS
 from harness.store.database import BULK, Repository, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import (
@@ -183,8 +184,9 @@ class ContentRepository(Repository):
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """The first question, in the order of items, that another rule drew."""
-        other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol != protocol)
+        """The first question, in the order of items, that another rule drew; second questions aside."""
+        names = (protocol, SECOND_QUESTIONS)
+        other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
         query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
         return next(iter(self._database.read_values(Question, query)), None)
 
@@ -205,9 +207,12 @@ class ContentRepository(Repository):
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
-    def read_questions(self) -> list[Question]:
-        """All questions, in the order of their items."""
+    def read_questions(self, *, second: bool | None = None) -> list[Question]:
+        """Questions in the order of their items: all, only second ones, or only the others."""
         query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
+        if second is not None:
+            is_second = _QUESTION.c.protocol == SECOND_QUESTIONS
+            query = query.where(is_second if second else ~is_second)
         return self._database.read_values(Question, query)
 
     def add_answers(self, answers: Iterable[Answer]) -> int:

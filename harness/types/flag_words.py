@@ -41,6 +41,8 @@ FLAG_WORDS = {
     "sensitivity": "experts' P(yes | it is), as estimated beside: {}",
     "specificity": "experts' P(no | it is not), as estimated beside: {}",
     "votes_worth": "the interval is as narrow as from {}",
+    "second_questions": "second questions: {}; all other estimates are of first answers alone",
+    "second_worth": "the interval is as narrow as from {}",
     "judge_saved": "the judge saved {}",
     "split": "answers in the half that weights were taken from: {}",
     # of panels

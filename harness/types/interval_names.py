@@ -24,6 +24,7 @@ _WORDS = {
     "square-and-add": "parts combined",
     "strata": "strata of the draw",
     "tilted-score": "tilted score test",
+    "two-phase-score": "score test in two phases",
     "wald": "normal approximation",
     "wald-logit": "normal approximation (logit)",
     "weighted-score": "weighted score test",

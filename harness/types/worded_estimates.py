@@ -23,6 +23,7 @@ ESTIMATOR_NAMES = {
     "comp": "Comp (no only)",
     "assisted": "With all models' votes",
     "judged": "With a judge",
+    "deepened": "With second questions",
     "anytime": "ML, any time",
     "corrected": "Corrected (gold)",
     "hui_walter": "Corrected (second experts)",

@@ -39,12 +39,14 @@ class RememberedColumns(ColumnRepository):
         """The items by place."""
         return self._once("index", super().read_index)
 
-    def read_labels(self, index: ItemIndex, *, only: Collection[str] | None = None) -> LabelColumns:
+    def read_labels(
+        self, index: ItemIndex, *, only: Collection[str] | None = None, second: bool = False
+    ) -> LabelColumns:
         """What experts said; see `ColumnRepository.read_labels`."""
         read = super().read_labels
         if only is not None:
-            return read(index, only=only)
-        return self._once(("labels", id(index)), lambda: read(index))
+            return read(index, only=only, second=second)
+        return self._once(("labels", id(index), second), lambda: read(index, second=second))
 
     def count_options(self) -> dict[int, int]:
         """K → number of items with so many options."""

@@ -2,6 +2,7 @@
 
 examples: oversight label route
           oversight label route --questions 300   of a larger pool of items
+          oversight label route --more 50 --second   about items answered no
           oversight label export --folder questions
           oversight label import questions/*.csv
           oversight label simulate --key key.csv --abstention 0.03
@@ -23,8 +24,9 @@ from harness.cli import add_study, emit, study_of
 from harness.config import Study
 from harness.output import counted, pool_text
 from harness.store import ItemDraw
-from protocols.routing import Woven
+from protocols.routing import SecondDraw, Woven
 from protocols.study_labels import (
+    Routed,
     export_open,
     export_ratings,
     import_answers,
@@ -38,9 +40,9 @@ from protocols.study_labels import (
 def route(args: argparse.Namespace, study: Study) -> int:
     """Draw the questions of the study, or who rates what in its panel."""
     panel = study.experts.is_panel
-    if panel and (args.questions or args.more or study.experts.questions):
+    if panel and (args.questions or args.more or args.second or study.experts.questions):
         raise BadInput("--questions and --more draw items for yes/no questions; this study is a panel")
-    drawn = route_panel(study) if panel else route_questions(study, questions=args.questions, more=args.more)
+    drawn = route_panel(study) if panel else _route_questions(study, args)
     total, loads = drawn.asked.total(), drawn.asked.values()
     if panel:
         text = (
@@ -54,6 +56,8 @@ def route(args: argparse.Namespace, study: Study) -> int:
     else:
         text = f"{counted(total, 'question')} to {counted(len(loads), 'expert')} ({drawn.new} new)"
         text += drawn_text(drawn.draws) + "; next: oversight label export, or push"
+    if drawn.second is not None:
+        text += f"\n{_tell_second(drawn.second)}"
     if drawn.controls is not None:
         text += "".join(f"\n{line}" for line in _tell_controls(drawn.controls))
     what = "assignments" if panel else "questions"
@@ -63,10 +67,28 @@ def route(args: argparse.Namespace, study: Study) -> int:
             kind: {"drawn": drawn.controls.drawn[kind], "wanted": n}
             for kind, n in drawn.controls.wanted.items()
         }
+    if drawn.second is not None:
+        found = drawn.second
+        payload["second"] = {"drawn": len(found.questions), "of": found.left, "narrower": found.narrower}
     if drawn.draws:
         payload["drawn"] = [asdict(draw) for draw in drawn.draws]
     emit(args, payload, text)
     return 0
+
+
+def _route_questions(study: Study, args: argparse.Namespace) -> Routed:
+    return route_questions(study, questions=args.questions, more=args.more, second=args.second)
+
+
+def _tell_second(second: SecondDraw) -> str:
+    """How many second questions were drawn, and what they are expected to buy."""
+    text = (
+        f"{counted(len(second.questions), 'second question')} about {len(second.questions)} of "
+        f"{counted(second.left, 'item')} answered no"
+    )
+    if second.narrower < 1:
+        text += f"; by the models' votes intervals should get {1 - second.narrower:.0%} narrower"
+    return text
 
 
 def _tell_controls(controls: Woven) -> list[str]:
@@ -154,6 +176,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     some = "draw as many items as so many questions settle (default: [experts] questions, else all)"
     option("--questions", type=int, metavar="N", help=some)
     option("--more", type=int, metavar="N", help="add items to those drawn, for so many questions more")
+    seconds = "with --more N: ask second questions about items answered no, where they tell most"
+    option("--second", action="store_true", help=seconds)
     option = verb["export"].add_argument
     option("--folder", default="questions", help="default: %(default)s")
     option("--format", choices=("csv", "jsonl"), default="csv", help="default: %(default)s")

@@ -12,6 +12,10 @@ from .roster import (
     read_roster as read_roster,
 )
 from .rule import RoutingProtocol as RoutingProtocol, decode as decode
+from .second_draw import (
+    SecondDraw as SecondDraw, draw_second_questions as draw_second_questions,
+    refuse_first_after_second as refuse_first_after_second,
+)
 from .sequential import Sequential as Sequential
 from .study_rule import (
     Pending as Pending, check_drawn as check_drawn, draw_questions as draw_questions,

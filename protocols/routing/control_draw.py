@@ -76,7 +76,7 @@ def _draw_missing(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
 ) -> tuple[Counter[str], list[ControlQuestion]]:
     """Kind → how many there should be; and those that are not there yet."""
-    section, seed, questions = study.experts, study.study.seed, store.content.read_questions()
+    section, seed, questions = study.experts, study.study.seed, store.content.read_questions(second=False)
     queues, wanted = _Queues(roster, questions, before), Counter[str]()
     drawn = list[ControlQuestion]()
     items = {item.id: item for item in store.content.read_items()} if gold or section.overlap else {}

@@ -57,7 +57,10 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
     """
     draws = store.pool.read_draws()
     if not draws and more is not None and wanted is None:
-        raise BadInput("--more adds to a draw of items, and this study has none; begin it with --questions")
+        raise BadInput(
+            "--more adds to a draw of items, and this study has none; begin it with --questions, or ask "
+            "second questions about items answered no: add --second"
+        )
     if not draws and wanted is None:
         return
     if "accuracy" not in study.experts.statement.answers:
@@ -71,7 +74,10 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
         _begin_pool(study, store, ids, wanted or 1)
     if more is not None:
         if not store.pool.read_remaining()[0]:
-            raise BadInput(f"--more: all {draws[0].pool if draws else len(ids)} items were drawn already")
+            raise BadInput(
+                f"--more: all {draws[0].pool if draws else len(ids)} items were drawn already; "
+                "second questions about items answered no: add --second"
+            )
         _draw_batch(study, store, more, (draws or store.pool.read_draws())[-1].strata)
 
 
@@ -97,7 +103,7 @@ def _begin_pool(study: Study, store: Store, ids: Sequence[str], wanted: int) -> 
             "questions were drawn before about every item; a number of them cannot be set once they are: "
             "start a new study"
         )
-    votes = _read_votes(study, store, ids)
+    votes = read_votes(study, store, ids)
     stratum: IntArray = np.zeros(len(ids), np.int64)
     strata = "at random, as no model was run"
     if votes.looked_at:
@@ -112,7 +118,7 @@ def _draw_batch(study: Study, store: Store, wanted: int, strata: str) -> None:
     """Draw from what remains of the pool, and store it."""
     ids, stratum = store.pool.read_remaining()
     draws = store.pool.read_draws()
-    number = _count_items(study, wanted, _read_votes(study, store, ids))
+    number = _count_items(study, wanted, read_votes(study, store, ids))
     batch = len(draws) + 1
     seed = derive_seed(study.study.seed, "items", str(batch))
     places = draw_in_proportion(stratum, number, np.random.default_rng(seed))
@@ -130,7 +136,7 @@ def _draw_batch(study: Study, store: Store, wanted: int, strata: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Votes:
+class Votes:
     """What models answer to N items.
 
     Attributes
@@ -148,7 +154,7 @@ class _Votes:
     looked_at: list[int]
 
 
-def _read_votes(study: Study, store: Store, ids: Sequence[str]) -> _Votes:
+def read_votes(study: Study, store: Store, ids: Sequence[str]) -> Votes:
     """Read the newest runs of all models that have answers.
 
     Raises
@@ -169,10 +175,10 @@ def _read_votes(study: Study, store: Store, ids: Sequence[str]) -> _Votes:
     predicted = np.stack(votes, axis=1) if votes else np.zeros((len(ids), 0), np.int64)
     candidates = named or [name for name in runs if name not in study.judges]
     looked_at = [column for column, name in enumerate(runs) if name in candidates]
-    return _Votes(predicted=np.maximum(predicted, -1), n_options=n_options, looked_at=looked_at)
+    return Votes(predicted=np.maximum(predicted, -1), n_options=n_options, looked_at=looked_at)
 
 
-def _count_items(study: Study, wanted: int, votes: _Votes) -> int:
+def _count_items(study: Study, wanted: int, votes: Votes) -> int:
     """How many items so many questions are expected to settle, at least one."""
     n, each = len(votes.n_options), 1.0
     if study.experts.statement.asks_on and votes.looked_at:

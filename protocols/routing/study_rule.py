@@ -14,6 +14,7 @@ from typing import Any
 
 from harness import BadInput, ConfigError, load_protocol
 from harness.config import Study
+from harness.registry import SECOND_QUESTIONS
 from harness.store import Store, split_into_batches
 from harness.types import Assignment, Item, PredictionStatus, Question
 from protocols.routing.item_draw import keep_drawn_items
@@ -86,7 +87,7 @@ def draw_questions(
     other, is_first = store.content.find_other_rule(plan.name), not store.content.has_questions()
     if not isinstance(plan, Partitioned):
         drawn = list(map(_fields_of, plan.route(list(chain.from_iterable(items)))))
-        _refuse_other_draw(plan.name, drawn, store.content.read_questions())
+        _refuse_other_draw(plan.name, drawn, store.content.read_questions(second=False))
         yield drawn
         return
     free = FreeExperts(roster)
@@ -102,6 +103,8 @@ def _refuse_other_draw(protocol: str, drawn: Sequence[QuestionFields], stored: S
     redrawn = {item for _, item, *_ in drawn}
     same = {(name, propensity, each) for name, *_, propensity, _, each in drawn}
     for question in stored:
+        if question.protocol == SECOND_QUESTIONS:
+            continue
         if question.protocol != protocol or (
             question.item_id in redrawn
             and (question.id, question.propensity, question.propensities) not in same

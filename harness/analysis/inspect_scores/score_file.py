@@ -88,7 +88,7 @@ def _carry(study: Study, store: Store, items: list[Item], model: str) -> list[Ca
     clusters, strata = study_clusters(study), _read_strata(study, items)
     questions, experts = defaultdict[str, list[CarriedQuestion]](list), dict[str, int]()
     replies = {a.question.id: (a.verdict, n) for n, a in enumerate(store.content.read_answers())}
-    for place, q in enumerate(store.content.read_questions()):
+    for place, q in enumerate(store.content.read_questions(second=False)):
         verdict, arrived = replies.get(q.id, (None, None))
         questions[q.item_id].append(
             CarriedQuestion(

@@ -15,9 +15,11 @@ from harness.config import Study
 from harness.errors import BadInput
 from harness.estimate import (
     ASSISTED,
+    DEEPENED,
     JUDGED,
     Estimates,
     assist,
+    deepen,
     joint_level,
     judge_models,
     mark_joint,
@@ -35,6 +37,11 @@ def add_side_information(
     """Reports with the estimates that models' votes and the study's judges narrow, or why there are none."""
     found = {model.name: Estimates(model.estimates, model.undefined) for model in models}
     found = _judge(store, study, _assist(store, found, data), data)
+    if data.second is not None:
+        runs = {model.name: {"name": model.name, "id": model.run_id} for model in models}
+        predicted = _read_predictions(store, list(runs.values()), data)
+        level, why = joint_level(data.level, data.joint), _refuse(data, "second questions are")
+        found = deepen(predicted, data.labels, data.second, found, level=level, refused=why)
     return tuple(_put_in(model, found[model.name], data) for model in models)
 
 
@@ -91,7 +98,7 @@ def _read_predictions(
 
 def _put_in(model: ModelReport, made: Estimates, data: Collected) -> ModelReport:
     estimates = dict(made)
-    added = {name: made[name] for name in (ASSISTED, JUDGED) if name in made}
+    added = {name: made[name] for name in (ASSISTED, JUDGED, DEEPENED) if name in made}
     if data.joint and added:
         estimates |= mark_joint(Estimates(added, {}), data.level, data.joint)
     in_order = {name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates}

@@ -22,7 +22,8 @@ from .tilted_rows import (
     uniform_rows as uniform_rows,
 )
 from .tilting import (
-    TiltedMean as TiltedMean, score_at as score_at, tilted_outcomes as tilted_outcomes,
+    TiltedMean as TiltedMean, cluster_variances as cluster_variances,
+    fall_through_zero as fall_through_zero, score_at as score_at, tilted_outcomes as tilted_outcomes,
     tilted_score as tilted_score,
 )
 from .weighting import weighted_score as weighted_score

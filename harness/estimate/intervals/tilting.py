@@ -9,7 +9,7 @@ With g of equation (G) at p = p_λ (`harness.estimate.routed.doubly_robust`),
     U(λ) = Σ_i w_i g_i − θ(λ)
     W(λ) = max{ Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],  Σ_i w_i² (g_i − θ − U)² }
 
-(of items in clusters: both with what goes together there, `_cluster_variances`; of items drawn in proportion
+(of items in clusters: both with what goes together there, `cluster_variances`; of items drawn in proportion
 within strata: both around the means of the strata, see `harness.estimate.intervals.drawn_strata`)
 
 and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from harness.arrays import FloatArray
+from harness.arrays import FloatArray, IntArray
 from harness.estimate.core import find_root
 from harness.estimate.intervals.tilted_rows import TiltedRows, collapse_rows
 
@@ -67,7 +67,7 @@ def tilted_score(
 
         return at
 
-    low, best, high = (_root(excess(side), side) for side in (1, 0, -1))
+    low, best, high = (fall_through_zero(excess(side), side) for side in (1, 0, -1))
     _, _, variance = _score(rows, best, share)
     least, value, most = (round(_score(rows, tilt)[0], 9) for tilt in (low, best, high))
     return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
@@ -75,7 +75,7 @@ def tilted_score(
 
 def tilted_outcomes(rows: TiltedRows) -> FloatArray:
     """Outcomes g at the estimate, less the estimate, shape (R,): what the observed variance is made of."""
-    best = _root(lambda tilt: _score(rows, tilt)[1], 0)
+    best = fall_through_zero(lambda tilt: _score(rows, tilt)[1], 0)
     g = _outcomes(rows, best)[-1]
     outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
     return outcomes
@@ -84,7 +84,7 @@ def tilted_outcomes(rows: TiltedRows) -> FloatArray:
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
     """|U|/√W at the tilt of this mean: how far the answers are from it; 0 where nothing varies."""
     rows = collapse_rows(rows)
-    _, gap, variance = _score(rows, _root(lambda tilt: mean - _score(rows, tilt)[0], 0))
+    _, gap, variance = _score(rows, fall_through_zero(lambda tilt: mean - _score(rows, tilt)[0], 0))
     return abs(gap) / float(np.sqrt(variance)) if variance > 0 else 0.0
 
 
@@ -101,7 +101,7 @@ def _score(rows: TiltedRows, tilt: float, share: float = 0.0) -> tuple[float, fl
     if rows.cluster.size:
         square, value = float(each @ (up + down)), min(1.0, max(-1.0, theta + gap))
         now = (square if down.any() else abs(value)) - value**2
-        seen, correlation, pairs = _cluster_variances(rows, rows.weight * residual, max(0.0, now))
+        seen, correlation, pairs = cluster_variances(rows.cluster, rows.weight * residual, max(0.0, now))
         model += correlation * (square - theta**2) * pairs
     else:
         squares = residual**2
@@ -144,15 +144,15 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
     return spread
 
 
-def _cluster_variances(rows: TiltedRows, residual: FloatArray, spread: float) -> tuple[float, float, float]:
+def cluster_variances(cluster: IntArray, residual: FloatArray, spread: float) -> tuple[float, float, float]:
     """Observed variance of a sum over clusters; intraclass correlation; Σ w_i w_j over pairs of a cluster.
 
     The correlation is that of the residuals, whose truth varies by `spread`, and of one cluster more that
     is wrong as a whole: where all seen items are right, nothing says that they are so independently.
     """
-    size = np.bincount(rows.cluster).astype(np.float64)
+    size = np.bincount(cluster).astype(np.float64)
     groups = np.count_nonzero(size)
-    sums = np.bincount(rows.cluster, weights=residual)
+    sums = np.bincount(cluster, weights=residual)
     seen = float((sums**2).sum()) * groups / max(1, groups - 1)
     n = len(residual)
     pairs, one_more = float((size * (size - 1)).sum()) / n**2, n / groups * (n / groups - 1) / n**2
@@ -161,7 +161,7 @@ def _cluster_variances(rows: TiltedRows, residual: FloatArray, spread: float) ->
     return seen, min(1.0, max(0.0, (covariance + one_more) / whole)) if whole > 0 else 0.0, pairs
 
 
-def _root(falling: Callable[[float], float], side: int) -> float:
+def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
     """Where a function falls through 0; an end of the range where it does not.
 
     The gap of an estimate (side 0) may rise instead where answers say next to nothing: it is 0 there.
@@ -169,7 +169,7 @@ def _root(falling: Callable[[float], float], side: int) -> float:
     left, right = -_FARTHEST, _FARTHEST
     at_left, at_right = falling(left), falling(right)
     if side == 0 and at_left < 0 < at_right:
-        return _root(lambda tilt: -falling(tilt), side)
+        return fall_through_zero(lambda tilt: -falling(tilt), side)
     if at_left < 0 or (at_left == 0 and side >= 0):
         return left
     if at_right > 0 or (at_right == 0 and side <= 0):

@@ -8,7 +8,8 @@ from .annotator_error import (
     immune_accuracy as immune_accuracy, youden as youden,
 )
 from .doubly_robust import (
-    crossfitted_posterior as crossfitted_posterior, informed as informed, model_outcomes as model_outcomes,
+    crossfitted_posterior as crossfitted_posterior, informed as informed,
+    item_variance as item_variance, model_outcomes as model_outcomes,
     optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
     pseudo_outcomes as pseudo_outcomes,
 )

@@ -22,7 +22,7 @@ from harness.columns import (
     mark,
 )
 from harness.errors import BadInput
-from harness.registry import state_protocols
+from harness.registry import SECOND_QUESTIONS, state_protocols
 from harness.store.database import Repository
 from harness.store.stored_values import read_json
 from harness.store.tables import AnswerRow, ItemRow, QuestionRow
@@ -62,8 +62,9 @@ class ColumnRepository(Repository):
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Names of the rules that drew the questions, in alphabetical order."""
-        return sorted(name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct()))
+        """Names of the rules that drew the first questions, in alphabetical order."""
+        names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
+        return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
         """K → number of items with so many options."""
@@ -107,13 +108,17 @@ class ColumnRepository(Repository):
         with self._database.reading():
             return tuple(read_json(found[0][0])) if len(found) == 1 else ()
 
-    def read_labels(self, index: ItemIndex, *, only: Collection[str] | None = None) -> LabelColumns:
+    def read_labels(
+        self, index: ItemIndex, *, only: Collection[str] | None = None, second: bool = False
+    ) -> LabelColumns:
         """What experts said, in the order of arrival, and all questions, in the order of their items.
 
         Parameters
         ----------
         only
             Ids of the questions to read; None reads all.
+        second
+            Read the second questions about items in place of the first.
 
         Raises
         ------
@@ -132,6 +137,8 @@ class ColumnRepository(Repository):
             _ITEM.position, _QUESTION.option, _QUESTION.n_options, _QUESTION.propensity, _QUESTION.expert,
             recorded, _ANSWER.position, said, _ANSWER.expert != _QUESTION.expert,
         )  # fmt: skip
+        is_second = _QUESTION.protocol == SECOND_QUESTIONS
+        query = query.where(is_second if second else ~is_second)
         if only is not None:
             query = query.where(self._database.among(_QUESTION.id, only))
         with self._database.reading():

@@ -129,7 +129,9 @@ def take_look(
     estimates, undefined = dict[str, Estimate](), dict[str, str]()
     if not study.experts.is_panel:
         answered, apart = store.replies(panel=False).read_replies(), store.controls.read_experts()
-        reached, share, slowest = balance_queues(store.labelling.read_tasks(), answered)
+        second = {q.id for q in store.content.read_questions(second=True)}
+        tasks = [task for task in store.labelling.read_tasks() if task.question_id not in second]
+        reached, share, slowest = balance_queues(tasks, answered)
         used = [name for name in reached if name not in apart]
         estimates, undefined = estimate_running(study, store, used, models)
     width = 1.0 if undefined else max((e.high - e.low for e in estimates.values()), default=1.0)

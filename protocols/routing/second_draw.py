@@ -1,0 +1,189 @@
+"""Second questions: another option of items whose first answer was no, drawn where they tell most.
+
+What is drawn depends on what was known before: first answers and predictions. Items are drawn with recorded
+chances ρ in proportion to the spread of what a second answer tells of the models by all models' votes
+(`harness.estimate.second_rates`), and of each one of the options left, with recorded shares; a question's
+propensities are ρ times these. Of a yes everything is known, and of a no to one of two options.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed
+from harness.columns import ABSTAINED, NO, LabelColumns
+from harness.config import Study
+from harness.estimate import (
+    accuracy_target,
+    flat_posterior,
+    guess_right,
+    item_variance,
+    second_rates,
+    vote_posterior,
+)
+from harness.output import counted
+from harness.registry import SECOND_QUESTIONS
+from harness.store import Store
+from protocols.routing.item_draw import Votes, read_votes
+from protocols.routing.partitioned import FreeExperts
+from protocols.routing.roster import Roster
+from protocols.routing.rule import QuestionFields, question_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondDraw:
+    """What a draw of second questions gave.
+
+    Attributes
+    ----------
+    questions
+        Their fields.
+    left
+        Items of which a second answer would tell something.
+    narrower
+        By which factor the models' standard errors are expected to fall if votes are right; 1 without votes.
+    """
+
+    questions: Sequence[QuestionFields]
+    left: int
+    narrower: float
+
+
+def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: int) -> SecondDraw:
+    """Draw so many second questions, or as many as there are items left.
+
+    Raises
+    ------
+    BadInput
+        If the protocol has no use for them, first questions are open or nothing is left to ask, or nobody
+        (with capacity left) can judge an option drawn.
+    ConfigError
+        If they were drawn before.
+    """
+    _refuse(study, store)
+    index = store.columns.read_index()
+    labels = store.columns.read_labels(index)
+    waiting = int(np.count_nonzero(labels.answers < 0))
+    if waiting:
+        raise BadInput(
+            f"--second: {counted(waiting, 'first question')} without an answer yet; "
+            "second ones are about items whose first answer was no: wait for them, or have them skipped"
+        )
+    names = index.ids
+    rows = np.flatnonzero((labels.kind == NO) & (labels.questions.n_options > 2))
+    rows = rows[np.argsort(labels.item[rows], kind="stable")]
+    votes = read_votes(study, store, names)
+    predicted = votes.predicted[:, votes.looked_at].astype(np.int64)
+    if rows.size and _asks_for_one(labels, predicted):
+        rows = rows[:0]
+    if not rows.size:
+        raise BadInput(
+            "--second: nothing is left to ask: every first answer settles its item (a yes, a no about one of "
+            "two options, or about the only model's prediction)"
+        )
+    posterior = _weigh_votes(votes)
+    item, option, k = labels.item[rows], labels.option[rows], labels.questions.n_options[rows]
+    left = np.arange(posterior.shape[1]) < k[:, None]
+    left[np.arange(rows.size), option] = False
+    number = min(wanted, rows.size)
+    first = _first_variances(labels, predicted, posterior)
+    rates = second_rates(predicted[item], posterior[item], left, number, first=first)
+    rng = np.random.default_rng(derive_seed(study.study.seed, SECOND_QUESTIONS))
+    drawn = _draw_by_size(rates.chance, rng)
+    load = Counter(q.expert for q in store.content.read_questions())
+    load.update(control.expert for control in store.controls.read_controls())
+    free, items = FreeExperts(roster, load), {one.id: one for one in store.content.read_items()}
+    questions = list[QuestionFields]()
+    for row in drawn.tolist():
+        about, seed = items[names[item[row]]], study.study.seed
+        draw = np.random.default_rng(derive_seed(seed, SECOND_QUESTIONS, about.id))
+        shares = rates.shares[row]
+        asked = int(draw.choice(len(shares), p=shares / shares.sum()))
+        expert = free.draw(about, asked, draw.integers)
+        each = tuple(float(rates.chance[row] * share) for share in shares[: k[row]])
+        name = question_id(SECOND_QUESTIONS, seed, about.id, asked)
+        questions.append(
+            (name, about.id, asked, expert, int(k[row]), SECOND_QUESTIONS, each[asked], seed, each)
+        )
+    return SecondDraw(questions=questions, left=int(rows.size), narrower=rates.narrower)
+
+
+def refuse_first_after_second(store: Store, new: int) -> None:
+    """Refuse first questions that come after second ones, which were drawn from all items with a no then."""
+    if new and store.content.read_questions(second=True):
+        raise ConfigError(
+            f"{counted(new, 'item')} would be asked about for the first time after second questions were "
+            "drawn, which would have had no chance of one: start a new study for them"
+        )
+
+
+def _refuse(study: Study, store: Store) -> None:
+    protocol, statement = study.experts.protocol, study.experts.statement
+    why = ""
+    if statement.asks_on:
+        why = "asks on until every item is resolved; route again for its next questions"
+    elif "accuracy" not in statement.answers:
+        why = "asks only where two models differ, and a second answer would tell one model's accuracy there"
+    elif statement.estimator == "likelihood" and study.experts.options_per_item > 1:
+        why = f"asks {study.experts.options_per_item} questions an item at once (options_per_item)"
+    if why:
+        raise BadInput(f"--second: the protocol {protocol!r} {why}")
+    if there := len(store.content.read_questions(second=True)):
+        raise ConfigError(
+            f"--second: {counted(there, 'second question')} were drawn before; a study has one "
+            "draw of them, as what is drawn again would depend on their answers"
+        )
+    if not store.content.has_questions():
+        raise BadInput("--second: no questions yet; draw the first ones with: oversight label route")
+
+
+def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
+    """Whether every question is about the only model's prediction, put for certain: a no settles it, too."""
+    if predicted.shape[1] != 1 or labels.is_uniform:
+        return False
+    own = predicted[labels.item, 0] == labels.option
+    return bool((own & (labels.questions.propensity > 1 - 1e-9)).all())
+
+
+def _weigh_votes(votes: Votes) -> FloatArray:
+    width = int(votes.n_options.max())
+    if not votes.predicted.shape[1]:
+        return flat_posterior(votes.n_options, width)
+    accuracy = guess_right(votes.predicted, votes.n_options).mean(axis=0)
+    return vote_posterior(votes.predicted, votes.n_options, width, accuracy=accuracy)
+
+
+def _first_variances(
+    labels: LabelColumns, predicted: IntArray, posterior: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Every model's variances Σ V₀ and Σ v over items with a first answer, by what votes say."""
+    rows = np.flatnonzero(labels.kind != ABSTAINED)
+    item, said = labels.item[rows], labels.questions.take(rows)
+    p, k = posterior[item], said.n_options[:, None]
+    propensities = np.where(np.arange(p.shape[1]) < k, said.propensity[:, None], 0.0)
+    number = said.offered.number
+    each = np.repeat(np.arange(rows.size), number)
+    column = np.arange(said.offered.values.size) - np.repeat(said.offered.start[:-1], number)
+    propensities[each, column] = said.offered.values
+    plain, known = list[float](), list[float]()
+    for column_of in predicted.T:
+        c = accuracy_target(column_of[item], p.shape[1])
+        top = (c * p).sum(axis=1)
+        known.append(float((top * (1 - top)).sum()))
+        # an option that is hardly ever asked about is taken for one that is, as the draw is planned only
+        plain.append(float(item_variance(c, np.maximum(propensities, 1e-3), p).sum()))
+    return np.array(plain), np.array(known)
+
+
+def _draw_by_size(chance: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Places drawn without replacement with these chances: a systematic draw in random order."""
+    order = rng.permutation(len(chance))
+    ends = np.cumsum(chance[order])
+    ticks = np.arange(round(float(ends[-1]))) + rng.random()
+    places = np.minimum(np.searchsorted(ends, ticks, side="right"), len(chance) - 1)
+    found: IntArray = np.sort(order[np.unique(places)])
+    return found
