@@ -8,6 +8,7 @@ from dataclasses import replace
 from harness.analysis.inputs import study_clusters
 from harness.columns import ItemIndex, ItemValues, LabelColumns
 from harness.config import Study
+from harness.output import counted
 from harness.store import Store
 
 
@@ -37,6 +38,11 @@ def read_second_labels(store: Store, labels: LabelColumns) -> LabelColumns | Non
     """Second questions and their answers, of the same items as these labels; None without any."""
     second = store.columns.read_labels(labels.index, second=True)
     return second if second.drawn is not None else None
+
+
+def unused_text(second: int) -> str:
+    """That so many second questions are not used."""
+    return f"{counted(second, 'second question')} about items answered no: only oversight estimate uses them"
 
 
 def count_pool(labels: LabelColumns) -> tuple[int, int] | None:

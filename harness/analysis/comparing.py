@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, study_labels
+from harness.analysis.collected_labels import count_pool, study_labels, unused_text
 from harness.analysis.controls import (
     ControlAnswers,
     describe_rates,
@@ -87,9 +87,12 @@ def compare_study(
         }
         labels = study_labels(study, opened, index)
         controls = read_control_answers(opened)
+        second = len(opened.content.read_questions(second=True))
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found, corrected = _compare(study, models, labels, controls, (test, adjustment, level))
+    if second:
+        corrected = "; ".join(filter(None, [corrected, unused_text(second)]))
     errors = "" if find_correction(study, controls, labels) is None else _ERRORS
     answered = np.logical_and.reduce([predictions.ran for predictions in models.values()])
     return StudyComparison(
@@ -100,7 +103,7 @@ def compare_study(
         left_out=chosen.remarks,
         remark=corrected
         if found.ranking is None
-        else _explain(found.ranking, models, labels) + errors + corrected,
+        else "; ".join(filter(None, [_explain(found.ranking, models, labels) + errors, corrected])),
     )
 
 

@@ -228,11 +228,15 @@ class ContentRepository(Repository):
         )
 
     def read_answers(self) -> list[Answer]:
-        """All answers with their questions, in order of arrival."""
-        asked = {q.id: q for q in self.read_questions()}
+        """Answers with their questions, in order of arrival; those to second questions aside."""
+        asked = {q.id: q for q in self.read_questions(second=False)}
         replies = self.replies.read_replies().values()
         with self._database.reading():
-            return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
+            return [
+                Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
+                for r in replies
+                if r.id in asked
+            ]
 
 
 class PanelRepository(Repository):

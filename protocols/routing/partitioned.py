@@ -8,7 +8,7 @@ options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
@@ -151,8 +151,10 @@ class FreeExperts:
         able = self._able(class_name)
         return () if any(e.capacity is not None for e in able) else tuple([e.name for e in able])
 
-    def draw(self, item: Item, option: int, below: Callable[[int], Any]) -> str:
+    def draw(self, item: Item, option: int, below: Callable[[int], Any], but: Collection[str] = ()) -> str:
         """Draw one for an option among those present with capacity left; `below` draws numbers below one.
+
+        Those named in `but` are drawn only where nobody else is there.
 
         Raises
         ------
@@ -170,6 +172,7 @@ class FreeExperts:
                 f"item {item.id!r}: all experts for {class_name!r} are at capacity "
                 f"({', '.join(f'{e.name} {e.capacity}' for e in able)}); raise it or route fewer items"
             )
+        free = [e for e in free if e.name not in but] or free
         expert = free[int(below(len(free)))].name
         load[expert] += 1
         return expert

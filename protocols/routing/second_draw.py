@@ -8,7 +8,7 @@ propensities are ρ times these. Of a yes everything is known, and of a no to on
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,8 +94,10 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     rates = second_rates(predicted[item], posterior[item], left, number, first=first)
     rng = np.random.default_rng(derive_seed(study.study.seed, SECOND_QUESTIONS))
     drawn = _draw_by_size(rates.chance, rng)
-    load = Counter(q.expert for q in store.content.read_questions())
-    load.update(control.expert for control in store.controls.read_controls())
+    before = [*store.content.read_questions(), *(c.question for c in store.controls.read_controls())]
+    load, met = Counter(q.expert for q in before), defaultdict[str, set[str]](set)
+    for question in before:
+        met[question.item_id].add(question.expert)
     free, items = FreeExperts(roster, load), {one.id: one for one in store.content.read_items()}
     questions = list[QuestionFields]()
     for row in drawn.tolist():
@@ -103,7 +105,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
         draw = np.random.default_rng(derive_seed(seed, SECOND_QUESTIONS, about.id))
         shares = rates.shares[row]
         asked = int(draw.choice(len(shares), p=shares / shares.sum()))
-        expert = free.draw(about, asked, draw.integers)
+        expert = free.draw(about, asked, draw.integers, met[about.id])
         each = tuple(float(rates.chance[row] * share) for share in shares[: k[row]])
         name = question_id(SECOND_QUESTIONS, seed, about.id, asked)
         questions.append(

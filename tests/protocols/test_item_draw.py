@@ -140,7 +140,7 @@ def test_what_cannot_be_honoured_is_refused(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     for option in ("questions", "more"):
         with pytest.raises(BadInput, match=f"--{option} must be at least 1, is 0"):
-            route_questions(study, **{option: 0})
+            route_questions(study, **{option: 0})  # type: ignore[arg-type]  # a number of questions
     with pytest.raises(BadInput, match="begin it with --questions"):
         route_questions(study, more=5)
     route_questions(study, questions=30)

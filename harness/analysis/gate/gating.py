@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, study_labels
+from harness.analysis.collected_labels import count_pool, study_labels, unused_text
 from harness.analysis.controls import describe_rates, doubt_answers, find_rates, read_control_answers
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
@@ -68,6 +68,8 @@ def gate_study(
             check_look(store, look)
         pool = count_pool(labels)
         drawn_items = [pool_text(*pool)] if pool else []
+        if second := len(store.content.read_questions(second=True)):
+            drawn_items.append(unused_text(second))
         answers = read_control_answers(store)
         doubt = doubt_answers(study, answers)
         errors = find_rates(study, answers) if doubt and not labels.is_resolved else None

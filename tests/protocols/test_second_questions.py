@@ -1,0 +1,224 @@
+"""Second questions about items answered no: drawn, handed out, read back, and used by one estimate alone."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness import BadInput, ConfigError
+from harness.analysis import compare_study, import_predictions, report_study
+from harness.analysis.gate import Bars, gate_study
+from harness.config import Study, read_study
+from harness.estimate import second_rates
+from harness.store import Response, Store
+from harness.types import Verdict
+from protocols.collect import SimulatedExperts
+from protocols.routing import read_pending
+from protocols.study_labels import export_open, import_answers, route_questions
+
+
+def lay_out(
+    folder: Path,
+    *,
+    K: int = 4,
+    n: int = 80,
+    rates: tuple[float, ...] = (0.8, 0.6),
+    protocol: str = "partitioned",
+    extra: str = "",
+    cluster: int = 0,
+    silent: float = 0.0,
+    seed: int = 1,
+) -> tuple[Study, dict[str, int]]:
+    """A study with the predictions of models that err half of the time alike, and the truth."""
+    rng = np.random.default_rng(seed)
+    classes = [f"c{k}" for k in range(K)]
+    truth, alike = rng.integers(K, size=n), rng.integers(1, K, size=n)
+    rows = "".join(f"i{j},note {j},g{j // max(1, cluster)}\n" for j in range(n))
+    (folder / "items.csv").write_text("id,text,group\n" + rows)
+    (folder / "experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in classes)
+    )
+    grouped = 'cluster = "group"\n' if cluster else ""
+    (folder / "study.toml").write_text(
+        f'[study]\nname = "s"\nseed = {seed}\n[items]\nfile = "items.csv"\nclasses = {classes}\n{grouped}'
+        f'[experts]\nprotocol = "{protocol}"\n{extra}'
+    )
+    study = read_study(folder / "study.toml")
+    for number, rate in enumerate(rates):
+        right = rng.random(n) < rate
+        if cluster:
+            first = np.arange(n) // cluster * cluster
+            right = np.where((rng.random(n) < 1 / 3)[first], right[first], right)
+        wrong = np.where(rng.random(n) < 0.5, alike, rng.integers(1, K, size=n))
+        option, mute = np.where(right, truth, (truth + wrong) % K), rng.random(n) < silent
+        said = "".join(f"i{j},{'' if mute[j] else classes[o]}\n" for j, o in enumerate(option))
+        (folder / f"m{number}.csv").write_text("id,prediction\n" + said)
+        import_predictions(study, str(folder / f"m{number}.csv"), f"m{number}")
+    return study, {f"i{j}": int(k) for j, k in enumerate(truth)}
+
+
+def answer(study: Study, truth: dict[str, int], *, abstention: float = 0.0, seed: int = 1) -> int:
+    with Store(study.store_url) as store:
+        replies = store.replies(panel=False)
+        done = replies.read_replies()
+        open_now = [q for q in read_pending(study, store) if q.id not in done]
+        said = SimulatedExperts(truth, abstention=abstention, seed=seed).answer(open_now)  # type: ignore[arg-type]
+        return replies.add_replies(Response(a.question.id, a.expert, str(a.verdict), a.source) for a in said)
+
+
+def estimates_of(study: Study) -> dict[str, Any]:
+    with Store(study.store_url) as store:
+        return {m.name: m for m in report_study(store, study).models}
+
+
+def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
+) -> None:
+    study, truth = lay_out(tmp_path)
+    route_questions(study)
+    assert answer(study, truth) == 80
+    before = estimates_of(study)
+    monkeypatch.chdir(tmp_path)
+    told = oversight("label", "route", "--more", "40", "--second", "--json")
+    assert (told["new"], told["questions"], told["second"]["drawn"]) == (40, 120, 40)
+    assert 0.5 < told["second"]["narrower"] < 1
+    with Store(study.store_url) as store:
+        second, first = (store.content.read_questions(second=is_second) for is_second in (True, False))
+        said = {a.question.item_id: a for a in store.content.read_answers()}
+    for q in second:
+        assert said[q.item_id].verdict is Verdict.NO
+        assert said[q.item_id].question.option != q.option
+        assert q.propensities[said[q.item_id].question.option] == 0
+        assert q.propensity == q.propensities[q.option] > 0
+        assert sum(q.propensities) <= 1 + 1e-9
+    assert len({q.item_id for q in second}) == 40
+    assert len(first) == 80
+    again = oversight("label", "route", "--more", "40", "--second", "--json", code=2)
+    assert "40 second questions were drawn before" in again["error"]
+    assert oversight("label", "route", "--json")["new"] == 0
+    assert oversight("label", "status", "--json")["open"] == 40
+    for name, model in estimates_of(study).items():
+        assert "40 of 40 second questions about its items are not answered" in model.undefined["deepened"]
+        assert dict(model.estimates) == dict(before[name].estimates)
+    paths, left = export_open(study, tmp_path / "out")
+    assert left == 40
+    for path in paths:
+        rows = list(csv.DictReader(path.read_text().splitlines()))
+        by_id = {q.id: q for q in second}
+        for row in rows:
+            q = by_id[row["question_id"]]
+            row["answer"] = "yes" if truth[q.item_id] == q.option else "no"
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    assert import_answers(study, paths) == (40, 40)
+    for name, model in estimates_of(study).items():
+        deepened = model.estimates["deepened"]
+        assert (
+            deepened.high - deepened.low
+            < before[name].estimates["ml"].high - before[name].estimates["ml"].low
+        )
+        assert "second_questions: 40 of 40 used" in deepened.flags
+        assert model.estimates["ml"] == before[name].estimates["ml"]
+    assert "40 second questions about items answered no: only" in compare_study(study).remark
+    (check,) = gate_study(study, Bars(at_least=0.5), names=["m0"]).checks
+    assert any("only oversight estimate uses them" in note for note in check.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"K": 2}, "nothing is left to ask"),
+        ({"protocol": "targeted", "rates": (0.8,)}, "nothing is left to ask"),
+        ({"protocol": "sequential"}, "asks on until every item is resolved"),
+        ({"protocol": "disagreement"}, "asks only where two models differ"),
+        ({"extra": "options_per_item = 2\n"}, "asks 2 questions an item at once"),
+    ],
+)
+def test_what_has_no_use_for_them_says_so(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    study, truth = lay_out(tmp_path, n=12, **options)
+    route_questions(study)
+    answer(study, truth)
+    with pytest.raises(BadInput, match=message):
+        route_questions(study, more=5, second=True)
+    with Store(study.store_url) as store:
+        assert store.content.read_questions(second=True) == []
+
+
+def test_they_wait_for_first_answers_and_end_the_first_draw(tmp_path: Path) -> None:
+    study, truth = lay_out(tmp_path, n=30)
+    with pytest.raises(BadInput, match="says what --more N draws"):
+        route_questions(study, second=True)
+    route_questions(study)
+    with pytest.raises(BadInput, match="30 first questions without an answer"):
+        route_questions(study, more=5, second=True)
+    answer(study, truth)
+    with pytest.raises(BadInput, match="add --second"):
+        route_questions(study, more=5)
+    drawn = route_questions(study, more=500, second=True)  # every item that is left
+    assert drawn.second is not None
+    assert len(drawn.second.questions) == drawn.second.left < 30
+    with (tmp_path / "items.csv").open("a") as stream:
+        stream.write("i99,a late note,g\n")
+    with pytest.raises(ConfigError, match="1 item would be asked about for the first time"):
+        route_questions(study)
+
+
+def test_chances_sum_up_and_go_where_votes_differ() -> None:
+    predicted = np.array([[0, 0], [0, 1], [2, 2], [3, 3]])
+    posterior = np.array(
+        [[0.7, 0.1, 0.1, 0.1], [0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1, 0.1, 0.1, 0.7]]
+    )
+    left = np.ones((4, 4), np.bool_)
+    left[3, 3] = False  # both models are refuted: nothing is left to learn of them
+    rates = second_rates(predicted, posterior, left, 2, first=(np.ones(2), np.full(2, 0.5)))
+    assert rates.chance.sum() == pytest.approx(2)
+    assert np.allclose(rates.shares.sum(axis=1), 1)
+    assert rates.shares[3, 3] == 0
+    assert (rates.shares[left] > 0).all()
+    assert np.argmin(rates.chance) == 3
+    assert rates.chance[3] > 0
+    assert rates.shares[0].argmax() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("number", "abstention", "options"),
+    [
+        (30, 0.0, {"K": 4, "n": 100, "rates": (0.98, 0.9)}),
+        (40, 0.0, {"K": 16, "n": 80, "rates": (0.9, 0.6)}),
+        (30, 0.0, {"K": 10, "n": 100, "rates": (0.8, 0.7, 0.5), "protocol": "targeted"}),
+        (30, 0.1, {"K": 4, "n": 100, "rates": (0.8, 0.7), "silent": 0.15}),
+        (60, 0.0, {"K": 4, "n": 150, "rates": (0.8, 0.7), "cluster": 5}),
+    ],
+)
+def test_intervals_hold_and_estimates_are_unbiased(
+    tmp_path: Path, number: int, abstention: float, options: dict[str, Any]
+) -> None:
+    rates = options["rates"]
+    truths = np.array(rates) * (1 - options.get("silent", 0.0))
+    covered, errors, narrower = [], [], []
+    for seed in range(40):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        study, truth = lay_out(folder, seed=seed, **options)
+        route_questions(study)
+        answer(study, truth, abstention=abstention, seed=seed)
+        route_questions(study, more=number, second=True)
+        answer(study, truth, abstention=abstention, seed=seed)
+        for name, model in estimates_of(study).items():
+            deepened, A = model.estimates["deepened"], truths[int(name[1:])]
+            main = next(model.estimates[key] for key in ("ml", "routed") if key in model.estimates)
+            covered.append(deepened.low <= A <= deepened.high)
+            errors.append(deepened.value - A)
+            narrower.append((deepened.high - deepened.low) / (main.high - main.low))
+    assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 40)
+    assert abs(np.mean(errors)) <= 0.005 + 4 * np.std(errors) / np.sqrt(40)
+    assert np.mean(narrower) < 1
