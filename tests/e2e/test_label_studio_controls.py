@@ -14,7 +14,7 @@ from harness.types import Prediction
 from tests.e2e.conftest import CLASSES, Bench
 from tests.store.test_study_store import SPEC
 
-pytestmark = pytest.mark.label_studio
+pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
 N, GOLD = 30, 12
 TEAM = {"ana": "red", "bea": "green", "cem": "blue", "eve": "*"}
@@ -89,7 +89,7 @@ def test_what_comes_back_counts_for_the_experts_alone(woven: Bench) -> None:
         store.runs.store_predictions([(SPEC.id, Prediction(f"i{j}", j % 3)) for j in range(N)])
     estimates = woven.call("estimate")["models"]["m"]["estimates"]
     assert next(iter(estimates)) == "corrected"
-    assert estimates["ml"]["counts"]["yes"] + estimates["ml"]["counts"]["no"] == N
+    assert estimates["ml"]["n"]["ordinary"] + estimates["ml"]["n"]["complementary"] == N
 
 
 def test_second_questions_follow_the_first_into_the_queues(make_bench: Callable[..., Bench]) -> None:

@@ -114,6 +114,7 @@ def deepened_accuracy(
         shares=shares,
         second=which.astype(np.int64),
         second_yes=said,
+        reach=_find_reach(c[rows], chance, shares, yes[rows]),
         cluster=None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1],
     )
     inner = two_phase_score(kept, level)
@@ -161,6 +162,15 @@ def _read_second(
     which, said = np.zeros(n, np.int64), np.zeros(n)
     which[at], said[at] = drawn.option[mine], answered == YES
     return chance, shares, which, said, used, put
+
+
+def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:
+    """See `TwoPhase.reach`: a harmonic mean over items whose prediction is left."""
+    drawn, own = chance > 0, (c * shares).sum(axis=1)
+    asked = own[drawn & (own > 0)]
+    if not asked.size:
+        return 0.0
+    return float(np.count_nonzero(drawn) / max(1, np.count_nonzero(yes == 0)) / (1 / asked).mean())
 
 
 def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:

@@ -12,8 +12,8 @@ from harness.estimate.routed import accuracy_target, item_variance, neyman_rates
 
 _FLAT = 0.1
 """Share of the draw of an option that is flat over all that are left, and share of the working posterior."""
-_EVEN = 0.2
-"""Share of an item's size that is the same of all, so that later models can be scored, too."""
+_EVEN = 0.5
+"""Added to every item's size, in means of all: no weight is far above others, and later models are scored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

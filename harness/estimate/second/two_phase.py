@@ -16,10 +16,11 @@ answers. λ is one number for all items, of least variance in the model p: with 
     r = E Var(c_y | first answer),   T = E Σ_j (c_j − C')² p'_j (1 − p'_j)/(ρ q_j)  (0 after a yes),
     Var g = (1 − λ)² V₀ + λ² (v − r + T) + 2 λ (1 − λ) v,   λ = (V₀ − v)/(V₀ − v + T − r).
 
-T is estimated from the items drawn, which tell it without bias; that λ then depends on who was drawn biases
-by O(1/N). The interval inverts a test as in `harness.estimate.intervals.tilting`: p are the exponential tilts
-of a working distribution, and the variance is the larger of the model's and the observed one. Two-phase
-sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
+For λ, which must not depend on who was drawn, T is r over the share of items with a no that were drawn and
+the chance that they were asked about the prediction (`TwoPhase.reach`). The interval inverts a test as in
+`harness.estimate.intervals.tilting`: p are the exponential tilts of a working distribution, and the variance
+is the larger of the model's (with the larger of that T and the one that the items drawn tell without bias)
+and the observed one. Two-phase sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ class TwoPhase:
         Shape (N, K): q of the options left, where there is a second answer.
     second, second_yes
         Shape (N,): the option of the second question, and its answer.
+    reach
+        Share of the items with a no that have a second answer, times the chance that it is about the
+        prediction.
     cluster
         Shape (N,): number of the item's cluster; None if items are independent.
     """
@@ -66,6 +70,7 @@ class TwoPhase:
     shares: FloatArray
     second: IntArray
     second_yes: FloatArray
+    reach: float
     cluster: IntArray | None = None
 
 
@@ -147,9 +152,9 @@ def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float]:
     first, (added, open_variance) = _first_phase(data, p, top), _second_phase(data, p)
     plain, own = float(first.variance.sum()), float((top * (1 - top)).sum())
     left = float(first.left.sum())
-    noise = max(open_variance, left)
-    mixed = max(0.0, plain - own)
-    share = mixed / (mixed + noise - left) if open_variance > 0 and mixed > 0 else 0.0
+    planned, mixed = left / max(data.reach, 1e-9), max(0.0, plain - own)
+    share = mixed / (mixed + planned - left) if data.reach > 0 and mixed > 0 else 0.0
+    noise = max(open_variance, planned)
     g = (1 - share) * first.g + share * (first.known + added)
     theta = float(top.mean())
     gap = float(g.mean()) - theta
