@@ -25,10 +25,6 @@ PROTOCOLS = {
 }
 """Name in study.toml and on every question → where the class is."""
 
-SECOND_QUESTIONS = "second-questions"
-"""On questions about items whose first answer was no. They are no protocol of a study: only the estimate that
-knows how they were drawn counts their answers."""
-
 PAGES: dict[str, str] = {
     "collection": "protocols.collect.collection_page:read_collection",
     "search": "agents.search.view:read_searches",

@@ -12,7 +12,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import DataError
-from harness.registry import SECOND_QUESTIONS
 from harness.store.database import BULK, Repository, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import (
@@ -35,7 +34,7 @@ from harness.store.tables import (
     select_values,
 )
 from harness.store.words import index_new_words
-from harness.types import Answer, Assignment, Choice, Item, Question, Rating, Verdict
+from harness.types import SECOND_QUESTIONS, Answer, Assignment, Choice, Item, Question, Rating, Verdict
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
 _SOURCE = ItemSourceRow.__table__

@@ -15,6 +15,10 @@ from harness.errors import WrongType
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
+SECOND_QUESTIONS = "second-questions"
+"""On questions about items whose first answer was no. They are no protocol of a study: only the estimate that
+knows how they were drawn counts their answers."""
+
 
 class Verdict(StrEnum):
     """What an expert said to "is the answer option k?"."""

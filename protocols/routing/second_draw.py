@@ -26,8 +26,8 @@ from harness.estimate import (
     vote_posterior,
 )
 from harness.output import counted
-from harness.registry import SECOND_QUESTIONS
 from harness.store import Store
+from harness.types import SECOND_QUESTIONS
 from protocols.routing.item_draw import Votes, read_votes
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster

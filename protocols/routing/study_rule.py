@@ -14,9 +14,8 @@ from typing import Any
 
 from harness import BadInput, ConfigError, load_protocol
 from harness.config import Study
-from harness.registry import SECOND_QUESTIONS
 from harness.store import Store, split_into_batches
-from harness.types import Assignment, Item, PredictionStatus, Question
+from harness.types import SECOND_QUESTIONS, Assignment, Item, PredictionStatus, Question
 from protocols.routing.item_draw import keep_drawn_items
 from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.partitioned import FreeExperts, Partitioned

@@ -14,6 +14,7 @@ from .doubly_robust import (
     pseudo_outcomes as pseudo_outcomes,
 )
 from .error_likelihood import ErrorRanges as ErrorRanges, bounded_accuracy as bounded_accuracy
+from .error_rates import rate_ranges as rate_ranges, youden_interval as youden_interval
 from .from_labels import (
     FEW_OPEN as FEW_OPEN, resolved_correctness as resolved_correctness, routed_pool as routed_pool,
 )
@@ -30,7 +31,6 @@ from .propensities import (
     predicted_counts as predicted_counts, shared_propensities as shared_propensities,
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
-from .rate_ranges import rate_ranges as rate_ranges, youden_interval as youden_interval
 from .resolved_items import resolved_accuracy as resolved_accuracy
 from .routed_sample import (
     RoutedSample as RoutedSample, accuracy_target as accuracy_target, check_predicted as check_predicted,

@@ -77,15 +77,17 @@ class TwoPhase:
 def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy and invert its score test at `level`.
 
-    Student's t has N degrees of freedom, or as many as clusters less one.
+    Student's t has as many degrees of freedom as second answers (or clusters) less one: they weigh most.
 
     Raises
     ------
     NotIdentified
         If an option that was never asked about first matters.
     """
-    groups = len(data.yes) if data.cluster is None else len(np.unique(data.cluster)) - 1
-    t = float(stdtrit(max(1, groups), 0.5 + level / 2))
+    groups = int(np.count_nonzero(data.chance))
+    if data.cluster is not None:
+        groups = min(groups, len(np.unique(data.cluster)))
+    t = float(stdtrit(max(1, groups - 1), 0.5 + level / 2))
 
     def gap_less(side: int, tilt: float) -> float:
         _, gap, variance = _score(data, tilt)

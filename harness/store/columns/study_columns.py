@@ -22,11 +22,11 @@ from harness.columns import (
     mark,
 )
 from harness.errors import BadInput
-from harness.registry import SECOND_QUESTIONS, state_protocols
+from harness.registry import state_protocols
 from harness.store.database import Repository
 from harness.store.stored_values import read_json
 from harness.store.tables import AnswerRow, ItemRow, QuestionRow
-from harness.types import Verdict
+from harness.types import SECOND_QUESTIONS, Verdict
 
 _ITEM, _QUESTION, _ANSWER = ItemRow.__table__.c, QuestionRow.__table__.c, AnswerRow.__table__.c
 _KIND: Mapping[str, int] = {
