@@ -23,7 +23,7 @@ from .estimate import (
     classification_report as classification_report, compare as compare,
     compare_classes as compare_classes, decode as decode,
     estimate_counts as estimate_counts, find_root as find_root, model_accuracies as model_accuracies,
-    plan as plan,
+    plan as plan, plan_from_pilot as plan_from_pilot,
 )
 from .expected import check_mapping as check_mapping, check_names as check_names
 from .llm import run as run

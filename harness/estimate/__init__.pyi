@@ -72,11 +72,11 @@ from .model_comparison import (
     compare as compare,
 )
 from .planning import (
-    QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,
+    PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,
     accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, make_plan as make_plan,
-    outcomes_to_settle as outcomes_to_settle, plan as plan,
+    outcomes_to_settle as outcomes_to_settle, plan as plan, plan_from_pilot as plan_from_pilot,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )
@@ -92,6 +92,7 @@ from .routed import (
     flat_posterior as flat_posterior, item_variance as item_variance,
     immune_accuracy as immune_accuracy, next_option as next_option,
     neyman_rates as neyman_rates, predicted_counts as predicted_counts,
+    propensities_for as propensities_for,
     pseudo_outcome_bounds as pseudo_outcome_bounds, pseudo_outcomes as pseudo_outcomes,
     questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
     routed_accuracy as routed_accuracy, routed_mean as routed_mean, sampled_mean as sampled_mean,

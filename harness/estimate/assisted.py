@@ -3,7 +3,7 @@
 What other models answer to an item says which options are likely, before an expert is asked. It enters the
 score interval (`harness.estimate.intervals.tilting`) as the working distribution q of every item: the
 posterior that the votes give where each model is as good as the *other* folds' answers say (cross-fitting,
-`crossfitted_posterior`), a twentieth of it made flat. E U = 0 for every q that does not look at the item's
+`weigh_votes`), a twentieth of it made flat. E U = 0 for every q that does not look at the item's
 own answer, so votes that mislead cost width, never validity; good ones narrow the interval. In survey
 statistics such an estimator is called model-assisted (Särndal, Swensson & Wretman 1992).
 
@@ -27,10 +27,9 @@ from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
 from harness.estimate.routed import (
     RoutedSample,
-    crossfitted_posterior,
-    flat_posterior,
     routed_accuracy,
     routed_pool,
+    weigh_votes,
 )
 from harness.types import Estimate
 
@@ -39,8 +38,6 @@ LARGEST = 20_000
 """Answers up to which it is made: no two items have the same votes, so it looks at each for every model."""
 _MAIN = ("routed", "ml")
 """The estimates that protocols give of one model, beside which this one stands."""
-_FLAT = 0.05
-"""Share of the working distribution that is left flat, so that votes which agree leave room for surprise."""
 
 
 def assist(
@@ -145,9 +142,7 @@ class _Votes:
         key = items.tobytes()
         if key not in self._working:
             chosen = [np.maximum(model.option[items], -1) for model in self._models.values()]
-            posterior = crossfitted_posterior(np.stack(chosen, axis=1), data)
-            flat = flat_posterior(data.n_options, data.propensities.shape[1])
-            self._working[key] = (1 - _FLAT) * posterior + _FLAT * flat
+            self._working[key] = weigh_votes(np.stack(chosen, axis=1), data)
         return self._working[key]
 
 

@@ -22,8 +22,7 @@ from harness.estimate import (
     decode,
     disagreement,
     predicted_counts,
-    shared_propensities,
-    targeted_propensities,
+    propensities_for,
     vote_posterior,
 )
 from harness.types import Item, ProtocolStatement, Question
@@ -84,11 +83,7 @@ class Targeted:
         is wrong whatever the truth).
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
-        width = int(k.max())
-        if predicted.shape[1] == 1:
-            return targeted_propensities(predicted[:, 0], width)
-        votes = vote_posterior(predicted, k, width)
-        return shared_propensities(predicted, k, width, posterior=votes, epsilon=self.epsilon)
+        return propensities_for(predicted, k, int(k.max()), epsilon=self.epsilon)
 
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Draw one option per item and an expert for it.

@@ -1,51 +1,127 @@
-"""How many questions an interval costs under each protocol, and what a number of questions buys.
+"""How many questions an interval costs, and what a number of questions buys.
 
-examples: oversight plan --options 10 --accuracy 0.7 --width 0.03
+examples: oversight plan --width 0.05
+          oversight plan --questions 300 --protocol targeted
+          oversight plan --options 10 --accuracy 0.7 --width 0.03
           oversight plan --options 4 --accuracy 0.8 --models 5 --questions 500
           oversight plan --options 5 --sensitivity 0.9 --specificity 0.97 --json
           oversight plan --options 4 --cluster-size 5 --intraclass 0.4
 
-Items in clusters count for fewer: questions are multiplied by 1 + (M − 1)·R.
+In a study whose experts have answered something (a pilot), it tells of every model what the votes of all
+models, the study's judge, and items drawn from the study's by agreement save. With --options it needs no
+study: it compares protocols at a guessed accuracy. Items in clusters count for fewer: questions are
+multiplied by 1 + (M − 1)·R.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from harness.cli.conventions import emit
+from harness.cli.conventions import add_study, emit, study_of
+from harness.config import STUDY_FILE
 from harness.errors import BadInput
-from harness.estimate import SamplePlan, check_least, check_unit, plan
+from harness.estimate import PilotPlan, SamplePlan, check_least, check_unit, plan
 
 _NOTE = (
     "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
-    "How often models agree is guessed as among language models on MMLU-Pro."
+    "How often models agree is guessed as among language models on MMLU-Pro.\n"
+    "What models' votes, a judge or a pool of items save, a study's own runs and answers tell: "
+    "oversight plan in its folder."
 )
+_GUESSES = {
+    "accuracy": 0.7,
+    "models": 1,
+    "power": 0.8,
+    "sensitivity": 1.0,
+    "specificity": 1.0,
+    "cluster_size": 1.0,
+    "intraclass": 0.3,
+}
+"""What is guessed without a study, and taken from the answers with one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
+    add_study(parser)
     add = parser.add_argument
-    add("--options", type=int, required=True, metavar="K", help="options per item")
-    add("--accuracy", type=float, default=0.7, metavar="A", help="a guess (default 0.7)")
-    add("--models", type=int, default=1, metavar="M", help="models measured (default 1)")
+    add("--protocol", help="with a study: partitioned, targeted or sequential (default: the study's)")
+    add("--model", action="append", help="with a study: name of a model that was run; may be repeated")
+    add("--options", type=int, metavar="K", help="without a study: options per item")
+    add("--accuracy", type=float, metavar="A", help="a guess (default 0.7)")
+    add("--models", type=int, metavar="M", help="models measured (default 1)")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--width", type=float, metavar="H", help="half-width: 0.03 is ±3 points (default)")
     size.add_argument("--questions", type=int, metavar="N", help="questions there is money for")
-    add("--level", type=float, default=0.95, help="confidence level (default 0.95)")
-    add("--power", type=float, default=0.8, help="to detect a difference (default 0.8)")
-    add("--sensitivity", type=float, default=1.0, help="experts' P(yes | it is), default 1")
-    add("--specificity", type=float, default=1.0, help="experts' P(no | it is not), default 1")
-    add("--cluster-size", type=float, default=1.0, metavar="M", help="items a cluster, such as a patient's")
-    add("--intraclass", type=float, default=0.3, metavar="R", help="correlation within one (default 0.3)")
+    add("--level", type=float, help="confidence level (default: the study's, 0.95)")
+    add("--power", type=float, help="to detect a difference (default 0.8)")
+    add("--sensitivity", type=float, help="experts' P(yes | it is), default 1")
+    add("--specificity", type=float, help="experts' P(no | it is not), default 1")
+    add("--cluster-size", type=float, metavar="M", help="items a cluster, such as a patient's")
+    add("--intraclass", type=float, metavar="R", help="correlation within one (default 0.3)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print both tables: for an accuracy, and for the difference of two models."""
-    check_least("--cluster-size", args.cluster_size, 1)
-    check_unit("--intraclass", args.intraclass)
+    """Print what a study's further questions buy, or what questions cost without a study."""
     if args.width is not None and not 0 < args.width < 1:
         raise BadInput(f"--width must lie in (0, 1), is {args.width:g}: 0.03 is ±3 points")
+    return _plan_study(args) if args.options is None else _plan_anew(args)
+
+
+def _plan_study(args: argparse.Namespace) -> int:
+    _refuse(args, _GUESSES, "is for a plan without a study, with --options K; a study's answers tell it")
+    if args.study == STUDY_FILE and not Path(STUDY_FILE).exists():
+        raise BadInput("there is no study.toml here; name one with --study, or plan without: --options K")
+    from harness.analysis import plan_study
+    from harness.store import Store
+
+    study = study_of(args)
+    with Store(study.store_url) as store:
+        made = plan_study(
+            store,
+            study,
+            runs=args.model,
+            protocol=args.protocol,
+            half_width=args.width,
+            questions=args.questions,
+            level=args.level,
+        )
+    payload = {
+        "study": study.study.name,
+        "protocol": made.protocol,
+        "level": made.aim.level,
+        "rows": [asdict(row) for row in made.rows],
+    }
+    emit(args, payload, _lines(study.study.name, made))
+    return 0
+
+
+def _lines(name: str, made: PilotPlan) -> list[Any]:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    lines: list[Any] = [Text(f"{name}: plan for {made.protocol} questions · {made.aim.level:.0%}")]
+    for model in dict.fromkeys(row.model for row in made.rows):
+        rows = [row for row in made.rows if row.model == model]
+        answers = max(row.answers for row in rows)
+        lines.append(Text(f"{model} ({answers} answered items)" if answers else model))
+        lines += [Padding(Text(row.sentence), (0, 0, 0, 2)) for row in rows]
+    note = "In brackets: approximate intervals, from the answers so far."
+    return [*lines, Text(note)] if any(row.low is not None for row in made.rows) else lines
+
+
+def _plan_anew(args: argparse.Namespace) -> int:
+    """Both tables: for an accuracy, and for the difference of two models."""
+    _refuse(args, ("protocol", "model"), "needs a study; leave out --options")
+    if args.study != STUDY_FILE:
+        raise BadInput("--options plans without a study; leave out --study or --options")
+    for name, default in (*_GUESSES.items(), ("level", 0.95)):
+        if getattr(args, name) is None:
+            setattr(args, name, default)
+    check_least("--cluster-size", args.cluster_size, 1)
+    check_unit("--intraclass", args.intraclass)
     made = plan(
         args.options,
         args.accuracy,
@@ -68,6 +144,19 @@ def run(args: argparse.Namespace) -> int:
     }
     emit(args, payload, _tables(payload))
     return 0
+
+
+def _refuse(args: argparse.Namespace, names: Any, why: str) -> None:
+    """Refuse options that have no effect.
+
+    Raises
+    ------
+    BadInput
+        Naming them.
+    """
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
+    if given:
+        raise BadInput(f"{', '.join(given)} {why}")
 
 
 def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from .deviation import (
     plugin_weight_radius as plugin_weight_radius,
 )
 from .drawn_strata import (
-    DrawnStrata as DrawnStrata, design_effect as design_effect, drawn_interval as drawn_interval,
+    DrawnStrata as DrawnStrata, FAR_ITEMS as FAR_ITEMS, design_effect as design_effect,
+    drawn_interval as drawn_interval,
 )
 from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
 from .score_betting import score_betting_sequence as score_betting_sequence
@@ -23,7 +24,8 @@ from .tilted_rows import (
 )
 from .tilting import (
     TiltedMean as TiltedMean, cluster_variances as cluster_variances,
-    fall_through_zero as fall_through_zero, score_at as score_at, tilted_outcomes as tilted_outcomes,
+    fall_through_zero as fall_through_zero, outcomes_at as outcomes_at, score_at as score_at,
+    tilt_of as tilt_of, tilted_outcomes as tilted_outcomes,
     tilted_score as tilted_score,
 )
 from .weighting import weighted_score as weighted_score

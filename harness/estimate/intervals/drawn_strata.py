@@ -18,7 +18,7 @@ from harness.arrays import AnyIntArray, FloatArray, IntArray
 from harness.estimate.core import blaker
 from harness.estimate.intervals.shares import share_interval
 
-_FAR = 4.0
+FAR_ITEMS = 4.0
 """Items far from the mean that are added to both variances, so that few or no wrong answers prove nothing."""
 
 
@@ -46,14 +46,15 @@ class DrawnStrata:
 def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
     """Variance of the mean of values in [0, 1] over that of as many items drawn at random, at most 1.
 
-    An item alone in its stratum counts as if drawn at random; so do `_FAR` items far from the mean, in both.
+    An item alone in its stratum counts as if drawn at random; so do `FAR_ITEMS` items far from the mean, in
+    both.
     """
     n, mean = len(values), float(values.mean())
     _, code, size = np.unique(strata.number, return_inverse=True, return_counts=True)
     centre = np.bincount(code, values) / size
     rest = np.bincount(code, (values - np.where(size == 1, mean, centre)[code]) ** 2)
     within = float((rest * np.where(size == 1, 1.0, size / np.maximum(size - 1, 1))).sum())
-    far = _FAR * max(mean, 1 - mean) ** 2
+    far = FAR_ITEMS * max(mean, 1 - mean) ** 2
     whole = float(((values - mean) ** 2).sum()) * n / max(1, n - 1)
     return 1 - strata.share * (1 - min(1.0, (within + far) / (whole + far)))
 

@@ -81,10 +81,28 @@ def tilted_outcomes(rows: TiltedRows) -> FloatArray:
     return outcomes
 
 
+def tilt_of(rows: TiltedRows, mean: float) -> float:
+    """The tilt λ at which θ(λ) is this mean, or the nearest that there is."""
+    each = rows.count * rows.weight
+
+    def gap(tilt: float) -> float:
+        up, down = rows.up * np.exp(tilt), rows.down * np.exp(-tilt)
+        return mean - float(each @ ((up - down) / (up + down + rows.rest)))
+
+    return fall_through_zero(gap, 0)
+
+
+def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """E_λ c, Var_λ(g) and the outcome g of every row at a tilt; shape (R,) each."""
+    up, down, variance, g = _outcomes(rows, tilt)
+    mean: FloatArray = up - down
+    return mean, variance, g
+
+
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
     """|U|/√W at the tilt of this mean: how far the answers are from it; 0 where nothing varies."""
     rows = collapse_rows(rows)
-    _, gap, variance = _score(rows, fall_through_zero(lambda tilt: mean - _score(rows, tilt)[0], 0))
+    _, gap, variance = _score(rows, tilt_of(rows, mean))
     return abs(gap) / float(np.sqrt(variance)) if variance > 0 else 0.0
 
 

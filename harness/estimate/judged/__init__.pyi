@@ -1,5 +1,6 @@
 from .judge_features import JudgeOpinion as JudgeOpinion, judge_probabilities as judge_probabilities
 from .judge_worth import JudgeWorth as JudgeWorth, measure_worth as measure_worth
+from .working import split_items_evenly as split_items_evenly, working_distribution as working_distribution
 from .with_judges import judged_accuracy as judged_accuracy
 from .judging import (
     JUDGED as JUDGED, judge_models as judge_models, withhold_judged as withhold_judged,

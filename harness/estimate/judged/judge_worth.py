@@ -72,7 +72,7 @@ def _leave_groups_out(
         of = None if cluster is None else np.unique(cluster[kept], return_inverse=True)[1].astype(np.int64)
         try:
             plain, judged = _variances(
-                predicted[kept], _keep(data, kept), [judge.take(kept) for judge in judges], of
+                predicted[kept], data.take(kept), [judge.take(kept) for judge in judges], of
             )
         except EstimateError:
             continue
@@ -89,22 +89,6 @@ def _variances(
     working = working_distribution(predicted, data, judges, cluster=cluster)
     rows = tilt_pool(parts, working[predicted >= 0])
     return _square_plain(parts), _square(rows.weight * tilted_outcomes(rows), parts["cluster"])
-
-
-def _keep(data: RoutedSample, items: IntArray) -> RoutedSample:
-    """Some of the items, with their answers."""
-    place = np.full(len(data.propensities), -1)
-    place[items] = np.arange(len(items))
-    answers = np.flatnonzero(place[data.item] >= 0)
-    return RoutedSample(
-        item=place[data.item[answers]],
-        asked=data.asked[answers],
-        answer=data.answer[answers],
-        propensities=data.propensities[items],
-        n_options=data.n_options[items],
-        sampled=data.sampled,
-        error_free=data.error_free,
-    )
 
 
 def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:

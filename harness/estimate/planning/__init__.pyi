@@ -1,3 +1,5 @@
+from .pilot_plan import PilotPlan as PilotPlan, plan_from_pilot as plan_from_pilot
+from .planned_row import PlannedRow as PlannedRow
 from .priced_protocols import QuestionPlan as QuestionPlan, plan as plan
 from .sample_size import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,

@@ -11,7 +11,7 @@ from .doubly_robust import (
     crossfitted_posterior as crossfitted_posterior, informed as informed,
     item_variance as item_variance, model_outcomes as model_outcomes,
     optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
-    pseudo_outcomes as pseudo_outcomes,
+    pseudo_outcomes as pseudo_outcomes, weigh_votes as weigh_votes,
 )
 from .error_likelihood import ErrorRanges as ErrorRanges, bounded_accuracy as bounded_accuracy
 from .error_rates import rate_ranges as rate_ranges, youden_interval as youden_interval
@@ -28,7 +28,8 @@ from .means import (
 from .pool_kinds import PoolKinds as PoolKinds
 from .propensities import (
     disagreement as disagreement, draw_options as draw_options, neyman_rates as neyman_rates,
-    predicted_counts as predicted_counts, shared_propensities as shared_propensities,
+    predicted_counts as predicted_counts, propensities_for as propensities_for,
+    shared_propensities as shared_propensities,
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
 from .resolved_items import resolved_accuracy as resolved_accuracy

@@ -37,6 +37,8 @@ from harness.estimate.routed.propensities import vote_posterior
 from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, flat_posterior
 
 _LEAST = 20
+_FLAT = 0.05
+"""Share of the working distribution from votes that is left flat."""
 _PORTION = 10_000
 """Items at a time: larger arrays of shape (N, K) leave the processor's cache."""
 
@@ -194,6 +196,17 @@ def crossfitted_posterior(
         accuracy = np.clip(seen[part], 0.01, 0.99)
         posterior[here] = vote_posterior(columns[here], data.n_options[here], width, accuracy=accuracy)
     return posterior
+
+
+def weigh_votes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
+    """Working distribution of every item's true option from models' votes, shape (N, K).
+
+    The cross-fitted posterior (`crossfitted_posterior`, same parameters), a twentieth of it made flat, so
+    that votes which agree leave room for surprise.
+    """
+    posterior = crossfitted_posterior(predicted, data)
+    flat = flat_posterior(data.n_options, data.propensities.shape[1])
+    return (1 - _FLAT) * posterior + _FLAT * flat
 
 
 def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:

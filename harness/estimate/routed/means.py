@@ -207,7 +207,7 @@ def _count_answers(data: RoutedSample, number: IntArray) -> Counts:
     return Counts(ordinary=yes, complementary=answers - yes)
 
 
-def t_quantile(level: float, df: int) -> float:
+def t_quantile(level: float, df: float) -> float:
     """Two-sided quantile of Student's t with df degrees of freedom."""
     return float(stdtrit(df, 0.5 + level / 2))
 

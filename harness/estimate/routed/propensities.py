@@ -80,6 +80,20 @@ def shared_propensities(
     return pi
 
 
+def propensities_for(
+    predicted: ArrayLike, n_options: ArrayLike, width: int, *, epsilon: float = 0.1
+) -> FloatArray:
+    """π of targeted routing for the models in ``predicted``, shape (N, M): of one, or shared by several.
+
+    Parameters as of `shared_propensities`, with the models' votes as posterior.
+    """
+    columns = np.asarray(predicted, dtype=np.int64)
+    if columns.shape[1] == 1:
+        return targeted_propensities(columns[:, 0], width)
+    votes = vote_posterior(columns, n_options, width)
+    return shared_propensities(columns, n_options, width, posterior=votes, epsilon=epsilon)
+
+
 def vote_posterior(
     predicted: ArrayLike,
     n_options: ArrayLike,

@@ -90,6 +90,22 @@ class RoutedSample:
         yes = int(self.answer.sum())
         return Counts(ordinary=yes, complementary=len(self.answer) - yes)
 
+    def take(self, items: IntArray) -> RoutedSample:
+        """Some of the items, in this order, with their answers."""
+        place = np.full(len(self.propensities), -1)
+        place[items] = np.arange(len(items))
+        answers = np.flatnonzero(place[self.item] >= 0)
+        return RoutedSample(
+            item=place[self.item[answers]],
+            asked=self.asked[answers],
+            answer=self.answer[answers],
+            propensities=self.propensities[items],
+            n_options=self.n_options[items],
+            posterior=self.posterior[items],
+            sampled=self.sampled,
+            error_free=self.error_free,
+        )
+
 
 def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
     """p_k = 1/K over each item's own options: shape (N, width), zero beyond them."""

@@ -1,0 +1,231 @@
+"""Variance per item of a planned study, without and with what is known beside experts' answers.
+
+Variances are those of the estimates themselves: of the score interval's outcomes (`planned_outcomes`), the
+larger of the model's and the observed one, with the working distribution of votes or of judges, learned from
+the pilot. Items drawn in proportion within strata leave out what varies between these: the squared covariance
+of being right with the strata's mean guess, over the variance of that (a lower bound, without its bias).
+Where a judge's word counts on the whole pool, an item that is drawn varies around what is expected of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.arrays import FloatArray
+from harness.errors import NotIdentified
+from harness.estimate.intervals import FAR_ITEMS
+from harness.estimate.judged import working_distribution
+from harness.estimate.planning.pilot_answers import PilotAnswers
+from harness.estimate.planning.planned_outcomes import model_variances, plan_outcomes
+from harness.estimate.routed import weigh_votes
+
+NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
+POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"
+SIDES = (NONE, VOTES, JUDGE, POOL, POOL_VOTES, POOL_JUDGE)
+"""What a study may make use of."""
+_EDGE, _REACH, _GRID = 1e-3, 0.3, 13
+"""Means at which variances are looked at: their least distance from 0 and 1, how far they reach, how many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemVariance:
+    """Variance per item of an estimate.
+
+    Attributes
+    ----------
+    whole
+        Around the mean.
+    near, pool
+        Around what is expected of the item, where a judge's word on the items of a pool of this size counts:
+        of n of N items (1 − n/N) of this and n/N of the other is left.
+    between, far
+        What strata leave out of a binomial share, and items far from it (see `design_effect`).
+    means, curves
+        Shapes (G,) and (2, G): how many times as large `whole` and `near` are, by the model, at other means
+        than the estimated one. None where the interval is not the score's.
+    """
+
+    whole: float
+    near: float = 0.0
+    pool: int = 0
+    between: float = 0.0
+    far: float = 0.0
+    means: FloatArray | None = None
+    curves: FloatArray | None = None
+
+    def at(self, items: float, mean: float | None = None) -> float:
+        """Per item, of so many items, as tested at this mean."""
+        whole, near = self.whole, self.near
+        if mean is not None and self.means is not None and self.curves is not None:
+            whole *= float(np.interp(mean, self.means, self.curves[0]))
+            near *= float(np.interp(mean, self.means, self.curves[1]))
+        if self.pool:
+            drawn = min(1.0, items / self.pool)
+            return (1 - drawn) * near + drawn * whole
+        if self.far:
+            return whole * (items * (whole - self.between) + self.far) / (items * whole + self.far)
+        return whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideVariances:
+    """Variances per item by what is made use of, the reason where one is not known, and questions an item."""
+
+    of: Mapping[str, ItemVariance]
+    undefined: Mapping[str, str]
+    cost: float
+
+
+def side_variances(
+    pilot: PilotAnswers, mean: float, *, pool: int | None = None, curved: bool = False
+) -> SideVariances:
+    """Variances of one model's accuracy, `mean`.
+
+    Parameters
+    ----------
+    pool
+        Items of the pool, if items are to be drawn from one.
+    curved
+        Whether variances at other means are wanted, too.
+
+    Raises
+    ------
+    NotIdentified
+        If the planned draw, or the pilot, cannot tell this model's accuracy or its price.
+    """
+    votes = pilot.votes if pilot.votes.shape[1] > 1 else pilot.option[:, None]
+    best = weigh_votes(votes, pilot.data)
+    of, undefined = dict[str, ItemVariance](), dict[str, str]()
+    workings: dict[str, FloatArray | None] = {NONE: None}
+    if pilot.votes.shape[1] > 1 and not pilot.settles:
+        workings[VOTES] = best
+    if pilot.judges:
+        workings[JUDGE] = working_distribution(pilot.option, pilot.data, pilot.judges)
+    for side, working in workings.items():
+        try:
+            of |= _see(pilot, mean, working, best, curved=curved).name_all(side, pilot, mean, pool)
+        except NotIdentified as error:
+            if side == NONE:
+                raise
+            undefined[side] = f"not known from these answers: {error}"
+    cost = float(pilot.each_mean(pilot.cost, best).mean())
+    return SideVariances(of=of, undefined=undefined, cost=max(cost, 1e-9))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """Variances per item with one working distribution: the model's and the observed one.
+
+    Attributes
+    ----------
+    whole, around_guess
+        Around the mean, and around what is expected of the item.
+    between
+        Their parts between the strata of the pool.
+    share, rest
+        Readable share of the predictions, and what is added as it varies, too.
+    means, curves
+        As of `ItemVariance`.
+    """
+
+    whole: tuple[float, float]
+    around_guess: tuple[float, float]
+    between: tuple[float, float]
+    share: float
+    rest: float
+    means: FloatArray | None
+    curves: FloatArray | None
+
+    def name_all(
+        self, side: str, pilot: PilotAnswers, mean: float, pool: int | None
+    ) -> dict[str, ItemVariance]:
+        """Variances of what this working distribution is used for."""
+        one = ItemVariance(
+            whole=self.share * max(self.whole) + self.rest, means=self.means, curves=self.curves
+        )
+        found = {side: one}
+        if side == JUDGE:
+            if pilot.settles:
+                del found[side]
+            if pool:
+                found[POOL_JUDGE] = replace(one, near=self.share * max(self.around_guess), pool=pool)
+        elif pilot.guess is not None and pilot.settles:
+            far = FAR_ITEMS * max(mean, 1 - mean) ** 2
+            found[POOL] = replace(one, between=min(self.between[1], one.whole), far=far)
+        elif pilot.guess is not None:
+            left = [v - self.share * b for v, b in zip(self.whole, self.between, strict=True)]
+            within = self.share * max(*left, 0.0) + self.rest
+            found[POOL if side == NONE else POOL_VOTES] = replace(one, whole=within)
+        return found
+
+
+def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
+    """Variance per item without side information if wrong predictions are wrong at random."""
+    readable = np.flatnonzero(pilot.option >= 0)
+    share = len(readable) / len(pilot.option)
+    inner = min(1 - 1e-9, mean / share)
+    part = pilot.take(readable)
+    whole, _ = model_variances(part.target, part.planned, part.data.n_options, None, inner)
+    return share * whole + share * (1 - share) * inner**2
+
+
+def _see(
+    pilot: PilotAnswers, mean: float, working: FloatArray | None, best: FloatArray, *, curved: bool
+) -> _Seen:
+    """What varies of the outcomes of readable predictions; A = ρ A_r, of which the share ρ varies, too."""
+    readable = np.flatnonzero(pilot.option >= 0)
+    share = len(readable) / len(pilot.option)
+    inner, part = min(1 - 1e-9, mean / share), pilot.take(readable)
+    own = None if working is None else working[readable]
+    planned = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
+    between = (_project(planned.guess, part.guess)[0], _between_strata(pilot, best))
+    whole, near = planned.modelled, planned.modelled_around_guess
+    seen = (0.0, 0.0)  # the likelihood's interval of uniformly drawn options does not look at squares
+    if working is not None or not _is_uniform(part):
+        moments = (planned.around_mean, planned.around_guess)
+        first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)
+        seen = (first, second)
+    means: FloatArray | None = None
+    curves: FloatArray | None = None
+    if curved and not (pilot.settles and working is None):
+        ends = max(_EDGE, inner - _REACH), min(1 - _EDGE, inner + _REACH)
+        means = np.linspace(*ends, _GRID, dtype=np.float64)
+        modelled = [model_variances(part.target, part.planned, part.data.n_options, own, m) for m in means]
+        curves = np.array(modelled).T / np.maximum(np.array([[whole], [near]]), 1e-12)
+    return _Seen(
+        whole=(whole, seen[0]),
+        around_guess=(near, seen[1]),
+        between=between,
+        share=share,
+        rest=share * (1 - share) * inner**2,
+        means=None if means is None else share * means,
+        curves=curves,
+    )
+
+
+def _is_uniform(pilot: PilotAnswers) -> bool:
+    """Whether planned options are drawn uniformly."""
+    own = pilot.data.valid
+    return bool(np.allclose(pilot.planned[own], (own / pilot.data.n_options[:, None])[own]))
+
+
+def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
+    """Variance of being right between the strata of the pool; at least 0.
+
+    The draw fixes no number of readable predictions: where the interval is theirs, so are the strata.
+    """
+    kept = np.arange(len(pilot.option)) if pilot.settles else np.flatnonzero(pilot.option >= 0)
+    part = pilot.take(kept)
+    between, noise = _project(part.each_mean(part.target, best[kept]), part.guess)
+    return max(0.0, between - noise)
+
+
+def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float]:
+    """Part of the variance of values that goes linearly with the strata's guesses, and its upward bias."""
+    if guess is None or not float(np.ptp(guess)) > 0:
+        return 0.0, 0.0
+    product, spread = (values - values.mean()) * (guess - guess.mean()), float(guess.var())
+    return float(product.mean()) ** 2 / spread, float(product.var(ddof=1)) / len(product) / spread
