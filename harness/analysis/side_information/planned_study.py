@@ -32,7 +32,7 @@ def plan_study(
     Parameters
     ----------
     runs
-        Names of models; None takes the newest run of each but the judges.
+        Names of models; None takes those that the study's questions look at, by default all but the judges.
     protocol
         Of the study to plan; None takes the study's own.
     half_width, questions, level
@@ -55,7 +55,8 @@ def plan_study(
             "pilot (oversight label route --questions 100), or plan without a study (--options K)"
         )
     _refuse_study(store, study, labels)
-    chosen, judges = find_newest_runs(store, runs, study.judges), find_judges(store, study.judges)
+    named = runs or study.experts.models or None
+    chosen, judges = find_newest_runs(store, named, study.judges), find_judges(store, study.judges)
     voters = find_newest_runs(store, None).runs
     looked_at = study.experts.models or [
         run["name"] for run in find_newest_runs(store, None, study.judges).runs

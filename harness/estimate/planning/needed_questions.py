@@ -76,7 +76,10 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRatio:
-    """What is sought with side information, over the same without, and the ends of an interval."""
+    """What is sought with side information, over the same without, and the ends of an interval.
+
+    Without any it is 1, and the interval that of what the pilot's answers tell beside the accuracy.
+    """
 
     value: float
     low: float
@@ -103,11 +106,11 @@ def find_ratios(
         except EstimateError:
             continue
         for side, value in without.items():
-            left.setdefault(side, []).append(math.log(value / without[NONE]))
+            left.setdefault(side, []).append(math.log(value / (1 if side == NONE else without[NONE])))
     return {
         side: _with_ends(value / found[NONE], np.array(left[side]), aim.level, len(kept) / n)
         for side, value in found.items()
-        if side != NONE and len(left.get(side, ())) >= _LEAST_GROUPS
+        if len(left.get(side, ())) >= _LEAST_GROUPS
     }
 
 

@@ -85,7 +85,7 @@ class PilotStudy:
             data, option, items, share = self._read_routed(predictions)
             cost = None
         seen = np.stack([np.maximum(p.option[items], -1) for p in self.voters.values()], axis=1)
-        looked_at = _columns([self.models[n] for n in self.asked_for], items)
+        looked_at = _columns([self.voters[n] for n in self.asked_for], items)
         planned, price = self._draw(option, looked_at, data.n_options, data.propensities.shape[1])
         pilot = PilotAnswers(
             option=option,
@@ -141,6 +141,11 @@ class PilotStudy:
         votes = vote_posterior(looked_at, n_options, width, accuracy=guesses)
         price = [questions_asked(looked_at, votes, np.full(len(option), k), n_options) for k in range(width)]
         return targeted_propensities(option, width), np.stack(price, axis=1).astype(np.float64)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether experts did not say of some questions."""
+        return bool((self.labels.kind == ABSTAINED).any())
 
     def pool_size(self, name: str) -> int:
         """Number of items that more could be drawn from: those that the model was asked about."""

@@ -115,12 +115,16 @@ def plan_from_pilot(
     if chosen not in (PARTITIONED, TARGETED, SEQUENTIAL):
         known = f"{PARTITIONED}, {TARGETED} and {SEQUENTIAL}"
         raise EstimateError(f"protocol: a pilot tells what {known} cost, not {chosen!r}")
+    looked_at = list(models) if asked_for is None else list(asked_for)
+    for name in looked_at:
+        if name not in named | voting:
+            raise EstimateError(f"asked_for: {name!r} is not among the models: {', '.join(named | voting)}")
     study = PilotStudy(
         models=named,
         judges=wise,
         labels=said,
         voters=named | voting,
-        asked_for=list(models) if asked_for is None else list(asked_for),
+        asked_for=looked_at,
         protocol=chosen,
         epsilon=epsilon,
         n_options=n_options,

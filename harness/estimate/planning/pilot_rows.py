@@ -21,6 +21,7 @@ from harness.estimate.planning.side_variances import (
     POOL_JUDGE,
     POOL_VOTES,
     VOTES,
+    ItemVariance,
     accuracy_variance,
     side_variances,
 )
@@ -50,38 +51,58 @@ def _plan(
         raise EstimateError(f"not known before {LEAST_ANSWERS} items are answered, there are {n}")
     working = weigh_votes(pilot.votes, pilot.data)
     found = routed_accuracy(pilot.option, pilot.data, level=aim.level, working=working)
-    mean = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value))
-    alone = side_variances(replace(pilot, judges=(), votes=pilot.votes[:, :0]), mean, curved=True)
-    plain = aim.find(alone.of[NONE], alone.cost, mean)
-    spread = _spread(pilot, mean, (found.low, found.high), aim)
-    size = study.pool_size(name)
-    words = PlanWords(study=study, aim=aim, size=size, cost=alone.cost)
-    row = PlannedRow(model=name, uses=NONE, answers=n)
-    yield words.fill(row, plain, (plain / spread, plain * spread))
-    few = ""
+    mean, size = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value)), study.pool_size(name)
+    pool_why = few = ""
     if min(found.value, 1 - found.value) * n < _LEAST_KINDS:
-        few = f"not known: fewer than {_LEAST_KINDS} of {n} items are {'wrong' if mean > 0.5 else 'right'}"
-    drawn = words.count_items(plain)
-    pool_why = few
-    if not few:
+        kind = "wrong" if mean > 0.5 else "right"
+        pool_why = few = f"not known: fewer than {_LEAST_KINDS} of {n} items are {kind}, by these answers"
+    else:
+        drawn = aim.find(ItemVariance(whole=accuracy_variance(pilot, mean)), 1.0, mean)
         try:
-            pilot = study.add_strata(pilot, name, items, max(1, min(size, round(drawn))))
+            pilot = study.add_strata(pilot, name, items, max(1, min(size, round(aim.questions or drawn))))
         except EstimateError as error:
             pool_why = str(error)
     whys = _give_reasons(study, pilot, few, pool_why)
-    yield from _side_rows(row, pilot, mean, (plain, spread), words, whys)
+    if all(whys.values()):
+        pilot = replace(pilot, judges=(), votes=pilot.option[:, None], guess=None)
+    made = side_variances(pilot, mean, pool=size, curved=True)
+    sought = aim.find_all(made, mean)
+    ratios = find_ratios(pilot, sought, aim, mean, size)
+    words = PlanWords(study=study, aim=aim, size=size, cost=made.cost)
+    spread = _spread(pilot, mean, (found.low, found.high), aim)
+    row = PlannedRow(model=name, uses=NONE, answers=n)
+    yield words.fill(row, sought[NONE], _widen(sought[NONE], spread, ratios.get(NONE)))
+    for side, why in whys.items():
+        one, ratio = replace(row, uses=side), ratios.get(side)
+        told = why or made.undefined.get(side, "") or ("" if ratio else "not known from these answers")
+        if not told and side.startswith(POOL):
+            told = words.refuse_items(sought[side])
+        if not told and ratio:
+            ends = _widen(sought[side], spread, ratio)
+            yield words.fill(one, sought[side], ends, sought[NONE], ratio)
+        elif "+" not in side:  # of a combination a part has said why
+            yield words.explain(one, told)
+
+
+def _widen(sought: float, spread: tuple[float, float], ratio: FoundRatio | None) -> tuple[float, float]:
+    """Ends of what is sought, uncertain as the accuracy is and as what was learned is."""
+    learned = math.log(ratio.high / ratio.value) if ratio else 0.0
+    low, high = (math.hypot(math.log(each), learned) for each in spread)
+    return sought * math.exp(-low), sought * math.exp(high)
 
 
 def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: str) -> dict[str, str]:
     """What there is to make use of, with the reason why it is not known or not of use, else empty."""
     settled = "every question settles a prediction, and {} nothing" if pilot.settles else ""
+    if study.protocol == SEQUENTIAL and study.is_silent:
+        pool_why = pool_why or "where experts are silent, the interval of resolved items knows no strata"
     several, found = pilot.votes.shape[1] > 1, dict[str, str]()
     if several:
         found[VOTES] = settled.format("votes add") or few
     if pilot.judges:
         found[JUDGE] = settled.format("a judge adds") or few
     if study.protocol == PARTITIONED:
-        found[POOL] = pool_why or "the interval of uniformly drawn options makes no use of strata"
+        found[POOL] = pool_why or "the interval of uniformly drawn options knows no strata"
     else:
         found[POOL] = pool_why
     if several and not pilot.settles:
@@ -91,40 +112,11 @@ def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: st
     return found
 
 
-def _side_rows(
-    row: PlannedRow,
-    pilot: PilotAnswers,
-    mean: float,
-    plain: tuple[float, float],
-    words: PlanWords,
-    whys: dict[str, str],
-) -> Iterator[PlannedRow]:
-    """Rows with side information; a combination is left out where a part has a reason against it."""
-    ratios, undefined = dict[str, FoundRatio](), dict[str, str]()
-    value, spread = plain
-    if not all(whys.values()):
-        made = side_variances(pilot, mean, pool=words.size, curved=True)
-        undefined.update(made.undefined)
-        ratios = find_ratios(pilot, words.aim.find_all(made, mean), words.aim, mean, words.size)
-    for side, why in whys.items():
-        one = replace(row, uses=side)
-        found = ratios.get(side)
-        reason = why or undefined.get(side, "") or ("" if found else "not known from these answers")
-        if found and not reason and side.startswith(POOL):
-            reason = words.refuse_items(value * found.value)
-        if found and not reason:
-            off = math.exp(math.hypot(math.log(spread), math.log(found.high / found.value)))
-            sought = value * found.value
-            yield words.fill(one, sought, (sought / off, sought * off), value, found)
-        elif "+" not in side:
-            yield words.explain(one, reason)
-
-
-def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> float:
-    """How many times as large or small what is sought may be, the accuracy lying between these ends."""
+def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> tuple[float, float]:
+    """How many times as small and as large what is sought may be, the accuracy lying between these ends."""
     edge = 1 / (len(pilot.option) + 2)
     low, high = (min(1 - edge, max(edge, end)) for end in ends)
     now = accuracy_variance(pilot, mean)
     ratios = [accuracy_variance(pilot, float(m)) / now for m in np.linspace(low, high, _GRID)]
-    most = max(*ratios, 1 / max(min(ratios), 1e-9), 1.0)
-    return most if aim.half_width is not None else math.sqrt(most)
+    power = 1.0 if aim.half_width is not None else 0.5
+    return max(1.0, min(1.0, *ratios) ** -power), max(1.0, *ratios) ** power

@@ -120,7 +120,7 @@ class PlanWords:
             text = f"{asked} questions{use} buy {width} ({_points(row.low)} to {_points(row.high)})"
             text += "" if row.without is None else f"; ± {_points(row.without)} without"
         over = self.count_items(sought) > self.size
-        return text + (f"; there are {self.size:,} items" if over and self.study.labels.pool is None else "")
+        return text + (f"; there are {self.size:,} items" if over else "")
 
     def _use(self, uses: str) -> str:
         judges = ", ".join(self.study.judges)
