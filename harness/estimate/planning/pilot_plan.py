@@ -25,7 +25,7 @@ from harness.estimate.planning.pilot_gathering import (
 )
 from harness.estimate.planning.pilot_rows import plan_model
 from harness.estimate.planning.planned_row import PlannedRow
-from harness.expected import check_mapping
+from harness.expected import check_mapping, check_names
 from harness.types import HtmlTable, Shown
 
 
@@ -102,6 +102,8 @@ def plan_from_pilot(
     """
     check_mapping("models", models, "name to predictions")
     check_mapping("judges", judges or {}, "name to predictions")
+    check_mapping("voters", voters or {}, "name to predictions")
+    check_names("asked_for", asked_for or ())
     aim = _check_aim(half_width, questions, level)
     more = {"judge": judges or {}, "voter": voters or {}}
     every = [*models.values(), *more["judge"].values(), *more["voter"].values()]
