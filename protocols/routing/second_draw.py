@@ -130,6 +130,8 @@ def _refuse(study: Study, store: Store) -> None:
         why = "asks on until every item is resolved; route again for its next questions"
     elif "accuracy" not in statement.answers:
         why = "asks only where two models differ, and a second answer would tell one model's accuracy there"
+    elif protocol == "targeted":
+        why = "puts first questions about few options, after which intervals of second ones cover too rarely"
     elif statement.estimator == "likelihood" and study.experts.options_per_item > 1:
         why = f"asks {study.experts.options_per_item} questions an item at once (options_per_item)"
     if why:

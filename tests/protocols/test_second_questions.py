@@ -135,7 +135,7 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
     ("options", "message"),
     [
         ({"K": 2}, "nothing is left to ask"),
-        ({"protocol": "targeted", "rates": (0.8,)}, "nothing is left to ask"),
+        ({"protocol": "targeted", "rates": (0.8,)}, "cover too rarely"),
         ({"protocol": "sequential"}, "asks on until every item is resolved"),
         ({"protocol": "disagreement"}, "asks only where two models differ"),
         ({"extra": "options_per_item = 2\n"}, "asks 2 questions an item at once"),
@@ -194,7 +194,6 @@ def test_chances_sum_up_and_go_where_votes_differ() -> None:
     [
         (30, 0.0, {"K": 4, "n": 100, "rates": (0.98, 0.9)}),
         (40, 0.0, {"K": 16, "n": 80, "rates": (0.9, 0.6)}),
-        (30, 0.0, {"K": 10, "n": 100, "rates": (0.8, 0.7, 0.5), "protocol": "targeted"}),
         (30, 0.1, {"K": 4, "n": 100, "rates": (0.8, 0.7), "silent": 0.15}),
         (60, 0.0, {"K": 4, "n": 150, "rates": (0.8, 0.7), "cluster": 5}),
     ],
