@@ -135,7 +135,7 @@ def _route_questions(
         more = None if second else more
         with store.content.indexing_late():
             portions: Iterable[list[Item]] = store_items()
-            if wanted or more or store.pool.read_draws():
+            if wanted or more or store.pool.read_draws() or "draw" in study.experts.model_fields_set:
                 portions = list(portions)  # strata are made of all items
                 draw_items(study, store, ids, wanted, more)
             for questions in draw_questions(study, store, roster, portions):

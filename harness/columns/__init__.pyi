@@ -3,6 +3,7 @@ from .alignment import (
     align_pool as align_pool,
     keep_drawn as keep_drawn,
 )
+from .draw_weights import share_of_draw as share_of_draw, weigh_draws as weigh_draws
 from .item_groups import ItemGroup as ItemGroup, split_items as split_items
 from .item_index import ItemIndex as ItemIndex
 from .item_pool import ItemPool as ItemPool

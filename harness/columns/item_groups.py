@@ -78,7 +78,8 @@ def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
     """The drawn items of a group, as one stratum: how many fell into the group was left to chance."""
     if pool is None:
         return None
-    return ItemPool(stratum=np.where(pool.drawn[places], 0, -1), size=places.size)
+    weight = None if pool.weight is None else pool.weight[places]
+    return ItemPool(stratum=np.where(pool.drawn[places], 0, -1), size=places.size, weight=weight)
 
 
 def _find_rows(code: AnyIntArray, size: int) -> list[IntArray]:

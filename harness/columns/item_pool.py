@@ -7,15 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import BoolArray, IntArray
+from harness.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemPool:
-    """Items drawn from a pool, each with the same probability, in proportion within strata.
+    """Items drawn from a pool: each with the same probability, in proportion within strata, or with weights.
 
-    The mean of anything over the drawn items is therefore an unbiased estimate of its mean over the pool,
-    without weights; strata that tell it apart make it more exact than as many items drawn at random.
+    Without weights the mean of anything over the drawn items is an unbiased estimate of its mean over the
+    pool; strata that tell it apart make it more exact than as many items drawn at random.
 
     Attributes
     ----------
@@ -23,10 +23,14 @@ class ItemPool:
         Shape (N,): number of the stratum of every drawn item, −1 for an item that was not drawn.
     size
         Number of items of the pool.
+    weight
+        Shape (N,): how many items of the pool every drawn item stands for, at least 1, 0 for an item that was
+        not drawn; None where all stand for equally many (`weigh_draws`).
     """
 
     stratum: IntArray
     size: int
+    weight: FloatArray | None = None
 
     @cached_property
     def drawn(self) -> BoolArray:

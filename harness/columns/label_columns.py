@@ -162,7 +162,10 @@ def mark(items: AnyIntArray, size: int) -> BoolArray:
 def _pool_of(design: LabelDesign, index: ItemIndex) -> ItemPool | None:
     if not design.strata:
         return None
-    return ItemPool(stratum=ItemValues.of(design.strata, index).code, size=design.pool_size)
+    stratum, weight = ItemValues.of(design.strata, index).code, None
+    if design.weights:
+        weight = np.array([design.weights.get(name, 0.0) for name in index.ids])
+    return ItemPool(stratum=stratum, size=design.pool_size, weight=weight)
 
 
 def _mask(ids: Collection[str], index: ItemIndex) -> BoolArray:

@@ -64,7 +64,8 @@ class ExpertsSection(Section):
     for several. With a panel, `annotators_per_item` of those who judge any class choose among all
     options of each item, and `reference` may name a file of labels by experts who are none of them, which
     human-level indices hold people and models against. `questions` draws as many items of all as that many
-    questions are expected to settle, instead of asking about every item.
+    questions are expected to settle, instead of asking about every item; `draw` says how: in proportion by
+    how models agree (``agreement``), or with chances by how unsure the study's judges are (``deviation``).
     """
 
     roster: str = "experts.toml"
@@ -74,6 +75,7 @@ class ExpertsSection(Section):
     models: list[str] = Field(default=[])
     epsilon: float = Field(default=0.1, ge=0, le=1)
     questions: int | None = Field(default=None, ge=1)
+    draw: Literal["agreement", "deviation"] = "agreement"
     reference: str | None = None
     gold: str | None = Field(default=None, min_length=1)
     gold_share: float = Field(default=0.1, gt=0, le=1)

@@ -58,6 +58,7 @@ from .intervals import (
     obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
 )
 from .judged import (
+    AnswersSoFar as AnswersSoFar, guess_by_judges as guess_by_judges,
     JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, judge_models as judge_models,
     judge_probabilities as judge_probabilities, judged_accuracy as judged_accuracy,
     measure_worth as measure_worth,
@@ -97,7 +98,8 @@ from .routed import (
     questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
     routed_accuracy as routed_accuracy, routed_mean as routed_mean, sampled_mean as sampled_mean,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
-    vote_posterior as vote_posterior,
+    vote_posterior as vote_posterior, chances_by_deviation as chances_by_deviation,
+    draw_with_chances as draw_with_chances,
 )
 from .second import (
     DEEPENED as DEEPENED, SecondRates as SecondRates, deepen as deepen,

@@ -27,6 +27,9 @@ from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
 from harness.estimate.routed import (
     RoutedSample,
+    crossfitted_posterior,
+    flat_posterior,
+    refuse_unequal_chances,
     routed_accuracy,
     routed_pool,
     weigh_votes,
@@ -125,13 +128,14 @@ class _Votes:
         """A model's accuracy; None where every answer is about its prediction and settles it."""
         predictions = keep_drawn(self._models[name], labels)
         part, flags = collected_part(labels, predictions.is_there)
-        data, predicted, items = routed_pool(part, [predictions])
+        data, predicted, items = routed_pool(part, [predictions], unequal=True)
         if np.bincount(data.item).max() > 1:
             raise NotIdentified("items have several questions, and votes are used with one")
         option = predicted[:, 0].astype(np.int64)
         rows = np.flatnonzero(option >= 0)
         if (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
             return None
+        refuse_unequal_chances(part)
         working = self._weigh(data, items)
         cluster = number_clusters(items, labels.index, labels.cluster)
         strata = find_drawn_strata(items, labels)

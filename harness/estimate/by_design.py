@@ -19,6 +19,7 @@ from harness.estimate.routed import (
     resolved_correctness,
     routed_accuracy,
     routed_pool,
+    unequal_accuracy,
 )
 from harness.types import Estimate
 
@@ -38,10 +39,14 @@ def estimate_by_design(
     if labels.is_resolved:
         estimate = _resolved(predictions, labels, level, bounds=False)
     else:
-        data, predicted, items = routed_pool(labels, [predictions], error_free=gold is None)
+        free = gold is None
+        data, predicted, items = routed_pool(labels, [predictions], error_free=free, unequal=free)
         options = predicted[:, 0].astype(np.int64)
         cluster = number_clusters(items, labels.index, labels.cluster)
-        if gold is None:
+        if gold is None and labels.pool is not None and labels.pool.weight is not None:
+            weight = labels.pool.weight[items]
+            estimate = unequal_accuracy(options, data, weight, level=level, cluster=cluster)
+        elif gold is None:
             strata = find_drawn_strata(items, labels)
             estimate = routed_accuracy(options, data, level=level, cluster=cluster, strata=strata)
         elif allows_gold_score(options, data):

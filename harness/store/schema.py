@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 
-HEAD = "0017"
+HEAD = "0018"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 

@@ -65,9 +65,10 @@ class LabelDesign:
         The questions, answered or not, in the order of the draw; empty where only answers are known.
     clusters
         Cluster of every item by id, such as the patient that images are of; empty if items are independent.
-    strata, pool_size
-        Stratum of every item that was drawn, by id, where items were drawn from a larger pool, and the number
-        of items of the pool; see `Labels.drawn_from`. Empty and 0 where all items were to be asked about.
+    strata, pool_size, weights
+        Stratum of every item that was drawn, by id, where items were drawn from a larger pool, the number
+        of items of the pool, and how many of them every drawn one stands for; see `Labels.drawn_from`. Empty
+        and 0 where all items were to be asked about.
     """
 
     statements: tuple[ProtocolStatement, ...]
@@ -76,6 +77,7 @@ class LabelDesign:
     clusters: Mapping[str, str] = field(default_factory=dict)
     strata: Mapping[str, str] = field(default_factory=dict)
     pool_size: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_names("asked", self.asked)
@@ -85,6 +87,17 @@ class LabelDesign:
             raise BadInput(
                 f"pool_size must be at least {len(self.strata)}, the items drawn of the pool, is "
                 f"{self.pool_size}"
+            )
+        self._check_weights()
+
+    def _check_weights(self) -> None:
+        check_mapping("weights", self.weights, "item id to number of items")
+        if self.weights and self.weights.keys() != self.strata.keys():
+            raise BadInput("weights must name the items that strata name: those drawn of the pool")
+        wrong = next((name for name, w in self.weights.items() if not 1 - 1e-9 <= w < float("inf")), None)
+        if wrong is not None:
+            raise BadInput(
+                f"weights: item {wrong!r} must stand for at least 1 item, is {self.weights[wrong]}"
             )
 
     @property
@@ -138,7 +151,9 @@ class Labels(Sequence[Label]):
         check_mapping("clusters", clusters, "item id to cluster")
         return Labels(self, replace(self.design, clusters=clusters))
 
-    def drawn_from(self, strata: Mapping[str, str], *, pool_size: int) -> Labels:
+    def drawn_from(
+        self, strata: Mapping[str, str], *, pool_size: int, weights: Mapping[str, float] | None = None
+    ) -> Labels:
         """The same labels, on items drawn from a pool with equal chances, in proportion within strata.
 
         Parameters
@@ -147,14 +162,19 @@ class Labels(Sequence[Label]):
             Stratum of every item that was drawn, by id, those without an answer too.
         pool_size
             Number of items of the pool. Predictions of the others are left out.
+        weights
+            How many items of the pool every drawn one stands for, where chances were not equal: 1 over the
+            chance of a single draw, else `harness.columns.weigh_draws`. None weighs them alike.
 
         Raises
         ------
         BadInput
-            If the pool is smaller than what was drawn of it.
+            If the pool is smaller than what was drawn of it, or weights are not of the drawn items or below
+            1.
         """
         check_mapping("strata", strata, "item id to stratum")
-        return Labels(self, replace(self.design, strata=strata, pool_size=pool_size))
+        made = replace(self.design, strata=strata, pool_size=pool_size, weights=weights or {})
+        return Labels(self, made)
 
 
 _PLAIN = LabelDesign(statements=(), asked=frozenset())

@@ -1,22 +1,28 @@
 """Which items of a pool are asked about, where it is larger than what may be asked.
 
-Items are drawn before anybody is asked, each with the same probability, in proportion within strata by how
-models agree (`harness.estimate.split_by_agreement`); what of the pool is drawn later is drawn in the same way
-from the rest. At any time the items drawn are therefore such a sample of the whole pool.
+Items are drawn before anybody is asked. By ``agreement`` each has the same probability, in proportion within
+strata by how models agree and how sure judges are (`harness.estimate.split_by_agreement`); what is drawn
+later is drawn in the same way from the rest, so that at any time the items drawn are such a sample of the
+whole pool. By ``deviation`` chances are in proportion to how unsure judges leave each
+(`harness.estimate.chances_by_deviation`), later ones by what answers to earlier ones taught; they are
+recorded, and `harness.columns.weigh_draws` says what each item stands for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
 
-from harness import AnyIntArray, BadInput, ConfigError, IntArray, derive_seed
+from harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed
+from harness.columns import share_of_draw
 from harness.config import Study
 from harness.estimate import (
+    chances_by_deviation,
+    disagreement,
     draw_in_proportion,
+    draw_with_chances,
     expected_questions,
     guess_right,
     split_by_agreement,
@@ -25,6 +31,7 @@ from harness.estimate import (
 from harness.output import counted
 from harness.store import ItemDraw, Store
 from harness.types import Item
+from protocols.routing.known_before import KnownBefore, read_known
 
 
 def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[list[Item]]:
@@ -51,7 +58,7 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
     Raises
     ------
     BadInput
-        If the protocol has no use for such a draw, or there is nothing to add to or to draw from.
+        If there is nothing to add to or to draw from, or the way of drawing cannot be honoured.
     ConfigError
         If items or questions were drawn before in another way.
     """
@@ -61,13 +68,9 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
             "--more adds to a draw of items, and this study has none; begin it with --questions, or ask "
             "second questions about items answered no: add --second"
         )
+    check_way_of_drawing(study, is_drawn=bool(draws) or wanted is not None)
     if not draws and wanted is None:
         return
-    if "accuracy" not in study.experts.statement.answers:
-        raise BadInput(
-            f"questions: the protocol {study.experts.protocol!r} asks only where two models differ, which is "
-            "known of every item without a question; there is no draw of items for it"
-        )
     if draws:
         _refuse_other_pool(store, ids, draws[0], wanted)
     else:
@@ -78,7 +81,35 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
                 f"--more: all {draws[0].pool if draws else len(ids)} items were drawn already; "
                 "second questions about items answered no: add --second"
             )
-        _draw_batch(study, store, more, (draws or store.pool.read_draws())[-1].strata)
+        _draw_batch(study, store, more)
+
+
+def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
+    """Refuse a way to draw items that this study cannot honour.
+
+    Raises
+    ------
+    BadInput
+        Saying why.
+    """
+    experts, way = study.experts, f"draw = {study.experts.draw!r}"
+    if "draw" in experts.model_fields_set and not is_drawn:
+        raise BadInput(f"{way} says how items are drawn, and every item is asked about; give --questions")
+    if experts.draw != "deviation":
+        return
+    if experts.statement.estimator != "weighted" or "accuracy" not in experts.statement.answers:
+        raise BadInput(
+            f"{way} gives items weights, and the estimates of the protocol {experts.protocol!r} take them "
+            'as equal; use "agreement", or the protocol "targeted"'
+        )
+    if not study.judges:
+        raise BadInput(
+            f'{way} goes by what judges say, and the study names none: judge = "name" under [models]'
+        )
+    if study.items.cluster is not None:
+        raise BadInput(f'{way} weighs items one by one, and these share clusters; use "agreement"')
+    if experts.has_controls or experts.knows_errors:
+        raise BadInput(f'{way} is for experts who do not err; with control questions use "agreement"')
 
 
 def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted: int | None) -> None:
@@ -103,89 +134,102 @@ def _begin_pool(study: Study, store: Store, ids: Sequence[str], wanted: int) -> 
             "questions were drawn before about every item; a number of them cannot be set once they are: "
             "start a new study"
         )
-    votes = read_votes(study, store, ids)
     stratum: IntArray = np.zeros(len(ids), np.int64)
-    strata = "at random, as no model was run"
-    if votes.looked_at:
-        right = guess_right(votes.predicted, votes.n_options)[:, votes.looked_at]
-        stratum = split_by_agreement(right, _count_items(study, wanted, votes))
-        strata = f"by the agreement of {counted(votes.predicted.shape[1], 'model')}"
+    if study.experts.draw == "agreement":
+        known = read_known(study, store, ids)
+        if known.looked_at:
+            stratum = split_by_agreement(_values_of(study, known), _count_items(study, wanted, known))
     store.pool.add_pool(ids, stratum)
-    _draw_batch(study, store, wanted, strata)
+    _draw_batch(study, store, wanted)
 
 
-def _draw_batch(study: Study, store: Store, wanted: int, strata: str) -> None:
+def _values_of(study: Study, known: KnownBefore) -> FloatArray:
+    """What tells items apart for a draw in proportion, shape (N, values)."""
+    found = [known.guess_by_votes()]
+    if known.opinions:
+        found.append(known.guess_by_judges())
+    if "accuracy" not in study.experts.statement.answers:
+        differ = disagreement(known.predicted[:, known.looked_at])[:, None].astype(np.float64)
+        found = [differ, *((each[:, :1] - each[:, 1:2]) * differ for each in found)]
+    return np.concatenate(found, axis=1)
+
+
+def _draw_batch(study: Study, store: Store, wanted: int) -> None:
     """Draw from what remains of the pool, and store it."""
     ids, stratum = store.pool.read_remaining()
     draws = store.pool.read_draws()
-    number = _count_items(study, wanted, read_votes(study, store, ids))
-    batch = len(draws) + 1
-    seed = derive_seed(study.study.seed, "items", str(batch))
-    places = draw_in_proportion(stratum, number, np.random.default_rng(seed))
+    batch, pool = len(draws) + 1, draws[0].pool if draws else len(ids)
+    rng = np.random.default_rng(derive_seed(study.study.seed, "items", str(batch)))
+    chances: list[float] | None = None
+    if study.experts.draw == "deviation":
+        number, places, chance, words = _draw_by_deviation(study, store, ids, wanted, pool, rng)
+        chances = chance.tolist()
+    else:
+        known = read_known(study, store, ids)
+        number = _count_items(study, wanted, known)
+        places = draw_in_proportion(stratum, number, rng)
+        words = draws[0].strata if draws else _tell_strata(known)
     draw = ItemDraw(
         batch=batch,
         wanted=wanted,
         items=number,
         remaining=len(ids),
-        pool=draws[0].pool if draws else len(ids),
+        pool=pool,
         seed=study.study.seed,
-        strata=strata,
+        strata=words,
         created=datetime.now(UTC).isoformat(),
     )
-    store.pool.add_draw(draw, [ids[place] for place in places.tolist()])
+    store.pool.add_draw(draw, [ids[place] for place in places.tolist()], chances)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Votes:
-    """What models answer to N items.
-
-    Attributes
-    ----------
-    predicted
-        Shape (N, M): options, −1 where a model names none.
-    n_options
-        Shape (N,): K.
-    looked_at
-        Columns of the models that the protocol looks at, or of all but judges.
-    """
-
-    predicted: AnyIntArray
-    n_options: IntArray
-    looked_at: list[int]
-
-
-def read_votes(study: Study, store: Store, ids: Sequence[str]) -> Votes:
-    """Read the newest runs of all models that have answers.
+def _draw_by_deviation(
+    study: Study, store: Store, ids: Sequence[str], wanted: int, pool: int, rng: np.random.Generator
+) -> tuple[int, IntArray, FloatArray, str]:
+    """Number, places among `ids` and chances of the items drawn, and by what they were, in words.
 
     Raises
     ------
     BadInput
-        If a model that the study names was not run.
+        If there is no model to ask about, or a judge was not run.
     """
-    from harness.analysis import find_newest_runs  # with the estimates, which take long to load
+    everything = sorted(store.pool.read_members())
+    known = read_known(study, store, everything, asked=len(ids) < pool)
+    if known.not_run or not known.judges:
+        raise BadInput(f'draw = "deviation" goes by what judges say: {known.not_run or "none was run"}')
+    if not known.looked_at:
+        raise BadInput('draw = "deviation" goes by what is asked about: no model was run yet but judges')
+    here = dict(zip(everything, range(pool), strict=True))
+    right = known.guess_by_judges()[[here[name] for name in ids]]
+    number = min(len(ids), wanted)
+    most = share_of_draw(number, pool - len(ids), len(ids), pool)
+    deviation = np.sqrt((right * (1 - right)).mean(axis=1))
+    chance = chances_by_deviation(deviation, number, most=most)
+    places = draw_with_chances(chance, right.mean(axis=1), rng)
+    words = f"by how unsure {known.tell_judges()} leaves them"
+    if known.answers is not None:
+        words += f" and {counted(len(known.answers.item), 'answer')} so far"
+    return number, places, chance[places], words
 
-    index, named = store.columns.read_index(), study.experts.models
-    places, options = index.find(ids), store.columns.read_options(index)
-    n_options = np.array([options[name] for name in ids], np.int64)
-    if named:
-        find_newest_runs(store, named)
-    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
-    runs = {name: run for name, run in newest.items() if store.run_columns.has_answer(run)}
-    votes = [store.run_columns.read_run(run, index).predictions.option[places] for run in runs.values()]
-    predicted = np.stack(votes, axis=1) if votes else np.zeros((len(ids), 0), np.int64)
-    candidates = named or [name for name in runs if name not in study.judges]
-    looked_at = [column for column, name in enumerate(runs) if name in candidates]
-    return Votes(predicted=np.maximum(predicted, -1), n_options=n_options, looked_at=looked_at)
+
+def _tell_strata(known: KnownBefore) -> str:
+    if not known.looked_at:
+        return "at random, as no model was run"
+    words = f"by the agreement of {counted(known.predicted.shape[1], 'model')}"
+    if known.judges:
+        words += f" and how sure {known.tell_judges()} is"
+    return words + (f" ({known.not_run})" if known.not_run else "")
 
 
-def _count_items(study: Study, wanted: int, votes: Votes) -> int:
+def _count_items(study: Study, wanted: int, known: KnownBefore) -> int:
     """How many items so many questions are expected to settle, at least one."""
-    n, each = len(votes.n_options), 1.0
-    if study.experts.statement.asks_on and votes.looked_at:
-        predicted = votes.predicted[:, votes.looked_at]
-        accuracy = guess_right(votes.predicted, votes.n_options).mean(axis=0)[votes.looked_at]
-        posterior = vote_posterior(predicted, votes.n_options, int(votes.n_options.max()), accuracy=accuracy)
-        each = float(expected_questions(predicted, posterior, votes.n_options).mean())
+    n, each = len(known.n_options), 1.0
+    if "accuracy" not in study.experts.statement.answers:
+        each = float(disagreement(known.predicted[:, known.looked_at]).mean()) if known.looked_at else 0.0
+    elif study.experts.statement.asks_on and known.looked_at:
+        predicted = known.predicted[:, known.looked_at]
+        accuracy = guess_right(known.predicted, known.n_options).mean(axis=0)[known.looked_at]
+        posterior = vote_posterior(predicted, known.n_options, int(known.n_options.max()), accuracy=accuracy)
+        each = float(expected_questions(predicted, posterior, known.n_options).mean())
     elif study.experts.statement.estimator == "likelihood":
-        each = float(np.minimum(study.experts.options_per_item, votes.n_options).mean())
+        each = float(np.minimum(study.experts.options_per_item, known.n_options).mean())
     return max(1, min(n, int(wanted / each))) if each else n

@@ -22,6 +22,9 @@ __all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question", "question_id",
 Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option, None where unreadable."""
 
+Voices = Mapping[str, Sequence[float]]
+"""Item id → probability of each of its options, by what judges say."""
+
 
 QuestionFields = tuple[str, str, int, str, int, str, float, int, tuple[float, ...]]
 """The fields of a `Question`, in its order."""
@@ -125,6 +128,19 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
                 )
             matrix[row, column] = option
     return matrix
+
+
+def hear_judges(votes: NDArray[np.float64], items: Sequence[Item], voices: Voices) -> NDArray[np.float64]:
+    """Votes' probabilities times judges', rows sum to 1; votes' alone of items that judges do not know."""
+    if not voices:
+        return votes
+    heard = votes.copy()
+    for row, item in enumerate(items):
+        said = voices.get(item.id)
+        if said is not None:
+            both = votes[row, : len(said)] * said
+            heard[row, : len(said)] = both / both.sum()
+    return heard
 
 
 def option_counts(items: Sequence[Item]) -> NDArray[np.int64]:

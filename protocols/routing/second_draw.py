@@ -28,7 +28,7 @@ from harness.estimate import (
 from harness.output import counted
 from harness.store import Store
 from harness.types import SECOND_QUESTIONS
-from protocols.routing.item_draw import Votes, read_votes
+from protocols.routing.known_before import KnownBefore, read_known
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
 from protocols.routing.rule import QuestionFields, question_id
@@ -76,7 +76,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     names = index.ids
     rows = np.flatnonzero((labels.kind == NO) & (labels.questions.n_options > 2))
     rows = rows[np.argsort(labels.item[rows], kind="stable")]
-    votes = read_votes(study, store, names)
+    votes = read_known(study, store, names)
     predicted = votes.predicted[:, votes.looked_at].astype(np.int64)
     if rows.size and _asks_for_one(labels, predicted):
         rows = rows[:0]
@@ -153,7 +153,7 @@ def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
     return bool((own & (labels.questions.propensity > 1 - 1e-9)).all())
 
 
-def _weigh_votes(votes: Votes) -> FloatArray:
+def _weigh_votes(votes: KnownBefore) -> FloatArray:
     width = int(votes.n_options.max())
     if not votes.predicted.shape[1]:
         return flat_posterior(votes.n_options, width)

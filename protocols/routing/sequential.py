@@ -29,7 +29,14 @@ from harness.estimate import (
 from harness.types import Answer, Item, ProtocolStatement, Question, Verdict
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
-from protocols.routing.rule import Predictions, option_counts, predicted_matrix, put_question
+from protocols.routing.rule import (
+    Predictions,
+    Voices,
+    hear_judges,
+    option_counts,
+    predicted_matrix,
+    put_question,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class Sequential:
     guesses
         Model → guess of its accuracy, for the order of questions and for ρ. Wrong guesses cost
         questions, never validity.
+    voices
+        Item id → how likely judges say each option is, for the order, too; empty without judges.
     """
 
     roster: Roster
@@ -57,6 +66,7 @@ class Sequential:
     seed: int = 0
     budget: float | None = None
     guesses: Mapping[str, float] = field(default_factory=dict)
+    voices: Voices = field(default_factory=dict)
     name: str = name_protocol("Sequential")
     statement: ClassVar = ProtocolStatement(
         estimator="resolved",
@@ -77,10 +87,12 @@ class Sequential:
         return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """What the models' votes say of the truth, shape (items, largest K); sets the order only."""
+        """What votes and judges say of the truth, shape (items, largest K); sets the order only."""
         k = option_counts(items)
         accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]
-        return vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()), accuracy=accuracy)
+        predicted = predicted_matrix(items, self.predictions)
+        votes = vote_posterior(predicted, k, int(k.max()), accuracy=accuracy)
+        return hear_judges(votes, items, self.voices)
 
     def rates(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Probability ρ with which each item is resolved at all, shape (items,): 1 without a budget."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -17,6 +17,7 @@ from harness.config import Study
 from harness.store import Store, split_into_batches
 from harness.types import SECOND_QUESTIONS, Assignment, Item, PredictionStatus, Question
 from protocols.routing.item_draw import keep_drawn_items
+from protocols.routing.known_before import read_voices
 from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.partitioned import FreeExperts, Partitioned
 from protocols.routing.roster import Roster
@@ -50,7 +51,9 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
             }
             for run in chosen.runs
         }
-    return load_protocol(study.experts.protocol).from_study(study, roster, predictions)
+    rule = load_protocol(study.experts.protocol).from_study(study, roster, predictions)
+    voices = read_voices(study, store) if hasattr(rule, "voices") else {}
+    return replace(rule, voices=voices) if voices else rule
 
 
 def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:
@@ -110,8 +113,8 @@ def _refuse_other_draw(protocol: str, drawn: Sequence[QuestionFields], stored: S
         ):
             raise ConfigError(
                 f"questions were drawn before by {question.protocol!r} with seed {question.seed} and "
-                f"propensity {question.propensity:.3g}; protocol, seed, options_per_item and the models "
-                "looked at cannot change once questions are drawn: start a new study"
+                f"propensity {question.propensity:.3g}; protocol, seed, options_per_item, the models "
+                "looked at and judges cannot change once questions are drawn: start a new study"
             )
 
 

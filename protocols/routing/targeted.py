@@ -9,7 +9,7 @@ only about the items they differ on, one of the two predicted options by a coin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -28,7 +28,14 @@ from harness.estimate import (
 from harness.types import Item, ProtocolStatement, Question
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
-from protocols.routing.rule import Predictions, option_counts, predicted_matrix, put_question
+from protocols.routing.rule import (
+    Predictions,
+    Voices,
+    hear_judges,
+    option_counts,
+    predicted_matrix,
+    put_question,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +53,16 @@ class Targeted:
         Seed of all draws.
     epsilon
         Share of the draw that is uniform over the item's options, for several models.
+    voices
+        Item id → how likely judges say each option is; empty without judges. A wrong judge costs questions,
+        never validity: propensities are recorded, and bounded from below where `epsilon` is above 0.
     """
 
     roster: Roster
     predictions: Predictions
     seed: int = 0
     epsilon: float = 0.1
+    voices: Voices = field(default_factory=dict)
     name: str = name_protocol("Targeted")
     statement: ClassVar = ProtocolStatement(
         estimator="weighted",
@@ -72,9 +83,10 @@ class Targeted:
         return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """The working posterior that the propensities rest on: what the models' votes say."""
+        """The working posterior that the propensities rest on: what the models' votes and judges say."""
         k = option_counts(items)
-        return vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
+        votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
+        return hear_judges(votes, items, self.voices)
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Probability with which each option is asked about, shape (items, largest K).
@@ -83,7 +95,9 @@ class Targeted:
         is wrong whatever the truth).
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
-        return propensities_for(predicted, k, int(k.max()), epsilon=self.epsilon)
+        alone = predicted.shape[1] == 1
+        posterior = None if alone else self.posterior(items)
+        return propensities_for(predicted, k, int(k.max()), epsilon=self.epsilon, posterior=posterior)
 
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Draw one option per item and an expert for it.

@@ -95,8 +95,17 @@ def test_no_question_is_spent_on_a_judge(protocol: str, study: Path, oversight: 
                 oversight("predictions", "import", f"{name}.jsonl", "--model", name)
         oversight("label", "route")
         with Store(f"sqlite:///{study / 'study.db'}") as store:
-            drawn.append({(q.item_id, q.option, q.propensity) for q in store.content.read_questions()})
-    assert drawn[0] == drawn[1]
+            drawn.append(store.content.read_questions())
+    named = {(f"i{j}", (j + (j % wrong == 0)) % 3) for j in range(N) for wrong in (4, 3)}
+    assert {q.item_id for q in drawn[0]} == {q.item_id for q in drawn[1]}
+    if protocol == "sequential":
+        assert [{(q.item_id, q.option) for q in questions} <= named for questions in drawn] == [True, True]
+        return
+    # a judge says which of the options that others name is worth the question, and names none itself
+    for question in drawn[0]:
+        others = [k for k in range(3) if (question.item_id, k) not in named]
+        assert [question.propensities[k] for k in others] == pytest.approx([0.1 / 3] * len(others))
+    assert {q.propensities for q in drawn[0]} != {q.propensities for q in drawn[1]}
 
 
 @pytest.mark.parametrize(

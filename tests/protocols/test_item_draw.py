@@ -159,9 +159,16 @@ def test_a_study_asked_about_every_item_keeps_to_it(tmp_path: Path) -> None:
     assert drawn_items(study) == set()
 
 
-def test_disagreement_has_no_draw_of_items(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="'disagreement' asks only where two models differ"):
-        route_questions(lay_out(tmp_path, "disagreement", models=2), questions=10)
+def test_of_disagreements_as_many_items_are_drawn_as_hold_that_many(tmp_path: Path) -> None:
+    study = lay_out(tmp_path, "disagreement", models=2)
+    first = route_questions(study, questions=10)
+    (draw,) = first.draws
+    assert 8 <= first.asked.total() <= 12 < draw.items < NUMBER
+    assert route_questions(study, more=4).asked.total() > first.asked.total()
+    answer_all(tmp_path, study)
+    (pair,) = compare_study(study).found.pairs
+    assert pair.items == len(drawn_items(study))
+    assert -1 < pair.low <= pair.difference <= pair.high < 1
 
 
 def test_a_panel_has_none_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

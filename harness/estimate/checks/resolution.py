@@ -8,7 +8,7 @@ from harness.arrays import UNKNOWN, BoolArray, IntArray
 from harness.columns import ABSTAINED, LabelColumns, PredictionColumns, mark
 from harness.estimate.checks.check import Check
 from harness.estimate.core import clopper_pearson
-from harness.estimate.routed import read_item_answers, routed_accuracy, routed_pool
+from harness.estimate.routed import read_item_answers, routed_accuracy, routed_pool, unequal_accuracy
 
 _LEVEL = 0.95
 
@@ -68,8 +68,12 @@ def unanswered(predictions: PredictionColumns, labels: LabelColumns) -> Check:
         return Check(
             name=name, passed=True, statistic=0.0, p_value=None, message="every question was answered"
         )
-    data, options, _ = routed_pool(labels, [predictions])
-    now = routed_accuracy(options[:, 0], data, level=_LEVEL)
+    data, options, items = routed_pool(labels, [predictions], unequal=True)
+    option, weight = options[:, 0].astype(np.int64), None if labels.pool is None else labels.pool.weight
+    if weight is None:
+        now = routed_accuracy(option, data, level=_LEVEL)
+    else:
+        now = unequal_accuracy(option, data, weight[items], level=_LEVEL)
     share = 1 - missing / mine
     low, high = share * now.clipped, 1 - share * (1 - now.clipped)
     text = f"{missing} of {mine} questions unanswered: accuracy anywhere from {low:.3f} to {high:.3f}"

@@ -22,7 +22,7 @@ from harness.estimate.judged.judge_features import JudgeOpinion
 from harness.estimate.judged.judge_worth import JudgeWorth, measure_worth
 from harness.estimate.judged.whole_pool import spread_over_pool
 from harness.estimate.judged.with_judges import judged_accuracy
-from harness.estimate.routed import routed_pool
+from harness.estimate.routed import RoutedSample, accuracy_target, resolved_correctness, routed_pool
 from harness.types import Estimate
 
 JUDGED = "judged"
@@ -89,12 +89,15 @@ def _judge_model(
     level: float,
     n_options: IntArray | None,
 ) -> Estimate:
-    if labels.is_resolved:
+    if labels.is_resolved and labels.pool is None:
         raise NotIdentified("every item is resolved, and a judge adds nothing to what is known")
     predictions = keep_drawn(every, labels)
     part, flags = collected_part(labels, predictions.is_there)
-    data, predicted, items = routed_pool(part, [predictions])
-    option = predicted[:, 0].astype(np.int64)
+    if labels.is_resolved:
+        data, option, items = _take_resolved(part, predictions)
+    else:
+        data, predicted, items = routed_pool(part, [predictions], unequal=True)
+        option = predicted[:, 0].astype(np.int64)
     rows = np.flatnonzero(option >= 0)
     if labels.pool is not None:
         data, option, items = spread_over_pool(data, items, every, labels, n_options)
@@ -105,6 +108,39 @@ def _judge_model(
     estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
     worth = measure_worth(option, data, heard, level=level, cluster=cluster)
     return _tell_worth(complete(estimate, predictions, part, flags), worth)
+
+
+def _take_resolved(
+    labels: LabelColumns, predictions: PredictionColumns
+) -> tuple[RoutedSample, IntArray, IntArray]:
+    """Resolved items as if each had been asked about the prediction, predictions on them, and their places.
+
+    Raises
+    ------
+    NotIdentified
+        If one of them is not resolved.
+    """
+    found = resolved_correctness(labels, [predictions])
+    right, option = found.correct[:, 0], predictions.option[found.items].astype(np.int64)
+    unknown = int(np.count_nonzero(right < 0))
+    if unknown:
+        raise NotIdentified(
+            f"{unknown} of {len(right)} drawn items are not resolved, and a judge is used where all are: of "
+            "which ones experts are silent follows from their answers"
+        )
+    readable = np.flatnonzero(option >= 0)
+    known = np.full(labels.index.size, 2)
+    known[labels.places] = labels.n_options
+    n_options = known[found.items]
+    width = int(max(n_options.max(), option.max() + 1))
+    data = RoutedSample(
+        item=readable,
+        asked=option[readable],
+        answer=right[readable].astype(np.float64),
+        propensities=accuracy_target(option, width),
+        n_options=np.where(option < 0, width, n_options),
+    )
+    return data, option, found.items
 
 
 def _tell_worth(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:

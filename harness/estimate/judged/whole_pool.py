@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import IntArray
+from harness.arrays import FloatArray, IntArray
 from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import NotIdentified
 from harness.estimate.routed import RoutedSample
@@ -22,8 +22,8 @@ def spread_over_pool(
 ) -> tuple[RoutedSample, IntArray, IntArray]:
     """The sample as one of the whole pool, the predictions on it, −1 for unreadable, and the items' places.
 
-    Items with a readable prediction were drawn with equal chances; those drawn without an answer count like
-    those not drawn, whose questions are not known.
+    Items with a readable prediction were drawn with equal chances, or those that the pool's weights tell;
+    those drawn without an answer count like those not drawn, whose questions are not known.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def spread_over_pool(
     known = data.n_options if n_options is None else n_options[places]
     if n_options is None and (np.ptp(known) > 0 or option.max() >= known[0]):
         raise NotIdentified("how many options the items have that were not drawn is not known")
-    rho = np.count_nonzero(option[: len(items)] >= 0) / max(1, np.count_nonzero(option >= 0))
+    rho = _find_chances(option, places[: len(items)], labels, predictions)[:, None]
     width = max(data.propensities.shape[1], int(known.max()))
     propensities = np.zeros((len(places), width))
     propensities[: len(items), : data.propensities.shape[1]] = rho * data.propensities
@@ -67,3 +67,16 @@ def spread_over_pool(
         sampled=True,
     )
     return sample, option, places
+
+
+def _find_chances(
+    option: IntArray, answered: IntArray, labels: LabelColumns, predictions: PredictionColumns
+) -> FloatArray:
+    """Probability that each of the n items answered, the first of all, was drawn and answered; shape (n,)."""
+    pool, n = labels.pool, len(answered)
+    if pool is None or pool.weight is None:
+        return np.full(n, np.count_nonzero(option[:n] >= 0) / max(1, np.count_nonzero(option >= 0)))
+    drawn = np.count_nonzero(pool.drawn & (predictions.option >= 0))
+    share = np.count_nonzero(option[:n] >= 0) / max(1, drawn)
+    chances: FloatArray = share / pool.weight[answered]
+    return chances

@@ -15,7 +15,7 @@ from harness.estimate.judged.judge_features import JudgeOpinion, describe_option
 from harness.estimate.judged.option_logit import OptionFeatures, fit_parameters, option_probabilities
 from harness.estimate.routed import RoutedSample, flat_posterior
 
-_FLAT = 0.05
+FLAT = 0.05
 """Share of the working distribution that is left flat, so that sure judges leave room for surprise."""
 _FOLDS = 5
 _LEAST = 20
@@ -43,9 +43,10 @@ def working_distribution(
     for part in range(_FOLDS):
         here = np.flatnonzero(fold == part)
         others = np.flatnonzero(fold[data.item] != part)[:_MOST]
-        parameters = _learn(features, data, others, width)
+        said = data.item[others], data.asked[others], data.answer[others]
+        parameters = learn_parameters(features, *said, width)
         found[here] = option_probabilities(features.take(here), parameters, width)
-    working: FloatArray = (1 - _FLAT) * found + _FLAT * flat_posterior(data.n_options, width)
+    working: FloatArray = (1 - FLAT) * found + FLAT * flat_posterior(data.n_options, width)
     return working
 
 
@@ -62,7 +63,20 @@ def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int,
     return part
 
 
-def _learn(features: OptionFeatures, data: RoutedSample, answers: IntArray, width: int) -> FloatArray:
-    if answers.size < _LEAST:
+def learn_parameters(
+    features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
+) -> FloatArray:
+    """Parameters of `option_logit` from answers, shape (F,); those of the prior where there are few.
+
+    Parameters
+    ----------
+    features
+        Of all N items.
+    item, asked, answer
+        Shape (n,): place of the item, option asked about, 1 for yes and 0 for no.
+    width
+        Largest K.
+    """
+    if item.size < _LEAST:
         return features.center
-    return fit_parameters(features.take(data.item[answers]), data.asked[answers], data.answer[answers], width)
+    return fit_parameters(features.take(item), asked, answer, width)

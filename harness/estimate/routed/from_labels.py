@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.arrays import UNKNOWN, AnyIntArray, BoolArray, IntArray
 from harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns, mark
-from harness.errors import EstimateError
+from harness.errors import EstimateError, NotIdentified
 from harness.estimate.routed.item_answers import read_item_answers
 from harness.estimate.routed.routed_sample import RoutedSample
 from harness.seeding import derive_seed
@@ -42,7 +42,11 @@ class Resolution:
 
 
 def routed_pool(
-    labels: LabelColumns, models: Sequence[PredictionColumns], *, error_free: bool = True
+    labels: LabelColumns,
+    models: Sequence[PredictionColumns],
+    *,
+    error_free: bool = True,
+    unequal: bool = False,
 ) -> tuple[RoutedSample, AnyIntArray, IntArray]:
     """Make the pool of items for equation (G), and all predictions on it.
 
@@ -57,6 +61,8 @@ def routed_pool(
         Items where one of them failed are left out.
     error_free
         As in `RoutedSample`.
+    unequal
+        Whether whoever calls weighs items that were drawn from a pool with unequal chances.
 
     Returns
     -------
@@ -67,7 +73,11 @@ def routed_pool(
     ------
     EstimateError
         If no answered item is left.
+    NotIdentified
+        If items were drawn with unequal chances, and nobody weighs them.
     """
+    if not unequal:
+        refuse_unequal_chances(labels)
     everywhere = np.logical_and.reduce([m.ran for m in models])
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
     rows = np.flatnonzero((everywhere & ~silent)[labels.item])
@@ -104,6 +114,21 @@ def routed_pool(
     return data, predicted, items
 
 
+def refuse_unequal_chances(labels: LabelColumns) -> None:
+    """Refuse what takes all drawn items as equal.
+
+    Raises
+    ------
+    NotIdentified
+        If items were drawn from a pool with unequal chances.
+    """
+    if labels.pool is not None and labels.pool.weight is not None:
+        raise NotIdentified(
+            'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes all '
+            'items as equal; it needs items drawn with draw = "agreement"'
+        )
+
+
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
     """Items that were not asked about, as large a share of them as is answered of the others."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
@@ -133,11 +158,14 @@ def resolved_correctness(
     ------
     EstimateError
         If more than a few items wait for an answer: those resolved early are no random sample.
+    NotIdentified
+        If items were drawn with unequal chances.
     """
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
     items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
     predicted = options[items]
+    refuse_unequal_chances(labels)
     answers = read_item_answers(labels)
     correct = answers.correctness(predicted, items)
     if on_differences:

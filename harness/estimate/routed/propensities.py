@@ -81,17 +81,23 @@ def shared_propensities(
 
 
 def propensities_for(
-    predicted: ArrayLike, n_options: ArrayLike, width: int, *, epsilon: float = 0.1
+    predicted: ArrayLike,
+    n_options: ArrayLike,
+    width: int,
+    *,
+    epsilon: float = 0.1,
+    posterior: FloatArray | None = None,
 ) -> FloatArray:
     """π of targeted routing for the models in ``predicted``, shape (N, M): of one, or shared by several.
 
-    Parameters as of `shared_propensities`, with the models' votes as posterior.
+    Parameters as of `shared_propensities`; the posterior is by default that of the models' votes.
     """
     columns = np.asarray(predicted, dtype=np.int64)
     if columns.shape[1] == 1:
         return targeted_propensities(columns[:, 0], width)
-    votes = vote_posterior(columns, n_options, width)
-    return shared_propensities(columns, n_options, width, posterior=votes, epsilon=epsilon)
+    if posterior is None:
+        posterior = vote_posterior(columns, n_options, width)
+    return shared_propensities(columns, n_options, width, posterior=posterior, epsilon=epsilon)
 
 
 def vote_posterior(

@@ -9,17 +9,23 @@ import numpy as np
 import sqlalchemy as sa
 
 from harness.arrays import IntArray
-from harness.columns import ItemIndex, ItemPool
+from harness.columns import ItemIndex, ItemPool, weigh_draws
 from harness.store.database import Repository
 from harness.store.tables import ItemDrawRow, ItemRow, PoolItemRow, row_of
 
 _DRAW, _POOL, _ITEM = ItemDrawRow.__table__, PoolItemRow.__table__, ItemRow.__table__.c
-_TAKE = sa.update(_POOL).where(_POOL.c.item_id == sa.bindparam("taken")).values(batch=sa.bindparam("by"))
+_EQUAL = 1e-9
+"""Weights that differ by less are equal."""
+_TAKE = (
+    sa.update(_POOL)
+    .where(_POOL.c.item_id == sa.bindparam("taken"))
+    .values(batch=sa.bindparam("by"), chance=sa.bindparam("with"))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDraw:
-    """One draw: each of the items that remained had the probability `items` / `remaining`.
+    """One draw of the items that remained, each with the probability `items` / `remaining` or one of its own.
 
     Attributes
     ----------
@@ -61,11 +67,17 @@ class PoolRepository(Repository):
         draws = self.read_draws()
         if not draws:
             return None
-        query = sa.select(_ITEM.position, _POOL.c.stratum).join_from(PoolItemRow, ItemRow)
-        rows = np.array(self._database.read_tuples(query.where(_POOL.c.batch > 0)), np.int64).reshape(-1, 2)
+        columns = (_ITEM.position, _POOL.c.stratum, _POOL.c.batch, _POOL.c.chance)
+        query = sa.select(*columns).join_from(PoolItemRow, ItemRow).where(_POOL.c.batch > 0)
+        rows = np.array(self._database.read_tuples(query), np.float64).reshape(-1, 4)
+        place, size = rows[:, 0].astype(np.int64), draws[0].pool
         stratum = np.full(index.size, -1, np.int64)
-        stratum[rows[:, 0]] = rows[:, 1]
-        return ItemPool(stratum=stratum, size=draws[0].pool)
+        stratum[place] = rows[:, 1].astype(np.int64)
+        if np.isnan(rows[:, 3]).all():
+            return ItemPool(stratum=stratum, size=size)
+        each, weight = weigh_draws(rows[:, 3], rows[:, 2].astype(np.int64), size), np.zeros(index.size)
+        weight[place] = each
+        return ItemPool(stratum=stratum, size=size, weight=weight if np.ptp(each) > _EQUAL else None)
 
     def count_pool(self) -> tuple[int, int] | None:
         """How many items were drawn, and of how many; None where every item is to be asked about."""
@@ -94,7 +106,11 @@ class PoolRepository(Repository):
         rows = zip(ids, stratum.tolist(), [0] * len(ids), strict=True)
         self._database.add_rows(_POOL, ("item_id", "stratum", "batch"), rows)
 
-    def add_draw(self, draw: ItemDraw, ids: Sequence[str]) -> None:
-        """Store a draw, and that it took these items."""
+    def add_draw(
+        self, draw: ItemDraw, ids: Sequence[str], chances: Sequence[float | None] | None = None
+    ) -> None:
+        """Store a draw, that it took these items, and with what chances; None where all were equal."""
         self._database.write_rows(_DRAW.insert(), [row_of(draw)])
-        self._database.write_rows(_TAKE, [{"taken": name, "by": draw.batch} for name in ids])
+        each = zip(ids, chances or [None] * len(ids), strict=True)
+        taken = [{"taken": name, "by": draw.batch, "with": chance} for name, chance in each]
+        self._database.write_rows(_TAKE, taken)

@@ -85,7 +85,7 @@ class LookRow(TableRow, table=True):
 
 
 class ItemDrawRow(TableRow, table=True):
-    """A draw of items from the study's pool: `items` of those `remaining`, each as likely as the other.
+    """A draw of items from the study's pool: `items` of those `remaining`.
 
     `wanted` is the number of questions asked for, `pool` that of the items of the pool.
     """
@@ -101,8 +101,12 @@ class ItemDrawRow(TableRow, table=True):
 
 
 class PoolItemRow(TableRow, table=True):
-    """An item of the pool: its stratum, and the draw that took it (0: none yet)."""
+    """An item of the pool: its stratum, and the draw that took it (0: none yet), with what `chance`.
+
+    Without a chance it was drawn as likely as any other of those that remained.
+    """
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
     stratum: int
     batch: int = Field(index=True)
+    chance: float | None = None

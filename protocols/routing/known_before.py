@@ -1,0 +1,139 @@
+"""What is known of items before an expert is asked about them: what models answer, how sure judges are.
+
+And what answers about other items have taught of judges so far. A draw that rests on it is recorded with its
+chances, so that nothing here has to be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from harness import AnyIntArray, FloatArray, IntArray
+from harness.columns import ABSTAINED, YES, ItemIndex
+from harness.config import Study
+from harness.estimate import (
+    AnswersSoFar,
+    JudgeOpinion,
+    guess_by_judges,
+    guess_right,
+    judge_probabilities,
+)
+from harness.output import counted
+from harness.store import Store
+from protocols.routing.rule import Voices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBefore:
+    """What models and judges say of N items.
+
+    Attributes
+    ----------
+    predicted
+        Shape (N, M): options, −1 where a model names none.
+    n_options
+        Shape (N,): K.
+    looked_at
+        Columns of the models that the protocol looks at, or of all but judges.
+    judges
+        Names of the study's judges, if all of them were run.
+    not_run
+        Why judges are left out; empty where they are not, or there are none.
+    opinions
+        Of the judges, about these items.
+    answers
+        About items of the pool, by their place in it; None where nothing was asked before.
+    """
+
+    predicted: AnyIntArray
+    n_options: IntArray
+    looked_at: list[int]
+    judges: Sequence[str] = ()
+    not_run: str = ""
+    opinions: Sequence[JudgeOpinion] = field(default=())
+    answers: AnswersSoFar | None = None
+
+    def guess_by_votes(self) -> FloatArray:
+        """How likely the models looked at are right, by all models' votes; shape (N, looked at)."""
+        return guess_right(self.predicted, self.n_options)[:, self.looked_at]
+
+    def guess_by_judges(self) -> FloatArray:
+        """The same by the judges, and answers so far."""
+        chosen = self.predicted[:, self.looked_at]
+        return guess_by_judges(chosen, self.opinions, self.n_options, self.answers)
+
+    def tell_judges(self) -> str:
+        """``the judge 'wise'``, ``3 judges``."""
+        return (
+            f"the judge {self.judges[0]!r}" if len(self.judges) == 1 else counted(len(self.judges), "judge")
+        )
+
+
+def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = False) -> KnownBefore:
+    """Read the newest runs of all models that have answers, about these items.
+
+    Parameters
+    ----------
+    asked
+        Whether to read experts' answers so far, too.
+
+    Raises
+    ------
+    BadInput
+        If a model that the study names was not run.
+    """
+    from harness.analysis import find_newest_runs  # with the estimates, which take long to load
+
+    index, named = store.columns.read_index(), study.experts.models
+    places, options = index.find(ids), store.columns.read_options(index)
+    n_options = np.array([options[name] for name in ids], np.int64)
+    if named:
+        find_newest_runs(store, named)
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+    runs = {name: run for name, run in newest.items() if store.run_columns.has_answer(run)}
+    columns = {name: store.run_columns.read_run(run, index).predictions for name, run in runs.items()}
+    votes = [found.option[places] for found in columns.values()]
+    predicted = np.stack(votes, axis=1) if votes else np.zeros((len(ids), 0), np.int64)
+    candidates = named or [name for name in runs if name not in study.judges]
+    missing = [name for name in study.judges if name not in runs]
+    judges = [] if missing else study.judges
+    return KnownBefore(
+        predicted=np.maximum(predicted, -1),
+        n_options=n_options,
+        looked_at=[column for column, name in enumerate(runs) if name in candidates],
+        judges=judges,
+        not_run=f"the judge {missing[0]!r} was not run" if missing else "",
+        opinions=[JudgeOpinion.of(columns[name]).take(places) for name in judges],
+        answers=_read_answers(store, index, places) if asked else None,
+    )
+
+
+def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSoFar:
+    """Experts' yes and no about items at these places."""
+    labels, row = store.columns.read_labels(index), np.full(index.size, -1)
+    row[places] = np.arange(len(places))
+    said = np.flatnonzero((labels.kind != ABSTAINED) & (row[labels.item] >= 0))
+    return AnswersSoFar(
+        item=row[labels.item[said]],
+        asked=labels.option[said],
+        answer=(labels.kind[said] == YES).astype(np.float64),
+    )
+
+
+def read_voices(study: Study, store: Store) -> Voices:
+    """How likely the study's judges say every option of every item is; empty unless all of them were run."""
+    if not study.judges:
+        return {}
+    index = store.columns.read_index()
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+    runs = [newest[name] for name in study.judges if name in newest]
+    if len(runs) < len(study.judges) or not all(map(store.run_columns.has_answer, runs)):
+        return {}
+    options = store.columns.read_options(index)
+    n_options = np.array([options[name] for name in index.ids], np.int64)
+    judges = [store.run_columns.read_run(run, index).predictions for run in runs]
+    each = judge_probabilities(judges, n_options).tolist()
+    return {name: row[:k] for name, row, k in zip(index.ids, each, n_options.tolist(), strict=True)}
