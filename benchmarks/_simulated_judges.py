@@ -8,6 +8,7 @@ one says the same of every item.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,15 +16,23 @@ from numpy.typing import NDArray
 
 import harness as h
 from benchmarks.real_protocols import ROSTER, Options, collect, predictions
-from harness.columns import ItemIndex, PredictionColumns
-from harness.estimate import JudgeOpinion, RoutedSample, judge_probabilities, judged_accuracy
+from harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
+from harness.estimate import (
+    AnswersSoFar,
+    JudgeOpinion,
+    RoutedSample,
+    chances_by_deviation,
+    draw_with_chances,
+    guess_by_judges,
+    judged_accuracy,
+)
 from harness.types import Item, Prediction
 from protocols.routing import Partitioned
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-EVEN = {"pool": 1.0, "chosen": 0.2}
-"""Share of the questions that goes to items of the pool evenly, the others to where the judge is unsure."""
+DRAWS = {"pool": (), "deviation": (1.0,), "learned": (1 / 3, 2 / 3)}
+"""Shares of the questions that go to draws by how unsure the judge is, one after the other; () draws evenly."""
 JUDGES = {"auc .80": 0.8, "auc .93": 0.93, "reversed": 0.93, "lying": 0.93, "constant": 0.5}
 
 
@@ -48,7 +57,7 @@ class Pool:
 
 @dataclass
 class Judged:
-    """What was seen: squared errors, plain (by theory or seen) and judged, and whether intervals held."""
+    """What was seen: squared errors, plain (of a pool by theory) and judged, and whether intervals held."""
 
     plain: list[float] = field(default_factory=list)
     judged: list[float] = field(default_factory=list)
@@ -75,10 +84,10 @@ def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
     return option, sure
 
 
-def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, even: float) -> Judged:
-    """About so many items of a pool, a share evenly, others by how unsure a judge is, asked about one model.
+def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Sequence[float]) -> Judged:
+    """About so many items of a pool, drawn as `label route` does, asked about one model.
 
-    The plain estimate takes items with equal chances: the same where all are, else by its variance.
+    The plain estimate takes items with equal chances; its variance is known.
     """
     seen, index = Judged(), ItemIndex.of([item.id for item in pool.items])
     for seed, (name, predicted) in enumerate(list(pool.models.items()) * -(-draws // len(pool.models))):
@@ -86,12 +95,13 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, even: float
             break
         option, sure = listen(pool, kind, seed)
         columns = PredictionColumns(index=index, option=option, confidence=sure)
-        data = _draw(pool, predicted, columns, even, questions, np.random.default_rng([12, seed]))
-        estimate = judged_accuracy(predicted, data, [JudgeOpinion.of(columns)])
-        exact, readable = float((predicted == pool.truth).mean()), float((predicted >= 0).mean())
-        share, variance = data.answer.mean() * readable, exact * (1 - exact) * readable / questions
-        seen.plain.append((share - exact) ** 2 / variance if even == 1 else 1.0)
-        seen.judged.append((estimate.value - exact) ** 2 / variance)
+        judge, rng = JudgeOpinion.of(columns), np.random.default_rng([12, seed])
+        sizes = [round(questions * share) for share in shares]
+        data = _draw(pool, predicted, judge, sizes, rng) if sizes else _take(pool, predicted, questions, rng)
+        estimate = judged_accuracy(predicted, data, [judge])
+        exact = float((predicted == pool.truth).mean())
+        seen.plain.append(1.0)
+        seen.judged.append((estimate.value - exact) ** 2 / (exact * (1 - exact) / questions))
         seen.held.append(estimate.low - 1e-9 <= exact <= estimate.high + 1e-9)
         seen.widths.append(estimate.high - estimate.low)
         seen.aucs.append(_area(pool, name, option, sure))
@@ -126,24 +136,38 @@ def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Judged:
 
 
 def _draw(
-    pool: Pool,
-    predicted: IntArray,
-    judge: PredictionColumns,
-    share: float,
-    questions: int,
-    rng: np.random.Generator,
+    pool: Pool, predicted: IntArray, judge: JudgeOpinion, sizes: Sequence[int], rng: np.random.Generator
 ) -> RoutedSample:
-    """Items by chances ∝ the standard deviation that the judge gives a prediction, and questions about it."""
-    rows, width = np.arange(len(predicted)), int(pool.n_options.max())
-    p = judge_probabilities([judge], pool.n_options, width=width)[rows, predicted]
-    readable = predicted >= 0
-    spread = np.sqrt(p * (1 - p)) * readable
-    even = readable / readable.sum()
-    rho = np.minimum(1, questions * ((1 - share) * spread / spread.sum() + share * even))
-    drawn = np.flatnonzero(rng.random(len(rows)) < rho)
-    chances = np.where(np.arange(width) == predicted[:, None], rho[:, None], 0.0)
-    right = (predicted == pool.truth)[drawn].astype(np.float64)
-    return RoutedSample(drawn, predicted[drawn], right, chances, pool.n_options, sampled=True)
+    """Draws by how unsure the judge leaves the prediction, each learned from answers to those before it."""
+    size = len(predicted)
+    drawn, chance, batch = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+    for number, wanted in enumerate(sizes, start=1):
+        said = drawn[predicted[drawn] >= 0]
+        yes = (predicted == pool.truth)[said].astype(np.float64)
+        answers = AnswersSoFar(item=said, asked=predicted[said], answer=yes) if len(drawn) else None
+        rest = np.setdiff1d(np.arange(size), drawn)
+        right = guess_by_judges(predicted[:, None], [judge], pool.n_options, answers)[rest, 0]
+        most = share_of_draw(wanted, len(drawn), len(rest), size)
+        chances = chances_by_deviation(np.sqrt(right * (1 - right)), wanted, most=most)
+        places = draw_with_chances(chances, right, rng)
+        drawn, chance = np.append(drawn, rest[places]), np.append(chance, chances[places])
+        batch = np.append(batch, np.full(wanted, number))
+    return _ask(pool, predicted, drawn, 1 / weigh_draws(chance, batch, size))
+
+
+def _take(pool: Pool, predicted: IntArray, questions: int, rng: np.random.Generator) -> RoutedSample:
+    drawn = rng.choice(len(predicted), questions, replace=False)
+    return _ask(pool, predicted, drawn, np.full(questions, questions / len(predicted)))
+
+
+def _ask(pool: Pool, predicted: IntArray, drawn: IntArray, rho: FloatArray) -> RoutedSample:
+    """Ask about the readable predictions of items drawn; a chance of 0 says nothing of those that were not."""
+    chances = np.zeros((len(predicted), int(pool.n_options.max())))
+    asked = predicted[drawn] >= 0
+    items = drawn[asked]
+    chances[items, predicted[items]] = rho[asked]
+    right = (predicted == pool.truth)[items].astype(np.float64)
+    return RoutedSample(items, predicted[items], right, chances, pool.n_options, sampled=True)
 
 
 def _judge(

@@ -5,7 +5,8 @@ question an item, experts answer from the published truth. Every model is a targ
 side information: `harness.model_accuracies` gives the protocol's own estimate and the one that all models'
 votes assist. A ratio of mean squared errors is how many times as many questions the plain one would need.
 Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn
-with equal chances or by how unsure a judge is, estimated with and without it; and 300 items as above.
+with equal chances ("pool"), by how unsure a judge is as `draw = "deviation"` has it, or so in two draws the
+second of which learns from the answers to the first ("learned"); and 300 items as above.
 
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
@@ -13,8 +14,8 @@ Then 300 questions are spent on a pool of 12,000 items: on items drawn in propor
 twenty models agree, for one target and for five at a time, over as many items drawn at random.
 
 The last line is JSON: the ratios for 4 and 12 models under uniform routing, those of judges with an area
-under the curve of .8 and .93 on the pool (`judge_08`, `judge_093`), and the lowest coverage of each; those of
-the draw by agreement for one target and for five (`pool_one`, `pool_five`), with the coverage.
+under the curve of .8 and .93 where it draws (`judge_08`, `judge_093`), and the lowest coverage of each;
+those of the draw by agreement for one target and for five (`pool_one`, `pool_five`), with the coverage.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import harness as h
 from benchmarks._pool_efficiency import see_pools
-from benchmarks._simulated_judges import EVEN, JUDGES, Judged, Pool, judge_pool, judge_uniform
+from benchmarks._simulated_judges import DRAWS, JUDGES, Judged, Pool, judge_pool, judge_uniform
 from benchmarks.real_protocols import ROSTER, Options, collect, load, predictions
 from harness.types import Item
 from protocols.routing import Partitioned, Targeted
@@ -87,8 +88,8 @@ def main() -> None:
         "votes4": round(found["uniform", 4, 300].ratio, 2),
         "votes12": round(found["uniform", 12, 300].ratio, 2),
         "coverage_min": round(min(float(np.mean(seen.held)) for seen in found.values()), 4),
-        "judge_08": round(judged["pool", "auc .80"].ratio, 2),
-        "judge_093": round(judged["pool", "auc .93"].ratio, 2),
+        "judge_08": round(judged["deviation", "auc .80"].ratio, 2),
+        "judge_093": round(judged["deviation", "auc .93"].ratio, 2),
         "judge_coverage_min": round(min(float(np.mean(seen.held)) for seen in judged.values()), 4),
         **pools,
         "draws": draws,
@@ -125,7 +126,7 @@ def see_judges(data: Data, draws: int) -> dict[tuple[str, str], Judged]:
     print(f"{draws} studies with a judge each, 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
     ways: dict[str, Callable[[Pool, str, int, int], Judged]] = {"uniform": judge_uniform}
-    ways |= {name: partial(judge_pool, even=even) for name, even in EVEN.items()}
+    ways |= {name: partial(judge_pool, shares=shares) for name, shares in DRAWS.items()}
     for routing, see_judge in ways.items():
         for kind in JUDGES:
             seen = found[routing, kind] = see_judge(pool, kind, 300, draws)
