@@ -48,10 +48,11 @@ class Pool:
         columns = [self.names.index(name) for name in targets]
         number = QUESTIONS if len(targets) == 1 else self._count(columns)
         stratum = split_by_agreement(self.right[:, columns], number)
+        within = split_by_agreement(self.right[:, columns], number, each=1)
         exact = np.array([self.exact[name] for name in targets])
         errors, held = np.zeros((draws, len(targets))), np.zeros((draws, len(targets)))
         for draw in range(draws):
-            places = draw_in_proportion(stratum, number, rng)
+            places = draw_in_proportion(stratum, number, rng, within=within)
             found = self._estimate(targets, places, stratum, draw)
             errors[draw] = [e.value for e in found] - exact
             ends = np.array([(e.low - 1e-9, e.high + 1e-9) for e in found])

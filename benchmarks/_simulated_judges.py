@@ -32,7 +32,7 @@ from protocols.routing import Partitioned
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 DRAWS = {"pool": (), "deviation": (1.0,), "learned": (1 / 3, 2 / 3)}
-"""Shares of the questions that go to draws by how unsure the judge is, one after the other; () draws evenly."""
+"""Shares of the questions that go to draws by how unsure the judge is, in turn; () draws evenly."""
 JUDGES = {"auc .80": 0.8, "auc .93": 0.93, "reversed": 0.93, "lying": 0.93, "constant": 0.5}
 
 
@@ -161,7 +161,7 @@ def _take(pool: Pool, predicted: IntArray, questions: int, rng: np.random.Genera
 
 
 def _ask(pool: Pool, predicted: IntArray, drawn: IntArray, rho: FloatArray) -> RoutedSample:
-    """Ask about the readable predictions of items drawn; a chance of 0 says nothing of those that were not."""
+    """Ask about the readable predictions of items drawn; a chance of 0 says nothing of the others."""
     chances = np.zeros((len(predicted), int(pool.n_options.max())))
     asked = predicted[drawn] >= 0
     items = drawn[asked]

@@ -167,7 +167,10 @@ def _draw_batch(study: Study, store: Store, wanted: int) -> None:
     else:
         known = read_known(study, store, ids)
         number = _count_items(study, wanted, known)
-        places = draw_in_proportion(stratum, number, rng)
+        within = None
+        if known.looked_at:
+            within = split_by_agreement(_values_of(study, known), number, each=1)
+        places = draw_in_proportion(stratum, number, rng, within=within)
         words = draws[0].strata if draws else _tell_strata(known)
     draw = ItemDraw(
         batch=batch,

@@ -50,7 +50,7 @@ def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
     return right
 
 
-def split_by_agreement(right: FloatArray, drawn: int) -> IntArray:
+def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> IntArray:
     """Number of every item's stratum, from 0, neighbours being alike.
 
     Parameters
@@ -58,10 +58,11 @@ def split_by_agreement(right: FloatArray, drawn: int) -> IntArray:
     right
         Shape (N, M): the guesses of the models under test.
     drawn
-        Items to be drawn; of every stratum come `_EACH`, on average. There are fewer strata where items do
-        not differ.
+        Items to be drawn. There are fewer strata where items do not differ.
+    each
+        Items that come of every stratum, on average; strata of one are good for an order, not for variances.
     """
-    n, most = len(right), max(1, min(_MOST, drawn // _EACH))
+    n, most = len(right), max(1, min(_MOST * _EACH // each, drawn // each))
     least = max(1, n // (_FINEST * most))
     strata: list[IntArray] = [np.arange(n)]
     cuts = [_find_cut(right, least)]
@@ -100,13 +101,16 @@ def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
     return best, below
 
 
-def draw_in_proportion(stratum: IntArray, number: int, rng: np.random.Generator) -> IntArray:
+def draw_in_proportion(
+    stratum: IntArray, number: int, rng: np.random.Generator, *, within: IntArray | None = None
+) -> IntArray:
     """Places of items drawn without replacement, each with probability `number` / N; in order.
 
-    A systematic draw from the items in the order of their strata, shuffled within each: of every stratum, and
-    of strata that are neighbours, come as many items as its share, give or take one.
+    A systematic draw from the items in the order of their strata, and of `within` in each, those equal in both
+    shuffled: of every stratum, and of strata that are neighbours, come as many items as its share, give or
+    take one. What `within` tells apart makes the draw more exact than variances within strata say.
     """
     n = len(stratum)
-    order = np.lexsort((rng.random(n), stratum))
+    order = np.lexsort((rng.random(n), np.zeros(n) if within is None else within, stratum))
     ticks = np.floor((np.arange(number) + rng.random()) * (n / number)).astype(np.int64)
     return np.sort(order[np.minimum(ticks, n - 1)])
