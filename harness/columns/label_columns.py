@@ -13,6 +13,7 @@ from harness.columns.item_index import ItemIndex
 from harness.columns.item_pool import ItemPool
 from harness.columns.item_values import ItemValues
 from harness.columns.question_columns import QuestionColumns
+from harness.errors import NotIdentified
 from harness.types import Label, LabelDesign, LabelKind, ProtocolStatement, deciding_statement, design_of
 
 YES, NO, ABSTAINED = 1, 0, -1
@@ -146,6 +147,20 @@ class LabelColumns:
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    def refuse_unequal_chances(self) -> None:
+        """Refuse what takes all drawn items as equal.
+
+        Raises
+        ------
+        NotIdentified
+            If items were drawn from a pool with unequal chances.
+        """
+        if self.pool is not None and self.pool.weight is not None:
+            raise NotIdentified(
+                'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes all '
+                'items as equal; it needs items drawn with draw = "agreement"'
+            )
 
     def take(self, rows: AnyIntArray) -> LabelColumns:
         """Some of the labels, with the same design."""

@@ -57,6 +57,11 @@ from .intervals import (
     mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
     obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
 )
+from .item_draws import (
+    chances_by_deviation as chances_by_deviation, draw_in_proportion as draw_in_proportion,
+    draw_with_chances as draw_with_chances, guess_right as guess_right,
+    split_by_agreement as split_by_agreement,
+)
 from .judged import (
     AnswersSoFar as AnswersSoFar, guess_by_judges as guess_by_judges,
     JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, judge_models as judge_models,
@@ -87,8 +92,7 @@ from .routed import (
     accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
     corrected_mean as corrected_mean, correctness as correctness,
     crossfitted_posterior as crossfitted_posterior,
-    draw_in_proportion as draw_in_proportion, guess_right as guess_right,
-    split_by_agreement as split_by_agreement, difference_target as difference_target,
+    difference_target as difference_target,
     disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
     flat_posterior as flat_posterior, item_variance as item_variance,
     immune_accuracy as immune_accuracy, next_option as next_option,
@@ -98,8 +102,7 @@ from .routed import (
     questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
     routed_accuracy as routed_accuracy, routed_mean as routed_mean, sampled_mean as sampled_mean,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
-    vote_posterior as vote_posterior, chances_by_deviation as chances_by_deviation,
-    draw_with_chances as draw_with_chances,
+    vote_posterior as vote_posterior,
 )
 from .second import (
     DEEPENED as DEEPENED, SecondRates as SecondRates, deepen as deepen,

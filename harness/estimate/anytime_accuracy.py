@@ -13,7 +13,6 @@ from harness.estimate.by_design import number_clusters
 from harness.estimate.core import check_level
 from harness.estimate.data import Tallies, Tally, tally
 from harness.estimate.intervals import likelihood_sequence, score_betting_sequence
-from harness.estimate.routed import refuse_unequal_chances
 from harness.types import Estimate, Interval
 
 ANYTIME_ASSUMPTIONS = (
@@ -138,7 +137,7 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
     NotIdentified
         Naming what would allow it.
     """
-    refuse_unequal_chances(labels)
+    labels.refuse_unequal_chances()
     if labels.is_uniform:
         return
     if not (

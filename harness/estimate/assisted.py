@@ -29,7 +29,6 @@ from harness.estimate.routed import (
     RoutedSample,
     crossfitted_posterior,
     flat_posterior,
-    refuse_unequal_chances,
     routed_accuracy,
     routed_pool,
     weigh_votes,
@@ -135,7 +134,7 @@ class _Votes:
         rows = np.flatnonzero(option >= 0)
         if (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
             return None
-        refuse_unequal_chances(part)
+        part.refuse_unequal_chances()
         working = self._weigh(data, items)
         cluster = number_clusters(items, labels.index, labels.cluster)
         strata = find_drawn_strata(items, labels)

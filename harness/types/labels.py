@@ -169,10 +169,10 @@ class Labels(Sequence[Label]):
         Raises
         ------
         BadInput
-            If the pool is smaller than what was drawn of it, or weights are not of the drawn items or below
-            1.
+            If the pool is smaller than what was drawn of it, or weights are below 1 or not of those drawn.
         """
         check_mapping("strata", strata, "item id to stratum")
+        check_mapping("weights", weights or {}, "item id to number of items")
         made = replace(self.design, strata=strata, pool_size=pool_size, weights=weights or {})
         return Labels(self, made)
 

@@ -32,7 +32,6 @@ from harness.estimate.data.confidence_strata import Strata, find_strata
 from harness.estimate.data.design import Design, LabelSource, gather_design
 from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
 from harness.estimate.data.stratified import Conditioning, Tallies, Tally
-from harness.estimate.routed import refuse_unequal_chances
 
 
 def tally(
@@ -242,7 +241,7 @@ def tally_pool(
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse answers that followed predictions in a way that a likelihood of hits and misses misses."""
-    refuse_unequal_chances(labels)
+    labels.refuse_unequal_chances()
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(

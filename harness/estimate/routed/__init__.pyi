@@ -1,7 +1,3 @@
-from .agreement import (
-    draw_in_proportion as draw_in_proportion, guess_right as guess_right,
-    split_by_agreement as split_by_agreement,
-)
 from .annotator_error import (
     GOLD_ASSUMPTIONS as GOLD_ASSUMPTIONS, GoldCounts as GoldCounts,
     corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean,
@@ -16,8 +12,7 @@ from .doubly_robust import (
 from .error_likelihood import ErrorRanges as ErrorRanges, bounded_accuracy as bounded_accuracy
 from .error_rates import rate_ranges as rate_ranges, youden_interval as youden_interval
 from .from_labels import (
-    FEW_OPEN as FEW_OPEN, refuse_unequal_chances as refuse_unequal_chances,
-    resolved_correctness as resolved_correctness, routed_pool as routed_pool,
+    FEW_OPEN as FEW_OPEN, resolved_correctness as resolved_correctness, routed_pool as routed_pool,
 )
 from .gold_score import allows_gold_score as allows_gold_score, gold_accuracy as gold_accuracy
 from .item_answers import read_item_answers as read_item_answers
@@ -41,8 +36,5 @@ from .routed_sample import (
 from .sequential_resolution import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, correctness as correctness,
     expected_questions as expected_questions, next_option as next_option, questions_asked as questions_asked,
-)
-from .unequal_draw import (
-    EVEN as EVEN, chances_by_deviation as chances_by_deviation, draw_with_chances as draw_with_chances,
 )
 from .unequal_items import unequal_accuracy as unequal_accuracy

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.arrays import UNKNOWN, AnyIntArray, BoolArray, IntArray
 from harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns, mark
-from harness.errors import EstimateError, NotIdentified
+from harness.errors import EstimateError
 from harness.estimate.routed.item_answers import read_item_answers
 from harness.estimate.routed.routed_sample import RoutedSample
 from harness.seeding import derive_seed
@@ -77,7 +77,7 @@ def routed_pool(
         If items were drawn with unequal chances, and nobody weighs them.
     """
     if not unequal:
-        refuse_unequal_chances(labels)
+        labels.refuse_unequal_chances()
     everywhere = np.logical_and.reduce([m.ran for m in models])
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
     rows = np.flatnonzero((everywhere & ~silent)[labels.item])
@@ -112,21 +112,6 @@ def routed_pool(
         error_free=error_free,
     )
     return data, predicted, items
-
-
-def refuse_unequal_chances(labels: LabelColumns) -> None:
-    """Refuse what takes all drawn items as equal.
-
-    Raises
-    ------
-    NotIdentified
-        If items were drawn from a pool with unequal chances.
-    """
-    if labels.pool is not None and labels.pool.weight is not None:
-        raise NotIdentified(
-            'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes all '
-            'items as equal; it needs items drawn with draw = "agreement"'
-        )
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
@@ -165,7 +150,7 @@ def resolved_correctness(
     ran = np.logical_and.reduce([m.ran for m in models])
     items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
     predicted = options[items]
-    refuse_unequal_chances(labels)
+    labels.refuse_unequal_chances()
     answers = read_item_answers(labels)
     correct = answers.correctness(predicted, items)
     if on_differences:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from harness.estimate.routed.propensities import vote_posterior
+from harness.estimate.routed import vote_posterior
 
 _ROUNDS = 10
 _EACH, _MOST = 4, 60
@@ -60,7 +60,7 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
     drawn
         Items to be drawn. There are fewer strata where items do not differ.
     each
-        Items that come of every stratum, on average; strata of one are good for an order, not for variances.
+        Items that come of every stratum, on average; strata of one are good for an order, no variance.
     """
     n, most = len(right), max(1, min(_MOST * _EACH // each, drawn // each))
     least = max(1, n // (_FINEST * most))
