@@ -140,7 +140,9 @@ def _draw(
 ) -> RoutedSample:
     """Draws by how unsure the judge leaves the prediction, each learned from answers to those before it."""
     size = len(predicted)
-    drawn, chance, batch = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+    drawn: IntArray = np.zeros(0, np.int64)
+    chance: FloatArray = np.zeros(0)
+    batch: IntArray = np.zeros(0, np.int64)
     for number, wanted in enumerate(sizes, start=1):
         said = drawn[predicted[drawn] >= 0]
         yes = (predicted == pool.truth)[said].astype(np.float64)

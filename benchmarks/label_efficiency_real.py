@@ -6,7 +6,7 @@ side information: `harness.model_accuracies` gives the protocol's own estimate a
 votes assist. A ratio of mean squared errors is how many times as many questions the plain one would need.
 Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn
 with equal chances ("pool"), by how unsure a judge is as `draw = "deviation"` has it, or so in two draws the
-second of which learns from the answers to the first ("learned"); and 300 items as above.
+second of which learns from the answers to the first ("learned", not with --quick); and 300 items as above.
 
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
@@ -82,7 +82,7 @@ def main() -> None:
         width, plain = np.mean(seen.widths, axis=0)
         shares = f"{seen.ratio:>6.2f} {np.mean(seen.held):>6.1%} {width:>6.3f} {plain:>6.3f}"
         print(f"{design[0]:<9} {design[1]:>6} {design[2]:>5} {shares}", flush=True)
-    judged = see_judges(data, 2 * draws)
+    judged = see_judges(data, 2 * draws, learned=not args.quick)
     pools = see_pools(data, draws)
     result = {
         "votes4": round(found["uniform", 4, 300].ratio, 2),
@@ -119,14 +119,18 @@ def see(design: Design, draws: int, data: Data) -> Seen:
     return seen
 
 
-def see_judges(data: Data, draws: int) -> dict[tuple[str, str], Judged]:
+def see_judges(data: Data, draws: int, *, learned: bool) -> dict[tuple[str, str], Judged]:
     """Every kind of judge, on items of the whole pool and on items that are all asked about."""
     items, truth, _, models = data
     pool, found = Pool.of(items, truth, models), dict[tuple[str, str], Judged]()
     print(f"{draws} studies with a judge each, 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
     ways: dict[str, Callable[[Pool, str, int, int], Judged]] = {"uniform": judge_uniform}
-    ways |= {name: partial(judge_pool, shares=shares) for name, shares in DRAWS.items()}
+    ways |= {
+        name: partial(judge_pool, shares=shares)
+        for name, shares in DRAWS.items()
+        if learned or len(shares) < 2
+    }
     for routing, see_judge in ways.items():
         for kind in JUDGES:
             seen = found[routing, kind] = see_judge(pool, kind, 300, draws)

@@ -158,8 +158,8 @@ class LabelColumns:
         """
         if self.pool is not None and self.pool.weight is not None:
             raise NotIdentified(
-                'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes all '
-                'items as equal; it needs items drawn with draw = "agreement"'
+                'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes '
+                'all items as equal; it needs items drawn with draw = "agreement"'
             )
 
     def take(self, rows: AnyIntArray) -> LabelColumns:

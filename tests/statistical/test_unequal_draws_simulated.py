@@ -62,7 +62,9 @@ def collect(
             index=ItemIndex.of([f"i{j}" for j in range(size)]), option=voice[0], confidence=voice[1]
         )
     )
-    drawn, chance, batch = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+    drawn: IntArray = np.zeros(0, np.int64)
+    chance: FloatArray = np.zeros(0)
+    batch: IntArray = np.zeros(0, np.int64)
     for number, wanted in enumerate(batches, start=1):
         yes = (predicted == truth)[drawn].astype(np.float64)
         answers = AnswersSoFar(item=drawn, asked=predicted[drawn], answer=yes) if drawn.size else None
@@ -157,4 +159,4 @@ def test_even_draws_weigh_all_items_alike_and_the_whole_pool_weighs_one_each() -
     assert weigh_draws(np.full(40, np.nan), batch, 200) == pytest.approx(np.full(40, 5.0))
     assert weigh_draws(np.full(40, np.nan), batch, 40) == pytest.approx(np.ones(40))
     assert chances_by_deviation(np.zeros(8), 3) == pytest.approx(np.full(8, 3 / 8))
-    assert chances_by_deviation(np.arange(8.0), 8) == pytest.approx(np.ones(8))
+    assert chances_by_deviation(np.arange(8).astype(np.float64), 8) == pytest.approx(np.ones(8))

@@ -1,4 +1,4 @@
-"""Which items of a pool to draw: in proportion within strata of agreement, or by how unsure one is of them."""
+"""Which items of a pool to draw: in proportion within strata of agreement, or by how unsure judges are."""
 
 import lazy_loader
 

@@ -60,7 +60,7 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
     drawn
         Items to be drawn. There are fewer strata where items do not differ.
     each
-        Items that come of every stratum, on average; strata of one are good for an order, no variance.
+        Items that come of every stratum, on average; those of one are good for an order only.
     """
     n, most = len(right), max(1, min(_MOST * _EACH // each, drawn // each))
     least = max(1, n // (_FINEST * most))
@@ -106,9 +106,9 @@ def draw_in_proportion(
 ) -> IntArray:
     """Places of items drawn without replacement, each with probability `number` / N; in order.
 
-    A systematic draw from the items in the order of their strata, and of `within` in each, those equal in both
-    shuffled: of every stratum, and of strata that are neighbours, come as many items as its share, give or
-    take one. What `within` tells apart makes the draw more exact than variances within strata say.
+    A systematic draw from the items in the order of their strata, and of `within` in each, shuffled where
+    both are equal: of every stratum, and of strata that are neighbours, come as many items as its share,
+    give or take one. What `within` tells apart makes the draw more exact than variances within strata say.
     """
     n = len(stratum)
     order = np.lexsort((rng.random(n), np.zeros(n) if within is None else within, stratum))
