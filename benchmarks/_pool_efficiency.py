@@ -21,6 +21,8 @@ from protocols.routing import Sequential, Targeted
 
 Data: TypeAlias = tuple[list[Item], dict[str, int], dict[str, str], dict[str, Options]]
 QUESTIONS = 300
+_FURTHER = 8
+"""Draws for the variance, over those that are routed and estimated: an estimate is the share right."""
 SETS = 10
 """Sets of five targets, drawn at random."""
 
@@ -38,6 +40,8 @@ class Pool:
         rows = [[self.models[name][item.id] for name in self.names] for item in self.items]
         self.predicted = np.array([[-1 if x is None else x for x in row] for row in rows], np.int64)
         self.n_options = np.array([len(item.options) for item in self.items], np.int64)
+        truth = np.array([self.truth[item.id] for item in self.items])
+        self.correct = (self.predicted == truth[:, None]).astype(np.float64)
         self.right = guess_right(self.predicted, self.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
@@ -50,17 +54,22 @@ class Pool:
         stratum = split_by_agreement(self.right[:, columns], number)
         within = split_by_agreement(self.right[:, columns], number, each=1)
         exact = np.array([self.exact[name] for name in targets])
-        errors, held = np.zeros((draws, len(targets))), np.zeros((draws, len(targets)))
-        for draw in range(draws):
+        total = _FURTHER * draws
+        errors, held = np.zeros((total, len(targets))), np.zeros((draws, len(targets)))
+        for draw in range(total):
             places = draw_in_proportion(stratum, number, rng, within=within)
+            errors[draw] = self.correct[places][:, columns].mean(axis=0) - exact
+            if draw >= draws:
+                continue
             found = self._estimate(targets, places, stratum, draw)
-            errors[draw] = [e.value for e in found] - exact
+            if not np.allclose([e.value for e in found] - exact, errors[draw]):
+                raise AssertionError("an estimate is the share of drawn items that are right")
             ends = np.array([(e.low - 1e-9, e.high + 1e-9) for e in found])
             held[draw] = (ends[:, 0] <= exact) & (exact <= ends[:, 1])
         size = len(self.items)
         at_random = exact * (1 - exact) / number * (size - number) / (size - 1)
         # of a mean of n squares of normal errors the inverse is too large by n/(n − 2)
-        ratio = at_random / np.square(errors).mean(axis=0) * (draws - 2) / draws
+        ratio = at_random / np.square(errors).mean(axis=0) * (total - 2) / total
         return float(ratio.mean()), held.mean(axis=0).tolist()
 
     def _count(self, columns: list[int]) -> int:
