@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import AnyIntArray, FloatArray, IntArray
 from harness.columns import ABSTAINED, YES, ItemIndex
 from harness.config import Study
-from harness.estimate import (
-    AnswersSoFar,
-    JudgeOpinion,
-    guess_by_judges,
-    guess_right,
-    judge_probabilities,
-)
+from harness.estimate import guess_right
 from harness.output import counted
 from harness.store import Store
 from protocols.routing.rule import Voices
+
+if TYPE_CHECKING:
+    from harness.estimate import AnswersSoFar, JudgeOpinion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +60,8 @@ class KnownBefore:
 
     def guess_by_judges(self) -> FloatArray:
         """The same by the judges, and answers so far."""
+        from harness.estimate import guess_by_judges  # with special functions, which take long to load
+
         chosen = self.predicted[:, self.looked_at]
         return guess_by_judges(chosen, self.opinions, self.n_options, self.answers)
 
@@ -85,7 +85,9 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
     BadInput
         If a model that the study names was not run.
     """
-    from harness.analysis import find_newest_runs  # with the estimates, which take long to load
+    # both take long to load, and most draws need neither
+    from harness.analysis import find_newest_runs
+    from harness.estimate import JudgeOpinion
 
     index, named = store.columns.read_index(), study.experts.models
     places, options = index.find(ids), store.columns.read_options(index)
@@ -113,6 +115,8 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
 
 def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSoFar:
     """Experts' yes and no about items at these places."""
+    from harness.estimate import AnswersSoFar
+
     labels, row = store.columns.read_labels(index), np.full(index.size, -1)
     row[places] = np.arange(len(places))
     said = np.flatnonzero((labels.kind != ABSTAINED) & (row[labels.item] >= 0))
@@ -127,6 +131,8 @@ def read_voices(study: Study, store: Store) -> Voices:
     """How likely the study's judges say every option of every item is; empty unless all of them were run."""
     if not study.judges:
         return {}
+    from harness.estimate import judge_probabilities
+
     index = store.columns.read_index()
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     runs = [newest[name] for name in study.judges if name in newest]
