@@ -94,9 +94,11 @@ class SearchContext:
             raise ConfigError(
                 f"search: rungs must be rising numbers of items, 2 or more, are {tuple(s.rungs)}"
             )
-        if len(s.keep) < len(s.rungs) - 1 or not all(0 < share <= 1 for share in s.keep):
+        falls = s.keep == sorted(s.keep, reverse=True)
+        if len(s.keep) < len(s.rungs) - 1 or not falls or not all(0 < share <= 1 for share in s.keep):
             raise ConfigError(
-                f"search: keep needs a share in (0, 1] after every rung but the last, is {tuple(s.keep)}"
+                "search: keep needs a share in (0, 1] after every rung but the last, none above the one "
+                f"before, is {tuple(s.keep)}"
             )
 
     @property

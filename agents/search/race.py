@@ -27,12 +27,13 @@ async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence
     """Answer a candidate rung by rung against those that its slot sees; decisions are noted."""
     items, archive = context.items("select"), context.archive
     rungs = [n for n in context.section.rungs if n < len(items)]
-    for n, keep in zip(rungs, context.section.keep, strict=False):
+    keep = context.section.keep
+    for n, kept, before in zip(rungs, keep, [1.0, *keep], strict=False):
         await context.answer(candidate, items[:n])
         key = f"race/{slot}/{n}"
         if key not in archive.events:
             board = context.board([*seen, candidate])
-            dropped = why_dropped(board, candidate, rivals(context, seen, n), n, keep)
+            dropped = why_dropped(board, candidate, rivals(context, seen, n), n, kept / before)
             archive.note(key, {"candidate": candidate, "dropped": dropped})
         if archive.events[key]["dropped"]:
             return
@@ -45,8 +46,8 @@ def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
     return [c for c in seen if archive.candidates[c].slot >= 0 and len(archive.predictions(c, items)) == n]
 
 
-def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, keep: float) -> str:
-    """Why a candidate does not go on after n items; empty if it does."""
+def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
+    """Why a candidate does not go on after n items, as that share of those there does; empty if it does."""
     if candidate not in board.fitness:
         return "no scored answer"
     ranked = board.ranked()
@@ -56,7 +57,7 @@ def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, kee
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
     values = {c: _value(board, c, n) for c in (candidate, *rivals) if c in board.fitness}
-    room = max(1, math.floor(keep * len(values)))
+    room = max(1, math.floor(share * len(values)))
     better = sum(value > values[candidate] for value in values.values())
     return "" if better < room else f"not among the best {room} of {len(values)} on {n} items"
 

@@ -27,8 +27,6 @@ from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
 from harness.estimate.routed import (
     RoutedSample,
-    crossfitted_posterior,
-    flat_posterior,
     routed_accuracy,
     routed_pool,
     weigh_votes,

@@ -11,18 +11,17 @@ from harness.arrays import UNKNOWN, FloatArray, IntArray
 from harness.columns import ABSTAINED, LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.collected import collected_part
+from harness.estimate.item_draws import guess_right, split_by_agreement
 from harness.estimate.judged import JudgeOpinion
 from harness.estimate.planning.pilot_answers import PilotAnswers
 from harness.estimate.routed import (
     RoutedSample,
     accuracy_target,
     flat_posterior,
-    guess_right,
     propensities_for,
     questions_asked,
     resolved_correctness,
     routed_pool,
-    split_by_agreement,
     targeted_propensities,
     vote_posterior,
 )
