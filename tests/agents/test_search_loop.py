@@ -19,7 +19,7 @@ from agents.search.launch import find_quotation
 from agents.search.loop import Ended
 from agents.search.policies.proposal import PolicyView, Proposal
 from agents.search.policies.recombine import Recombine, Wordings
-from harness import BudgetSpent, ProgramRefused, StoreError, TransientModelError
+from harness import BudgetSpent, StoreError
 from harness.config import SearchSection
 from harness.store import Store
 from harness.types import Candidate, Item, Prediction, PredictionStatus, Program
@@ -135,67 +135,6 @@ def test_a_search_stops_when_its_best_stay_the_same() -> None:
     assert ended.reason == "converged"
     assert ended.proposals < 20
     assert len([e for e in world.state.archive.events if e.startswith("slot/")]) == ended.proposals
-
-
-class Scripted:
-    """Proposes given programs, then repairs with given others."""
-
-    name = "scripted"
-
-    def __init__(self, proposals: Sequence[Program | Exception], repairs: Sequence[Program] = ()) -> None:
-        self.proposals, self.repairs = list(proposals), list(repairs)
-        self.reasons: list[str] = []
-
-    async def propose(self, view: PolicyView) -> Proposal:
-        found = self.proposals[view.slot]
-        if isinstance(found, Exception):
-            raise found
-        return Proposal(found, self.name)
-
-    async def repair(self, _: PolicyView, __: Proposal, reason: str, ___: int) -> Proposal | None:
-        self.reasons.append(reason)
-        return Proposal(self.repairs.pop(0), self.name) if self.repairs else None
-
-
-def test_every_slot_says_what_became_of_it() -> None:
-    world = World(section=SearchSection(candidates=4, in_flight=4))
-    good, bad, mended = (world.task.program(n, 0.6) for n in ("good", "bad", "mended"))
-    tried: list[str] = []
-
-    async def check(program: Program) -> str:
-        tried.append(program.name)
-        if program.name == "refused":
-            raise ProgramRefused("may not use open")
-        return "it crashes" if program.name == "bad" else ""
-
-    world.state = replace(world.state, check=check)
-    policy = Scripted([good, bad, good, TransientModelError("cut off")], [Program("refused", "?"), mended])
-    asyncio.run(search(world.state, policy))
-    events = world.state.archive.events
-    assert events["slot/0"]["candidate"] == good.id
-    assert events["slot/1"]["candidate"] == mended.id
-    assert events["slot/2"]["duplicate"] == good.id
-    assert "cut off" in events["slot/3"]["refused"]
-    assert policy.reasons == ["it crashes", "may not use open"]
-    assert tried.count("bad") == 1
-    # What is scored is what ran: the code of the repair, not of the proposal.
-    assert bad.id not in world.state.archive.candidates
-    assert mended.id in world.state.board().fitness
-
-
-def test_repairs_end() -> None:
-    world = World(section=SearchSection(candidates=1))
-    world.state = replace(world.state, debug_tries=2)
-
-    async def check(program: Program) -> str:
-        return "it crashes"
-
-    world.state = replace(world.state, check=check)
-    programs = [world.task.program(f"p{j}", 0.6) for j in range(9)]
-    policy = Scripted(programs[:1], programs[1:])
-    asyncio.run(search(world.state, policy))
-    assert policy.reasons == ["it crashes"] * 2
-    assert world.state.archive.events["slot/0"]["refused"] == "it crashes"
 
 
 def test_a_parent_must_be_there() -> None:

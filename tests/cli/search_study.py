@@ -37,7 +37,7 @@ tries = 1
 start = "{folder}/start.py"
 library = ["{folder}/start.py"]
 candidates = 4
-in_flight = 2
+in_flight = {in_flight}
 rungs = [6, 14]
 keep = [0.5]
 {more}
@@ -56,9 +56,16 @@ def answer(prompt: str, _: int) -> Reply:
     return Reply(json.dumps({"thinking": "well", "answer": letter}))
 
 
-def lay_out(folder: Path, url: str, concurrency: int = 1, more: str = "", n: int = 44) -> None:
+def lay_out(
+    folder: Path, url: str, concurrency: int = 1, more: str = "", n: int = 44, in_flight: int = 2
+) -> None:
     study = STUDY.format(
-        classes=json.dumps(CLASSES), url=url, concurrency=concurrency, folder=folder, more=more
+        classes=json.dumps(CLASSES),
+        url=url,
+        concurrency=concurrency,
+        folder=folder,
+        more=more,
+        in_flight=in_flight,
     )
     (folder / "study.toml").write_text(study)
     (folder / "start.py").write_text(START)

@@ -1,4 +1,4 @@
-from .corrected_difference import corrected_difference as corrected_difference
+from .corrected_pairs import corrected_difference as corrected_difference
 from .evidence import DrawnEvidence as DrawnEvidence, ResolvedEvidence as ResolvedEvidence
 from .difference import clustered_difference as clustered_difference, paired_proportions as paired_proportions
 from .paired import (

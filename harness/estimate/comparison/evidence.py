@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.arrays import AnyIntArray, FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate.comparison.corrected_difference import corrected_difference
+from harness.estimate.comparison.corrected_pairs import corrected_difference
 from harness.estimate.comparison.paired import mcnemar, paired_difference, sign_test
 from harness.estimate.comparison.two_models import Comparison
 from harness.estimate.routed import (

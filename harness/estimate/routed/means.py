@@ -188,7 +188,7 @@ def _binomial_accuracy(
     total, n = int((right * number).sum()), int(number.sum())
     se = float(np.sqrt(total * (n - total) / n**3))
     if strata is None:
-        low, high, method = *blaker(total, n, level), "blaker"
+        (low, high), method = blaker(total, n, level), "blaker"
     else:
         low, high, method = drawn_interval(right, strata, level)
         se *= float(np.sqrt(design_effect(right, strata)))

@@ -1,4 +1,4 @@
 from .deepened import (
     DEEPENED as DEEPENED, deepen as deepen, deepened_accuracy as deepened_accuracy,
 )
-from .second_rates import SecondRates as SecondRates, second_rates as second_rates
+from .asking_rates import SecondRates as SecondRates, second_rates as second_rates
