@@ -103,7 +103,7 @@ def _price(args: argparse.Namespace, study: Study, context: SearchContext) -> in
 def _say_power(context: SearchContext) -> None:
     from agents.search import measure_power
 
-    for line in measure_power(context.labels["select"]).lines():
+    for line in (*context.remarks, *measure_power(context.labels["select"]).lines()):
         say(line)
 
 

@@ -56,8 +56,11 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     """
     noted = context.archive.events.get("winner")
     if noted is None:
-        ranked = context.board().ranked()
-        finalists = [c for c in ranked if context.complete(c)][: context.section.finalists]
+        board = context.board()
+        finalists = [c for c in board.ranked() if context.complete(c)][: context.section.finalists]
+        if context.section.parity:  # the largest score, the first of equals
+            done = [c for c in board.ids if context.complete(c)]
+            finalists = [max(done, key=lambda c: rounded(board.fitness[c].value))]
     else:
         finalists = list(noted["finalists"])
     # failed answers are asked for again, so that as few as can be are left out
@@ -70,9 +73,12 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     context.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
     test = context.items("test")
     if test:
-        context.progress(f"the winner and the start on {len(test)} test items")
-        pair = dict.fromkeys((winner.id, context.start))
-        await gather_all(*(context.answer(c, test, 0) for c in pair))
+        tested = list(dict.fromkeys((winner.id, context.start)))
+        who = "the winner and the start"
+        if context.section.parity:
+            tested, who = list(context.archive.candidates), f"all {len(context.archive.candidates)} members"
+        context.progress(f"{who} on {len(test)} test items")
+        await gather_all(*(context.answer(c, test, 0) for c in tested))
     return winner
 
 

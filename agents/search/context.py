@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.search.fitness import Archive, Board, ExpertLabels, score_candidates, score_items
+from agents.runtime import Replay
+from agents.search.fitness import Archive, Board, ExpertLabels, count_fronts, score_candidates, score_items
 from agents.search.policies import JudgedAnswer, PolicyView
 from harness import ConfigError, ProgramRefused, derive_seed
 from harness.config import SearchSection
@@ -25,11 +26,21 @@ Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Predictio
 CheckProgram = Callable[[Program], Awaitable[str]]
 """Why a program cannot be evaluated, in words for its author; empty if it can."""
 
+REFUSED = 4
+"""So many errors of programs are told to the next proposals."""
+
+Retell = Callable[[Program, Item], Awaitable[Replay]]
+"""What a program asked and got on an item, from stored calls."""
+
 T = TypeVar("T")
 
 
 async def _ask_nothing(*_: object) -> Sequence[Prediction]:
     raise AssertionError("an overview asks nothing")
+
+
+async def _retell_nothing(*_: object) -> Replay:
+    return Replay()
 
 
 async def _accept(_: Program) -> str:
@@ -56,6 +67,10 @@ class SearchContext:
         All that is known: the archive, and by split the labels of the moment.
     evaluate, check
         How programs are answered and tried; without them nothing is ever asked.
+    remarks
+        What was set or left out when it was set up, in words.
+    retell
+        How a program's calls on an item are told again; nothing is asked.
     progress
         Told in words what goes on.
     debug_tries
@@ -73,11 +88,13 @@ class SearchContext:
     labels: Mapping[str, ExpertLabels]
     evaluate: Evaluate = _ask_nothing
     check: CheckProgram = _accept
+    retell: Retell = _retell_nothing
+    remarks: tuple[str, ...] = ()
     progress: Callable[[str], None] = lambda _: None
     debug_tries: int = 3
 
     def check_settings(self) -> None:
-        """Refuse settings of the race and the waves that make no sense, before anything is asked.
+        """Refuse settings of the race and the slots that make no sense, before anything is asked.
 
         Raises
         ------
@@ -85,6 +102,10 @@ class SearchContext:
             Naming the setting, its bound and its value.
         """
         s = self.section
+        if s.parents == "pareto" and s.policy == "adas":
+            raise ConfigError(
+                "search: the policy 'adas' draws no parents, so parents = 'pareto' says nothing"
+            )
         settings = {"candidates": (s.candidates, 0), "in_flight": (self.in_flight, 1)}
         settings |= {"replicates": (s.replicates, 1), "finalists": (s.finalists, 1)}
         for name, (value, least) in settings.items():
@@ -173,6 +194,13 @@ class SearchContext:
             )
         ]
 
+    async def transcribe(self, candidate: str, item: Item) -> Replay:
+        """What a candidate asked and got on a feedback item; nothing if its program is refused by now."""
+        try:
+            return await self.retell(self.archive.candidates[candidate].program, item)
+        except ProgramRefused:
+            return Replay()
+
     def rng(self, *names: object) -> np.random.Generator:
         """Random stream of a step, by its name: the same step draws the same, resumed or not."""
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
@@ -182,12 +210,32 @@ class SearchContext:
         return PolicyView(
             board=board,
             candidates=self.archive.candidates,
+            fronts=self._fronts(board) if self.section.parents == "pareto" else None,
             start=self.start,
             published=bool(self.section.parity),
             slot=slot,
+            in_flight=self.in_flight,
+            planned=self.section.candidates,
+            refused=self._refused(slot),
             rng=self.rng("slot", slot),
             judge=self.judge,
+            transcribe=self.transcribe,
         )
+
+    def _fronts(self, board: Board) -> dict[str, int]:
+        """On how many selection items each candidate has the best score; those on none are left out."""
+        items, runs = self.items("select"), range(self.section.replicates)
+        labels = self.labels["select"]
+        # the transform: an item's own outcome, where other scores move with the candidate's other items
+        scored = [score_items(self.archive.matrix(board.ids, items, r), labels, "transformed") for r in runs]
+        return count_fronts(board.ids, np.stack(scored))
+
+    def _refused(self, slot: int) -> tuple[str, ...]:
+        """Why the last programs that a slot knows of were refused, each reason once, the latest last."""
+        ended = range(max(0, slot - self.in_flight + 1))
+        noted = (self.archive.events.get(f"slot/{other}", {}) for other in ended)
+        told = dict.fromkeys(str(e["refused"]) for e in reversed(list(noted)) if e.get("is_told"))
+        return tuple(reversed(list(told)[:REFUSED]))
 
 
 async def gather_all(*jobs: Awaitable[T]) -> list[T]:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from agents.runtime import Broker, Workbench, answer_items, dry_run_program
+from agents.runtime import Broker, Workbench, answer_items, dry_run_program, name_model, replay_program
 from agents.sandbox import Sandbox, open_sandbox
 from agents.search.confirmation import confirm_finalists
 from agents.search.context import SearchContext
 from agents.search.loop import Ended, search
-from agents.search.policies import Adas, AFlow, Optimizer, Policy, Recombine, Reflect, Wordings
+from agents.search.policies import Adas, AFlow, Optimizer, Policy, Recombine, Reflect, Wordings, write_guide
 from agents.search.setup import model_name
 from harness import BudgetSpent, ConfigError
 from harness.analysis import study_prices
@@ -99,6 +99,15 @@ async def continue_search(
             context,
             evaluate=lambda program, items, replicate: answer_items(program, items, bench, replicate),
             check=lambda program: check_program(context, sandbox, program),
+            retell=lambda program, item: replay_program(
+                program,
+                item,
+                name_model(study.model(name)),
+                store,
+                sandbox=sandbox,
+                roles=context.roles,
+                shape=context.shape,
+            ),
             progress=progress,
         )
         ended = await search(context, make_policy(context, sandbox, brokers.get(writer)))
@@ -154,7 +163,14 @@ def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None)
     if context.section.policy == "recombine" or broker is None:
         return Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     policies: dict[str, Callable[[Optimizer], Policy]] = {"adas": Adas, "aflow": AFlow, "reflect": Reflect}
-    optimiser = Optimizer(broker.ask, task_text(context), sandbox.restrictions())
+    section = context.section
+    optimiser = Optimizer(
+        broker.ask,
+        task_text(context),
+        write_guide(sandbox.restrictions(), context.roles, context.shape),
+        section.optimiser_temperature,
+        section.optimiser_tokens,
+    )
     return policies[context.section.policy](optimiser)
 
 
@@ -177,8 +193,11 @@ async def estimate_costs(study: Study, context: SearchContext) -> Costs:
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
     each = typical * sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
-    after = section.finalists * len(context.items("confirm")) + 2 * len(context.items("test"))
-    fixed = (sum(calls) + calls[0]) * n + typical * after
+    runs, test = section.replicates, len(context.items("test"))
+    after = section.finalists * len(context.items("confirm")) * runs
+    after += test * (len(calls) if section.parity else 2)
+    each = each * runs + (typical * test if section.parity else 0)
+    fixed = (sum(calls) * runs + calls[0]) * n + typical * after
     per_call = _CALL_TOKENS + sum(len(item.text) for item in select) / n / _CHARACTERS_PER_TOKEN
     meta = META_CALLS[section.policy] * META_TOKENS
     total = fixed + each * section.candidates

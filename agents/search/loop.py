@@ -136,7 +136,8 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
             more = attempt < context.debug_tries
             mended = await policy.repair(view, proposal, reason, attempt) if more else None
             if mended is None:
-                return replace(proposal, program=None, refused=reason, log=(*proposal.log, "given up"))
+                log = (*proposal.log, "given up")
+                return replace(proposal, program=None, refused=reason, log=log, is_told=True)
             proposal = mended
     except FatalModelError:
         raise
@@ -178,7 +179,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
         return found if found in archive.candidates else None
     program = proposal.program
     if program is None:
-        became = {"refused": proposal.refused}
+        became: dict[str, object] = {"refused": proposal.refused, "is_told": proposal.is_told}
     elif program.id in archive.candidates and archive.candidates[program.id].slot != slot:
         became = {"duplicate": program.id}
     else:
@@ -186,7 +187,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
         archive.add(Candidate(program, slot, proposal.op, proposal.parents, proposal.note))
     told = {"op": proposal.op, "parents": list(proposal.parents), "note": proposal.note}
     archive.note(key, {**became, **told, "log": list(proposal.log), "tokens": proposal.tokens})
-    return became.get("candidate")
+    return program.id if program is not None and "candidate" in became else None
 
 
 def converged(context: SearchContext, slot: int) -> bool:

@@ -19,7 +19,7 @@ from harness.config import Study
 from harness.estimate import accuracy
 from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
-from harness.types import Candidate, Estimate, Prediction, PredictionStatus, Standing
+from harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
 
 
 def report_search(
@@ -47,7 +47,7 @@ def report_search(
         splits={name: len(items) for name, items in archive.splits.items()},
         proposals=len(slots),
         planned=section.candidates,
-        candidates=report_candidates(context, board, diffs=True),
+        candidates=_with_tests(study, store, context, report_candidates(context, board, diffs=True)),
         refused=[str(e["refused"]) for e in slots if "refused" in e],
         duplicates=sum("duplicate" in e for e in slots),
         winner=report_winner(study, store, context, board, truth) if "winner" in events else None,
@@ -68,8 +68,11 @@ def a_a(context: SearchContext, board: Board | None) -> str:
     first, second = (score_items(y, labels, context.estimator)[0] for y in pair)
     found = compare_paired(second, first, board.shrunk.spread, labels.cluster)
     changed = float((pair[0] != pair[1]).mean())
+    gap = f"{100 * found.difference:+.1f} points ± {100 * found.se:.1f}"
+    if board.scale == "q":
+        gap = f"q {found.difference:+.3f} ± {found.se:.3f}"
     return (
-        f"the start against itself: {100 * found.difference:+.1f} points ± {100 * found.se:.1f}, P(better) "
+        f"the start against itself: {gap}, P(better) "
         f"{found.p_better:.2f}: {found.verdict}; {100 * changed:.0f} % of its answers changed"
     )
 
@@ -134,8 +137,7 @@ def report_winner(
     found = decide(context, list(noted["finalists"]), str(noted["candidate"]), board)
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
-    known = mark(labels.index.find(item.id for item in items), labels.index.size)
-    own = replace(labels.take(np.flatnonzero(known[labels.item])), asked=known)
+    own = _test_labels(items, labels)
     estimates = [_estimate(PredictionColumns.of(p, labels.index), own) for p in tested.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
     return SearchedWinner(
@@ -154,6 +156,27 @@ def report_winner(
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
     )
+
+
+def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:
+    known = mark(labels.index.find(item.id for item in items), labels.index.size)
+    return replace(labels.take(np.flatnonzero(known[labels.item])), asked=known)
+
+
+def _with_tests(
+    study: Study, store: Store, context: SearchContext, found: list[SearchedCandidate]
+) -> list[SearchedCandidate]:
+    """As published, every member has an estimate on the test items, once all have answered them."""
+    items = context.items("test")
+    if not context.section.parity or "winner" not in context.archive.events or not items:
+        return found
+    labels = study_labels(study, store, store.columns.read_index())
+    own = _test_labels(items, labels)
+    said = {c.id: context.archive.predictions(c.id, items) for c in found}
+    return [
+        replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own)) if said[c.id] else c
+        for c in found
+    ]
 
 
 def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction]) -> str:
@@ -179,7 +202,8 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "the start itself won" if winner == context.start else ""
     pair = [winner, context.start]
     labels = context.labels["test"]
-    scores = score_items(context.archive.matrix(pair, items), labels, context.estimator)
+    estimator = "ml" if context.estimator == "raw" else context.estimator  # a test is of accuracies
+    scores = score_items(context.archive.matrix(pair, items), labels, estimator)
     found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
     half = 1.96 * found.se
     return (

@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import zip_longest
 from typing import Any
-
-import numpy as np
 
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from agents.search.context import FEWEST, SearchContext
-from agents.search.fitness import ExpertLabels, load_archive
-from harness import BadInput, ConfigError, derive_seed
+from agents.search.fitness import ExpertLabels, keep_complementary, load_archive
+from agents.search.item_splits import draw_splits, find_pool, find_solved
+from agents.search.published_settings import LEAST, as_published
+from harness import BadInput, ConfigError
 from harness.analysis import study_clusters, study_labels
-from harness.columns import AnyLabels, align_models
+from harness.columns import AnyLabels
 from harness.config import SearchSection, Study
 from harness.store import Store
 from harness.types import Item, Program
@@ -29,7 +27,12 @@ _NO_PART = {"shared_limits", "max_reply_bytes"}
 """Settings of a model that change no answer."""
 _FILLED, _MOST = 0.75, 16
 """Share of the endpoint's concurrency that first rungs of slots shall fill, and most slots under way."""
-SPLITS = ("feedback", "select", "confirm", "test")
+_CAPS = {"usd", "tokens"}
+_LATER = {
+    name: SearchSection.model_fields[name].default
+    for name in ("labels", "optimiser_temperature", "optimiser_tokens", "parents")
+}
+"""Settings that searches of before lack: at their defaults they are no part of what a search is."""
 
 
 def prepare_search(study: Study, store: Store, seed: int, section: SearchSection) -> SearchContext:
@@ -44,13 +47,14 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     ConfigError
         If a setting, a model or a workflow does not exist.
     """
+    section, remarks = as_published(section)
     programs = load_programs(section)
     if section.in_flight is None:
         section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})
     items = store.content.read_items()
     shape, roles = read_workflow_settings(study.folder, items)
     spec: dict[str, Any] = {
-        "section": section.model_dump(exclude={"usd", "tokens"}),
+        "section": _identity(section),
         "seed": seed,
         "loop": _LOOP,
         "model": study.model(model_name(study, section.model)).model_dump(exclude=_NO_PART),
@@ -63,14 +67,24 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     searches = store.searches
     if search not in {s["id"] for s in searches.read_searches()}:
         labels = study_labels(study, store, store.columns.read_index())
-        splits = draw_splits(items, labels, section.split, seed, section.rungs)
-        feedback = ExpertLabels.of(splits["feedback"], labels)
+        pool = find_pool(items, labels, section.labels, seed)
+        rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
+        splits = draw_splits(pool, labels, section.split, seed, rungs)
+        feedback = keep_complementary(ExpertLabels.of(splits["feedback"], labels), section.labels, seed)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
         searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
-    return replace(open_search(study, store, search), section=section, programs=programs)
+    if section.labels != "all":
+        remarks += _describe_labels(items, study_labels(study, store, store.columns.read_index()), section)
+    found = open_search(study, store, search)
+    return replace(found, section=section, programs=programs, remarks=tuple(remarks))
+
+
+def _identity(section: SearchSection) -> dict[str, Any]:
+    found = section.model_dump(exclude=_CAPS)
+    return {name: value for name, value in found.items() if name not in _LATER or value != _LATER[name]}
 
 
 def _fit_in_flight(study: Study, section: SearchSection) -> int:
@@ -114,7 +128,14 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         roles=roles,
         shape=shape,
         archive=archive,
-        labels={split: ExpertLabels.of(part, labels, clusters) for split, part in archive.splits.items()},
+        labels={
+            split: keep_complementary(
+                ExpertLabels.of(part, labels, clusters),
+                "all" if split == "test" else section.labels,
+                spec["seed"],
+            )
+            for split, part in archive.splits.items()
+        },
     )
 
 
@@ -161,79 +182,7 @@ def model_name(study: Study, name: str) -> str:
     return name or next(iter(study.models))
 
 
-def draw_splits(
-    items: Sequence[Item],
-    labels: AnyLabels,
-    shares: Mapping[Any, float],
-    seed: int,
-    rungs: Sequence[int],
-) -> dict[str, tuple[Item, ...]]:
-    """Draw which labelled items a search learns from, selects on, confirms on and is tested on.
-
-    Items of one cluster are in one split, and so are copies of an item: what was learned of a patient, or
-    read in an example, would pass for more otherwise.
-
-    Raises
-    ------
-    ConfigError
-        If the shares are not positive numbers that sum to 1 at most.
-    BadInput
-        If fewer items than the first rung has would be left to select on.
-    """
-    least, most = rungs[0], rungs[-1]
-    if any(share < 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
-        raise ConfigError(f"search: split must be shares of at most 1 together, is {dict(shares)}")
-    said = align_models([], labels)[1]
-    places = said.index.find(item.id for item in items)
-    answered = np.append(said.answered, False)[places]  # that of unknown items, at place -1
-    pool = sorted(
-        (i for i, known in zip(items, answered, strict=True) if known),
-        key=lambda i: derive_seed(seed, "split", i.id),
-    )
-    clusters = said.cluster.by_id(said.index) if said.cluster else {}
-    waiting = deque(_group(pool, clusters))
-    splits: dict[str, tuple[Item, ...]] = {}
-    for name in SPLITS:
-        count = min(round(shares.get(name, 0.0) * len(pool)), most if name == "select" else len(pool))
-        part: list[Item] = []
-        while waiting and len(part) + len(waiting[0]) <= count:
-            part += waiting.popleft()
-        splits[name] = tuple(sorted(part, key=lambda i: derive_seed(seed, "split", i.id)))
-    if len(splits["select"]) < least:
-        raise BadInput(
-            f"search: {len(pool)} items have an expert's answer, which leaves {len(splits['select'])} to "
-            f"select on; the first rung needs {least}: collect more answers, or lower rungs"
-        )
-    return splits
-
-
-def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
-    """Items that stay together, as they share a cluster or are copies, in the order of the first of each."""
-    found: dict[str, list[Item]] = {}
-    joined: dict[tuple[str, str], str] = {}
-    for item in pool:
-        shown = " ".join((item.text, *sorted(item.options))).casefold().split()
-        marks = [("text", " ".join(shown))]
-        if item.id in clusters:
-            marks.append(("cluster", clusters[item.id]))
-        homes = list(dict.fromkeys(joined[mark] for mark in marks if mark in joined)) or [item.id]
-        home = found.setdefault(homes[0], [])
-        for other in homes[1:]:
-            home += found.pop(other)
-            joined.update({mark: homes[0] for mark, name in joined.items() if name == other})
-        home.append(item)
-        joined.update(dict.fromkeys(marks, homes[0]))
-    return list(found.values())
-
-
-def find_solved(
-    items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
-) -> tuple[Example, ...]:
-    """Examples from items that an expert said yes to: one of each answer first, then a second…."""
-    by_answer: dict[str, list[Example]] = {}
-    for item, option in zip(items, labelled.truth, strict=True):
-        if option >= 0:
-            text = " ".join(item.text.split()[:max_words])
-            by_answer.setdefault(item.options[option], []).append(Example(text, item.options[option]))
-    rounds = zip_longest(*by_answer.values())
-    return tuple([example for found in rounds for example in found if example][:most])
+def _describe_labels(items: Sequence[Item], labels: AnyLabels, section: SearchSection) -> list[str]:
+    yes = int((ExpertLabels.of(items, labels).truth >= 0).sum())
+    became = "are left out" if section.labels == "no" else "count as a no about another option, drawn"
+    return [f"complementary labels alone: {yes} items with a yes {became}; the test is by all answers"]

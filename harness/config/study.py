@@ -187,13 +187,17 @@ class SearchSection(Section):
     """A search for a better workflow; see docs/search.md.
 
     `model` answers, `optimiser` writes programs (no policy but ``"recombine"`` goes without); both name
-    entries of [models]. `split` is the shares of the labelled items; `usd` and `tokens` cap the whole.
-    `examples` is how many solved feedback items calls may show where workflow.toml names none.
+    entries of [models]; `optimiser_temperature` and `optimiser_tokens` are those of its replies. `split` is
+    the shares of the labelled items; `usd` and `tokens` cap the whole. `examples` is how many solved feedback
+    items calls may show where workflow.toml names none. `labels` other than ``"all"`` search by complementary
+    labels alone: ``"no"`` leaves items with a yes out, ``"drawn"`` draws a wrong option of each.
     """
 
     policy: Literal["recombine", "reflect", "aflow", "adas"] = "recombine"
     model: str = ""
     optimiser: str = ""
+    optimiser_temperature: float = Field(default=0.8, ge=0, le=2)
+    optimiser_tokens: int = Field(default=4096, ge=1)
     start: str = "cot"
     library: list[str] = Field(default=[])
     task: str = ""
@@ -203,6 +207,8 @@ class SearchSection(Section):
     keep: list[float] = Field(default=[0.5, 0.25])
     fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
     parity: Literal["raw", "transformed"] | None = None
+    labels: Literal["all", "no", "drawn"] = "all"
+    parents: Literal["leaders", "pareto"] = "leaders"
     replicates: int = Field(default=1, ge=1)
     finalists: int = Field(default=5, ge=1)
     patience: int = Field(default=0, ge=0)

@@ -29,6 +29,8 @@ class SearchedCandidate:
         Whether it was dropped before it had answered all items.
     diff
         Against its parent's source, as unified lines; the source itself for the library.
+    test
+        Its accuracy on the test items, of members that were tested beside winner and start.
     """
 
     id: str
@@ -42,6 +44,7 @@ class SearchedCandidate:
     on_front: bool
     raced_out: bool
     diff: tuple[str, ...]
+    test: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,11 @@ class SearchReport:
     power: Sequence[str]
     spent: Mapping[str, int]
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> str:
+        """What scores are: ``"accuracy"``, or ``"q"``, the share of refused options that were avoided."""
+        return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:
         """Look a candidate up."""

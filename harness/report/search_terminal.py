@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from harness.report.search_findings import SearchedCandidate, SearchedWinner, SearchReport
 from harness.types import percent
 
+_SCALES = {"accuracy": "accuracy", "q": "q (the share of refused options avoided, which is no accuracy)"}
+
 
 def search_text(report: SearchReport) -> str:
     """Power, A/A line, lineage with the front marked, and the winner."""
@@ -19,16 +21,20 @@ def search_text(report: SearchReport) -> str:
         *report.power,
         f"A/A: {report.a_a}",
         "",
-        "lineage, accuracy with about 95 % (* on the front of accuracy and tokens, ~ dropped in the race):",
-        *lineage_lines(report.candidates),
+        f"lineage, {_SCALES[report.scale]} with about 95 % (* on the front of {report.scale} and tokens, "
+        "~ dropped in the race):",
+        *lineage_lines(report.candidates, report.scale),
         *(f"refused: {reason}" for reason in report.refused),
     ]
     if report.winner is not None:
-        lines += ["", *winner_lines(report.winner)]
+        lines += ["", *winner_lines(report.winner, report.scale)]
+    tested = [f"test, {c.name} [{c.id}]: {c.test}" for c in report.candidates if c.test is not None]
+    if tested:
+        lines += ["", "every member on the test items:", *tested]
     return "\n".join(lines)
 
 
-def lineage_lines(candidates: Sequence[SearchedCandidate]) -> list[str]:
+def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accuracy") -> list[str]:
     """Every candidate below its first parent, indented."""
     children: dict[str, list[SearchedCandidate]] = {}
     for c in candidates:
@@ -40,7 +46,7 @@ def lineage_lines(candidates: Sequence[SearchedCandidate]) -> list[str]:
         standing = "all its answers failed" if c.answers else "no answers yet"
         verdict = ""
         if (s := c.standing) is not None:
-            standing = f"{s.text} on {s.n_items} items, {s.tokens:.0f} tokens{s.shares}"
+            standing = f"{s.text(scale)} on {s.n_items} items, {s.tokens:.0f} tokens{s.shares}"
             verdict = f", {s.verdict} (P {s.p_better:.2f})" if s.verdict else ""
         change = f": {c.note.splitlines()[0][:60]}" if c.note and c.parents else ""
         lines.append(f"{mark} {'  ' * depth}{c.name} [{c.id}] {standing}{verdict}{change}")
@@ -52,13 +58,17 @@ def lineage_lines(candidates: Sequence[SearchedCandidate]) -> list[str]:
     return lines
 
 
-def winner_lines(w: SearchedWinner) -> list[str]:
-    """The winner with what luck is taken off, and the test."""
-    confirmed = "" if w.confirmed is None else f"; on fresh items alone {percent(w.confirmed)}"
+def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
+    """The winner with what luck is taken off, and the test, which is on the scale of accuracy always."""
+
+    def said(score: float) -> str:
+        return f"q {score:.3f}" if scale == "q" else percent(score)
+
+    confirmed = "" if w.confirmed is None else f"; on fresh items alone {said(w.confirmed)}"
     lines = [
-        f"winner: {w.name} [{w.id}]: {percent(min(1.0, max(0.0, w.reported)))}, about 95 % "
-        f"{percent(max(0.0, w.low))} – {percent(min(1.0, w.high))}, corrected for being the best "
-        f"of many (uncorrected {percent(w.naive)}{confirmed})"
+        f"winner: {w.name} [{w.id}]: {said(min(1.0, max(0.0, w.reported)))}, about 95 % "
+        f"{said(max(0.0, w.low))} – {said(min(1.0, w.high))}, corrected for being the best "
+        f"of many (uncorrected {said(w.naive)}{confirmed})"
     ]
     if w.test is not None and w.start_test is not None:
         lines.append(f"test, winner: {w.test}")

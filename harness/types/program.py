@@ -113,8 +113,9 @@ class Standing:
         named = ((self.invalid_rate, "unreadable"), (self.error_rate, "failed"))
         return "".join(f", {100 * rate:.0f} % {what}" for rate, what in named if rate)
 
-    @property
-    def text(self) -> str:
-        """``61 % (48–74)``: the posterior mean and its interval."""
-        low, high = (100 * min(1.0, max(0.0, end)) for end in (self.low, self.high))
-        return f"{100 * min(1.0, max(0.0, self.mean)):.0f} % ({low:.0f}–{high:.0f})"
+    def text(self, scale: str = "accuracy") -> str:
+        """``61 % (48–74)``, the posterior mean and its interval; ``q 0.87 (0.83–0.91)`` if scores are q."""
+        mean, low, high = (min(1.0, max(0.0, x)) for x in (self.mean, self.low, self.high))
+        if scale == "q":
+            return f"q {mean:.3f} ({low:.3f}–{high:.3f})"
+        return f"{100 * mean:.0f} % ({100 * low:.0f}–{100 * high:.0f})"

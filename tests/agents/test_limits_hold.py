@@ -17,7 +17,7 @@ from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
 from agents.sandbox.gate import check_program
 from agents.sandbox.worker import longest_line
 from agents.search.fitness import load_archive
-from agents.search.setup import draw_splits
+from agents.search.item_splits import draw_splits
 from harness import ProgramRefused, StoreError
 from harness.config import SearchSection
 from harness.store import Store

@@ -10,7 +10,7 @@ import pytest
 from agents.search import ExpertLabels, measure_power, shrink_scores
 from agents.search.fitness.design_effects import design_effect, least_variance
 from agents.search.fitness.empirical_bayes import compare_paired
-from agents.search.setup import SPLITS, draw_splits
+from agents.search.item_splits import SPLITS, draw_splits
 from harness.types import Item, Label, LabelDesign, LabelKind, Labels
 from tests.agents.search_world import World
 

@@ -1,8 +1,10 @@
 from .archive import Archive as Archive, load_archive as load_archive
 from .board import Board as Board, rounded as rounded, score_candidates as score_candidates
 from .breakthroughs import interval_ends as interval_ends
+from .complementary import keep_complementary as keep_complementary
 from .design_effects import design_effect as design_effect, least_variance as least_variance
 from .empirical_bayes import compare_paired as compare_paired, shrink_scores as shrink_scores
 from .expert_labels import ExpertLabels as ExpertLabels
+from .item_fronts import count_fronts as count_fronts
 from .power import Kind as Kind, measure_power as measure_power, simulated_labels as simulated_labels
 from .scores import score_items as score_items

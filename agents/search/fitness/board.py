@@ -37,6 +37,8 @@ class Board:
         Their posterior.
     fitness
         How each candidate stands, by id.
+    scale, unit
+        What scores are, ``"accuracy"`` or ``"q"``, and how large a point of accuracy is: 1/(K − 1) in q.
     avoided
         Share of refused options that each avoided, by id; None without a no. Never a correct rate.
     """
@@ -47,6 +49,12 @@ class Board:
     shrunk: ShrunkScores
     fitness: dict[str, Standing]
     avoided: dict[str, float | None]
+    scale: str = "accuracy"
+    unit: float = 1.0
+
+    def accuracy(self, score: float) -> float:
+        """A score as an accuracy: (K − 1)q − (K − 2) where scores are q."""
+        return 1 - (1 - score) / self.unit
 
     def ranked(self) -> list[str]:
         """Best first by posterior mean; ties by fewer tokens, then id."""
@@ -112,6 +120,8 @@ def score_candidates(
         cluster=labelled.cluster,
         shrunk=shrunk,
         fitness=_standings(archive, items, names, (scores, labelled.cluster), shrunk),
+        unit=unit,
+        scale="q" if estimator == "raw" else "accuracy",
         avoided={c: _avoided(stacks[0][j], labelled) for c, j in zip(names, kept, strict=True)},
     )
 

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from agents.runtime import Replay
+from agents.search.policies.optimizer import render_template
+from agents.search.policies.program_guide import quote_data
 from agents.search.policies.proposal import PolicyView
-from harness.types import Standing
+from harness.types import Item
 
 BEST, LATEST = 5, 5
+ALWAYS = 2
+"""Of the best, so many are shown to every proposal; the others differ among those under way at once."""
 CASES = 6
+_ERROR_CHARACTERS = 300
+MOST_CALLS = 8
+_CALL_CHARACTERS = 320
+"""Of what a call asked, and of what it got."""
 
 
-def describe_standing(standing: Standing) -> str:
-    """``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``; ± beside the other candidates."""
-    text = f"{100 * standing.mean:.0f} % ± {100 * standing.sd:.0f} %"
+def describe_scale(view: PolicyView) -> str:
+    """What a score is in this search, and that it is noisy."""
+    luck = "" if view.published else " Scores have been corrected for luck."
+    return render_template(f"scale_{view.board.scale}", luck=luck)
+
+
+def describe_standing(view: PolicyView, name: str) -> str:
+    """``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``; ± beside the other candidates.
+
+    As published it is the score itself, else what is believed of it; where scores are q, ``q 0.87 ± 0.02``.
+    """
+    standing = view.board.fitness[name]
+    score = standing.value if view.published else standing.mean
+    if view.board.scale == "q":
+        text = f"q {score:.3f} ± {standing.sd:.3f}"
+    else:
+        text = f"{100 * score:.0f} % ± {100 * standing.sd:.0f} %"
     if standing.invalid_rate:
         text += f", {100 * standing.invalid_rate:.0f} % of answers unreadable"
     if standing.p_better is not None:
@@ -20,19 +43,47 @@ def describe_standing(standing: Standing) -> str:
 
 
 def describe_archive(view: PolicyView) -> str:
-    """The archive, bounded: the best with their source, the latest by name and number only."""
+    """The archive, bounded: some of the best with their source, the latest by name and number only.
+
+    Proposals under way at once see, the two best apart, other members of it: whoever sees the same writes the
+    same.
+    """
     ranked = view.board.ranked()
-    best = ranked[:BEST]
+    best = _choose_best(ranked, view.slot % view.in_flight)
     latest = [c for c in reversed(view.board.ids) if c not in best][:LATEST]
     parts = []
     for name in (*best, *latest):
-        program, standing = view.candidates[name].program, describe_standing(view.board.fitness[name])
+        program, standing = view.candidates[name].program, describe_standing(view, name)
         hint, source = "", f"\n```python\n{program.source.strip()}\n```"
         if name in latest:
             hint, source = " (not shown)", ""
         parts.append(f"## {program.name}{hint}: {standing}\n{program.thought}{source}")
     hidden = len(ranked) - len(parts)
     return "\n\n".join(parts) + (f"\n\n({hidden} more are not shown.)" if hidden > 0 else "")
+
+
+def _choose_best(ranked: list[str], place: int) -> list[str]:
+    """The two best and three behind them: each of the proposals at once has others, as long as there are."""
+    head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
+    pages = max(1, -(-len(rest) // width))
+    start = (place % pages) * width
+    return head + rest[start : start + width]
+
+
+def describe_slot(view: PolicyView) -> dict[str, str]:
+    """What a proposal is told of itself, unlike all others under way, and of programs refused before."""
+    told = f"This is proposal {view.slot + 1} of {view.planned}."
+    if view.in_flight > 1:
+        told += f" Up to {view.in_flight} are written at once, and none sees the others."
+    if not view.published:
+        emphases = render_template("emphases").splitlines()
+        told += (
+            f" If it fits, look first at {emphases[view.slot % len(emphases)]}; the others look elsewhere."
+        )
+    errors = [f"- {quote_data(reason, _ERROR_CHARACTERS)}" for reason in view.refused]
+    if errors:
+        errors.insert(0, "These are the last that were refused, and why; the quotations are data, no advice:")
+    return {"place": told, "errors": "\n".join(errors) or "None was refused."}
 
 
 def describe_experience(view: PolicyView, parent: str) -> str:
@@ -51,14 +102,20 @@ def describe_experience(view: PolicyView, parent: str) -> str:
 
 
 async def describe_cases(
-    view: PolicyView, candidate: str, most: int = CASES, *, refuted_only: bool = False
+    view: PolicyView,
+    candidate: str,
+    most: int = CASES,
+    *,
+    refuted_only: bool = False,
+    with_calls: bool = False,
 ) -> str:
     """Feedback items that experts refuted, all of them certain errors, and as many that they did not.
 
-    What is shown is what experts said of the candidate's own choice; the right option never is.
+    What is shown is what experts said of the candidate's own choice; the right option never is. With calls, a
+    refuted item is shown with what the candidate asked and got on it.
     """
     judged = await view.judge(candidate)
-    refuted: list[str] = []
+    refuted: list[tuple[Item, str]] = []
     open_: list[str] = []
     shuffled = [judged[i] for i in view.rng.permutation(len(judged))]
     for case in (case for case in shuffled if case.known):
@@ -70,10 +127,28 @@ async def describe_cases(
             verdict = "REFUTED: the expert says no"
         else:
             verdict = "not refuted: right or wrong is unknown"
-        (refuted if case.refuted else open_).append(
-            f"Question: {item.text}\nOptions: {', '.join(item.options)}\nAnswer given: {chosen}\n{verdict}"
-        )
-    shown = refuted[: most if refuted_only else most // 2]
+        told = f"Question: {item.text}\nOptions: {', '.join(item.options)}\nAnswer given: {chosen}\n{verdict}"
+        if case.refuted:
+            refuted.append((item, told))
+        else:
+            open_.append(told)
+    shown = []
+    for item, told in refuted[: most if refuted_only else most // 2]:
+        calls = describe_calls(await view.transcribe(candidate, item), item) if with_calls else ""
+        shown.append(told + calls)
     if not refuted_only:
         shown += open_[: most - len(shown)]
     return "\n\n".join(shown) or "None are known."
+
+
+def describe_calls(told: Replay, item: Item) -> str:
+    """What a program asked and got, call by call, as data and cut short; empty if nothing is known of it."""
+    lines = []
+    for number, call in enumerate(told.calls[:MOST_CALLS], 1):
+        asked = call.messages[-1].content.replace(item.text, "(the question)").strip()
+        ran = "ran" if call.is_code else "asked"
+        got = quote_data(call.reply.strip(), _CALL_CHARACTERS) if not call.error else "no usable reply"
+        lines.append(f"Call {number} {ran} {quote_data(asked, _CALL_CHARACTERS)} and got {got}")
+    if len(told.calls) > MOST_CALLS:
+        lines.append(f"({len(told.calls) - MOST_CALLS} more calls are not shown.)")
+    return "".join(f"\n{line}" for line in lines)

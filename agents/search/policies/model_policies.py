@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from agents.search.policies import feedback
 from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
+from agents.search.policies.program_guide import quote_data
 from agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_leader
-from harness.llm import Message
 from harness.types import Program
 
 FAILURES = 3
+ERROR_CHARACTERS = 600
+"""Of the reason why a program is refused, as its writer is told it."""
 _WHOLE = ("thought", "name", "code")
 _CHANGE = ("modification", "code")
 
@@ -27,18 +29,21 @@ class ModelPolicy:
     name: str = ""
 
     async def repair(
-        self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
+        self,
+        view: PolicyView,  # noqa: ARG002  recombination draws again from it
+        proposal: Proposal,
+        reason: str,
+        attempt: int,  # noqa: ARG002  the conversation counts its turns
     ) -> Proposal | None:
-        """Show a refused program with the reason and ask for it mended; None if the reply is of no use."""
-        if proposal.program is None:
+        """Say why a program is refused, in its own conversation; None if the reply is of no use."""
+        if proposal.program is None or proposal.talk is None:
             return None
-        talk = Conversation.begin(self.optimiser, self.name, view.slot, "repair", attempt)
-        shown = f"{self.optimiser.guide}\n\n```python\n{proposal.program.source}```"
-        talk.messages += [Message("user", shown), Message("assistant", "Understood.")]
-        talk.log += proposal.log
-        talk.tokens = proposal.tokens
+        talk, source = proposal.talk, proposal.program.source
+        # a later reply may have been of no use: then it is not the program that was refused
+        which = "" if talk.found.get("code") == source else f", which is\n\n```python\n{source}```\n\n"
+        told = {"which": which, "reason": quote_data(reason, ERROR_CHARACTERS)}
         try:
-            found = await talk.ask(render_template("repair", reason=reason), _WHOLE)
+            found = await talk.ask(render_template("repair", **told), _WHOLE)
         except ReplyRefused:
             return None
         talk.log.append(f"repaired: {reason}")
@@ -46,7 +51,15 @@ class ModelPolicy:
 
     def refused(self, error: ReplyRefused, parents: tuple[str, ...], talk: Conversation) -> Proposal:
         """A proposal that came to nothing."""
-        return Proposal(None, self.name, parents, "", str(error), tuple(talk.log), talk.tokens)
+        return Proposal(
+            None,
+            self.name,
+            parents,
+            refused=str(error),
+            log=tuple(talk.log),
+            tokens=talk.tokens,
+            is_told=True,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,9 @@ class Adas(ModelPolicy):
         told = {
             "task": self.optimiser.task,
             "guide": self.optimiser.guide,
+            "scale": feedback.describe_scale(view),
             "archive": feedback.describe_archive(view),
+            **feedback.describe_slot(view),
         }
         try:
             found = await talk.ask(render_template("adas", **told), _WHOLE)
@@ -94,8 +109,10 @@ class _LeaderPolicy(ModelPolicy, ABC):
         told = {
             "task": self.optimiser.task,
             "guide": self.optimiser.guide,
-            "accuracy": feedback.describe_standing(view.board.fitness[parent.id]),
+            "scale": feedback.describe_scale(view),
+            "score": feedback.describe_standing(view, parent.id),
             "source": parent.program.source.strip(),
+            **feedback.describe_slot(view),
         }
         try:
             found = await self.change(view, parent.id, talk, told)
@@ -145,15 +162,16 @@ class Reflect(_LeaderPolicy):
     After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a
     certain error and is shown as one; an answer that was not refuted is not thereby right, and is shown as
     unknown, with how often it is wrong. No minibatch gate: with such labels a batch of three is perfect by
-    chance more often than not; children race like all others.
+    chance more often than not; children race like all others. Of a refuted answer it is told what every call
+    asked and got, too, which is where causes show.
     """
 
     name: str = "reflect"
 
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
         """Ask for one diagnosis and one change."""
-        wrong = doubt(view.board.fitness[parent].mean, view.board.avoided[parent])
-        cases = await feedback.describe_cases(view, parent)
+        wrong = doubt(view.board.accuracy(view.board.fitness[parent].mean), view.board.avoided[parent])
+        cases = await feedback.describe_cases(view, parent, with_calls=True)
         prompt = render_template("reflect", **told, doubt=f"{100 * wrong:.0f} %", cases=cases)
         found = await talk.ask(prompt, ("diagnosis", *_CHANGE))
         return {**found, "thought": found["diagnosis"]}
@@ -172,4 +190,4 @@ def doubt(accuracy: float, avoided: float | None) -> float:
 def proposal_of(found: Fields, op: str, parents: tuple[str, ...], note: str, talk: Conversation) -> Proposal:
     """Make a proposal from a reply."""
     program = Program(found.get("name", op)[:60], found["code"], found.get("thought", note))
-    return Proposal(program, op, parents, note, log=tuple(talk.log), tokens=talk.tokens)
+    return Proposal(program, op, parents, note, log=tuple(talk.log), tokens=talk.tokens, talk=talk)

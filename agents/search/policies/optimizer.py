@@ -45,12 +45,16 @@ class Optimizer:
     task
         What the items are like, with one example; never an answer.
     guide
-        What a workflow may use, and what the sandbox forbids.
+        What a workflow may use, and what the sandbox forbids, see `agents.search.policies.program_guide`.
+    temperature, max_tokens
+        Of every call; the cap is on a reply.
     """
 
     ask: Ask
     task: str
     guide: str
+    temperature: float = 0.8
+    max_tokens: int = 4096
 
 
 @dataclass(slots=True)
@@ -63,6 +67,8 @@ class Conversation:
         Names the draws: a proposal resumed after a kill finds its replies in the cache.
     log
         What had to be mended.
+    found
+        What the last reply held that could be used.
     """
 
     optimiser: Optimizer
@@ -70,6 +76,7 @@ class Conversation:
     messages: list[Message] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     tokens: int = 0
+    found: dict[str, str] = field(default_factory=dict)
     _turns: int = 0
 
     @classmethod
@@ -89,6 +96,7 @@ class Conversation:
             If there was no reply.
         """
         self.messages.append(Message("user", prompt))
+        self.found = {}
         found, lacking = parse_fields(await self._turn(), fields)
         if lacking:
             self.log.append(f"mended a reply without {', '.join(lacking)}")
@@ -98,10 +106,12 @@ class Conversation:
             lacking = [name for name in fields if name not in found]
         if lacking:
             raise ReplyRefused(f"the reply has no usable {', '.join(lacking)}")
+        self.found = found
         return found
 
     async def _turn(self) -> str:
-        request = Request(tuple(self.messages), temperature=0.8, max_tokens=4096)
+        told = self.optimiser
+        request = Request(tuple(self.messages), temperature=told.temperature, max_tokens=told.max_tokens)
         reply = await self.optimiser.ask(request, f"{self.path}/{self._turns}")
         self._turns += 1
         self.tokens += reply.input_tokens + reply.output_tokens

@@ -10,12 +10,14 @@ which is the published steepness at the noise of about 120 ordinary labels, what
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from agents.runtime import Replay
 from agents.search.fitness import Board
+from agents.search.policies.optimizer import Conversation
 from harness import FloatArray
 from harness.types import Candidate, Item, Program
 
@@ -55,26 +57,37 @@ class PolicyView:
     Attributes
     ----------
     board
-        The archive as scored when the wave began.
+        The archive as far as the slot sees it, scored.
     candidates
         By id.
+    fronts
+        On how many items each candidate is best, if parents are drawn by that; None if not.
     start
         Id of the workflow that the user would use without a search.
     published
         Whether parents are selected as published.
-    slot
-        Number of the proposal.
+    slot, in_flight, planned
+        Number of the proposal, from 0; how many are under way at once; how many there will be.
+    refused
+        Why the last programs were refused.
     judge
         Has a candidate answer the feedback items, and tells what experts said of its answers.
+    transcribe
+        Tells what a candidate asked and got on a feedback item that it has answered, from stored calls.
     """
 
     board: Board
     candidates: Mapping[str, Candidate]
+    fronts: Mapping[str, int] | None
     start: str
     published: bool
     slot: int
+    in_flight: int
+    planned: int
+    refused: tuple[str, ...]
     rng: np.random.Generator
     judge: Callable[[str], Awaitable[list[JudgedAnswer]]]
+    transcribe: Callable[[str, Item], Awaitable[Replay]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +106,11 @@ class Proposal:
         What happened on the way: repairs, odd replies, refusals.
     tokens
         What the proposer itself spent.
+    is_told
+        Whether later proposals are told why this one was refused: it is about the program, not about how the
+        model was reached.
+    talk
+        The conversation that it comes from, in which a repair goes on; None without.
     """
 
     program: Program | None
@@ -102,6 +120,8 @@ class Proposal:
     refused: str = ""
     log: tuple[str, ...] = ()
     tokens: int = 0
+    is_told: bool = False
+    talk: Conversation | None = field(default=None, compare=False, repr=False)
 
 
 class Policy(Protocol):
@@ -135,9 +155,22 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among the start and the three best others."""
+    """Draw a parent among the start and the three best others, or by items."""
+    if view.fronts:
+        return draw_from_fronts(view, view.fronts)
     others = [c for c in view.board.ranked() if c != view.start]
     return draw_parent(view, [view.start, *others[: POOL - 1]])
+
+
+def draw_from_fronts(view: PolicyView, fronts: Mapping[str, int]) -> Candidate:
+    """Draw a parent among those that are best on an item at least, by the number of such items."""
+    counts = np.array(list(fronts.values()), dtype=np.float64)
+    return view.candidates[list(fronts)[choose(counts / counts.sum(), view.rng)]]
+
+
+def draw_any(view: PolicyView) -> Candidate:
+    """Draw a parent among all, or by items."""
+    return draw_from_fronts(view, view.fronts) if view.fronts else draw_parent(view, view.board.ranked())
 
 
 def child_name(parent: Candidate, view: PolicyView) -> str:

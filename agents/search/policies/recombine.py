@@ -17,7 +17,7 @@ import numpy as np
 
 from agents.search.policies import mutations
 from agents.search.policies.mutations import Value, read_constants, replace_constants
-from agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_parent
+from agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_any
 from harness.types import Candidate, Program
 
 TRIES = 60
@@ -63,9 +63,9 @@ class Recombine:
     async def propose(self, view: PolicyView) -> Proposal:
         """Change one parent, or mix two; a program that is there already is changed again."""
         known = set(view.board.ids)
-        first = draw_parent(view, view.board.ranked())
+        first = draw_any(view)
         for _ in range(TRIES):
-            second = draw_parent(view, view.board.ranked())
+            second = draw_any(view)
             op, (source, note) = self._edit(first, second, view.rng)
             program = Program(child_name(first, view), source, note)
             if note and program.id not in known:

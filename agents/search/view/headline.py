@@ -37,22 +37,29 @@ _DIFFERENCE = (
 )
 
 
-def headline(winner: SearchedWinner | None, candidates: Sequence[SearchedCandidate]) -> dict[str, Any] | None:
-    """The one number; None as long as nothing can be scored."""
+def headline(
+    winner: SearchedWinner | None, candidates: Sequence[SearchedCandidate], scale: str = "accuracy"
+) -> dict[str, Any] | None:
+    """The one number; None as long as nothing can be scored.
+
+    Those of the selection are on the search's scale, ``"accuracy"`` or ``"q"``; a test is of accuracies.
+    """
     if winner is None:
         ahead = [(c, c.standing) for c in candidates if c.standing is not None and not c.raced_out]
         if not ahead:
             return None
         best, standing = max(ahead, key=lambda pair: pair[1].mean)
         found = _number("leading", "leading so far", standing.mean, (standing.low, standing.high), _LEADING)
+        found = {**found, "scale": scale}
         return {**found, "candidate": best.id, "candidate_name": best.name}
-    found = (
-        _test(winner.test, "test", "winner, on the test items", _TEST) if winner.test else _reported(winner)
-    )
+    if winner.test:
+        found = _test(winner.test, "test", "winner, on the test items", _TEST)
+    else:
+        found = {**_reported(winner), "scale": scale}
     return {**found, "candidate": winner.id, "candidate_name": winner.name}
 
 
-def other_numbers(winner: SearchedWinner | None) -> list[dict[str, Any]]:
+def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> list[dict[str, Any]]:
     """All further numbers about the winner, each with what it is and why it differs."""
     if winner is None:
         return []
@@ -70,7 +77,8 @@ def other_numbers(winner: SearchedWinner | None) -> list[dict[str, Any]]:
             _number("start_truth", "start, by the opened key", winner.start_truth, (None, None), _TRUTH)
         )
     numbers.append(_number("naive", "uncorrected", winner.naive, (None, None), _NAIVE))
-    return numbers
+    selected = ("reported", "confirmed", "naive")
+    return [{**number, "scale": scale} if number["key"] in selected else number for number in numbers]
 
 
 def _reported(winner: SearchedWinner) -> dict[str, Any]:
@@ -90,4 +98,5 @@ def _number(
     key: str, name: str, value: float | None, ends: tuple[float | None, float | None], words: str
 ) -> dict[str, Any]:
     low, high = (share(end) for end in ends)
-    return {"key": key, "name": name, "value": share(value), "low": low, "high": high, "words": words}
+    ends_ = {"low": low, "high": high}
+    return {"key": key, "name": name, "value": share(value), **ends_, "scale": "accuracy", "words": words}

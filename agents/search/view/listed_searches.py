@@ -75,6 +75,7 @@ def _shown(
         return {**_listed(search), "missing": parts.missing}
     board = parts.attempt("accuracies", context.board, None) if context.archive.answers else None
     make_rows = partial(report_candidates, context, board)
+    scale = "q" if context.estimator == "raw" else "accuracy"
     rows = parts.attempt("candidates", make_rows, list[SearchedCandidate]())
     winner = None
     if "winner" in context.archive.events:
@@ -85,8 +86,9 @@ def _shown(
     return {
         **_listed(search),
         **_settings(study, context),
-        "headline": headline(winner, rows),
-        "others": other_numbers(winner),
+        "scale": scale,
+        "headline": headline(winner, rows, scale),
+        "others": other_numbers(winner, scale),
         "splits": {name: len(items) for name, items in context.archive.splits.items()},
         "spent": parts.attempt("tokens", partial(count_spent, context.archive), dict[str, int]()),
         "power": parts.attempt("what labels can show", partial(_power, context), list[str]()),
@@ -94,7 +96,7 @@ def _shown(
         "duplicates": sum("duplicate" in slot for slot in slots),
         "refused": [shorten_text(reason, _NOTE) for reason in refused[:_MOST_REFUSED]],
         "refused_in_all": len(refused),
-        "rows": [_row(candidate) for candidate in rows],
+        "rows": [_row(candidate, scale) for candidate in rows],
         "missing": parts.missing,
     }
 
@@ -123,7 +125,7 @@ def _compared_with_itself(context: SearchContext, board: Board | None) -> str:
         return f"not checked: {error}"
 
 
-def _row(candidate: SearchedCandidate) -> dict[str, Any]:
+def _row(candidate: SearchedCandidate, scale: str) -> dict[str, Any]:
     return {
         "id": candidate.id,
         "name": shorten_text(candidate.name, _NAME),
@@ -134,12 +136,13 @@ def _row(candidate: SearchedCandidate) -> dict[str, Any]:
         "answers": candidate.answers,
         "on_front": candidate.on_front,
         "raced_out": candidate.raced_out,
-        "standing": None if candidate.standing is None else _standing(candidate.standing),
+        "standing": None if candidate.standing is None else _standing(candidate.standing, scale),
     }
 
 
-def _standing(s: Standing) -> dict[str, Any]:
+def _standing(s: Standing, scale: str) -> dict[str, Any]:
     return {
+        "scale": scale,
         "mean": share(s.mean),
         "low": share(s.low),
         "high": share(s.high),

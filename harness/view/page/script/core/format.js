@@ -8,6 +8,11 @@ export function percent(share, digits = 1) {
   return isNumber(share) ? `${(100 * share).toFixed(digits)} %` : NOTHING;
 }
 
+/** 0.712 → "71.2 %"; where scores are q, the share of refused options avoided, "q 0.712": no accuracy. */
+export function scored(score, scale, digits = 1) {
+  return scale === "q" && isNumber(score) ? `q ${score.toFixed(3)}` : percent(score, digits);
+}
+
 /** 0.031 → "+3.1" percentage points */
 export function points(difference) {
   if (!isNumber(difference)) return NOTHING;

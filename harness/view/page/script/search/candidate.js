@@ -2,7 +2,7 @@
 
 import { el } from "../core/dom.js";
 import { download } from "../core/download.js";
-import { NOTHING, count, percent, plural } from "../core/format.js";
+import { NOTHING, count, percent, plural, scored } from "../core/format.js";
 import { outcomeBadge } from "../items/items.js";
 import { later } from "../core/later.js";
 import { candidateBadges, exactMean, familyOf, lineageFigure, verdictText } from "./lineage.js";
@@ -60,8 +60,8 @@ function standing(search, id) {
   return [
     el("p", {}, candidateBadges(row, search.winner)),
     found ? pairList([
-      ["accuracy", `${percent(found.mean)}, about 95 %: ${percent(found.low)} – ${percent(found.high)}`],
-      ["measured", `${percent(found.measured)} on ${plural(found.items, "item")}, uncorrected`],
+      [found.scale, `${scored(found.mean, found.scale)}, about 95 %: ${scored(found.low, found.scale)} – ${scored(found.high, found.scale)}`],
+      ["measured", `${scored(found.measured, found.scale)} on ${plural(found.items, "item")}, uncorrected`],
       ["rank", `${count(better + 1)} of ${count(ranked.length)}${alike > 1 ? `, as ${plural(alike - 1, "other")}` : ""}; P(best) ${found.p_best.toFixed(2)}`],
       ["against its parent", row.parents.length ? verdictText(row) : null],
       ["tokens per item", count(Math.round(found.tokens))],

@@ -32,12 +32,12 @@ export function frontFigure(search) {
   const [low, high] = [Math.floor(10 * Math.min(...ends)) / 10, Math.ceil(10 * Math.max(...ends)) / 10];
   const svg = scatterPlot({
     points,
-    axes: { x: { title: "tokens per item", low: firstToken(shown) }, y: { title: "accuracy, shrunken", low, high } },
+    axes: { x: { title: "tokens per item", low: firstToken(shown) }, y: { title: `${search.scale}, shrunken`, low, high } },
     steps: front.map((row) => ({ x: row.standing.tokens, y: row.standing.mean })),
   });
   return pictureOf({
     name: "front",
-    title: "Accuracy against tokens per item",
+    title: `${search.scale === "q" ? "q" : "Accuracy"} against tokens per item`,
     description: `${shown.length} candidates; ${front.length} of them are on the front: no other is both better and cheaper.`,
     svg,
     note: "Bars: about 95 %. The stairs join what no other candidate beats at the same cost. Hollow: dropped in the race, "

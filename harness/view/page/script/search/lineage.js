@@ -2,7 +2,7 @@
 
 import { el, svgEl } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { NOTHING, percent } from "../core/format.js";
+import { NOTHING, percent, scored } from "../core/format.js";
 import { fittedText } from "../core/lettering.js";
 import { linkTo } from "../core/route.js";
 
@@ -55,6 +55,7 @@ export function familyOf(rows, id) {
 export function standingText(row) {
   const found = row.standing;
   if (!found) return row.answers ? "all its answers failed" : "no answers yet";
+  if (found.scale === "q") return `${scored(found.mean, "q")} (${found.low.toFixed(3)}–${found.high.toFixed(3)})`;
   return `${percent(found.mean, 0)} (${(100 * found.low).toFixed(0)}–${(100 * found.high).toFixed(0)})`;
 }
 
@@ -84,8 +85,8 @@ export function lineageFigure({ name, title, rows, search, winner, here = null }
       + "Arrow keys go to the next, the parent and the first child.",
     svg,
     note: boxed
-      ? "Thick frame: on the front of accuracy and tokens. Filled: the winner. Broken frame: dropped in the race."
-      : "Large dot: on the front of accuracy and tokens. Ringed and named: the winner. Hollow: dropped in the race.",
+      ? "Thick frame: on the front of scores and tokens. Filled: the winner. Broken frame: dropped in the race."
+      : "Large dot: on the front of scores and tokens. Ringed and named: the winner. Hollow: dropped in the race.",
   });
   const box = el("div", { class: "scroll lineage-box", onscroll: () => lineageScroll.set(name, [box.scrollLeft, box.scrollTop]) });
   svg.replaceWith(box);

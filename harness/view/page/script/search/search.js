@@ -4,7 +4,7 @@ import { showCandidate } from "./candidate.js";
 import { showCandidateItem } from "./candidate_item.js";
 import { pictureWidth } from "../core/chart.js";
 import { el, replaceContent } from "../core/dom.js";
-import { count, decimal, percent, plural } from "../core/format.js";
+import { count, decimal, percent, plural, scored } from "../core/format.js";
 import { frontFigure } from "./front.js";
 import { candidateBadges, exactMean, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
 import { linkTo } from "../core/route.js";
@@ -13,7 +13,7 @@ import { dataTable, pairList } from "../core/table.js";
 
 const CANDIDATES_AT_FIRST = 50;
 const CANDIDATE_ORDERS = {
-  accuracy: { title: "accuracy", by: (row) => [-exactMean(row), row.standing?.tokens ?? 0] },
+  accuracy: { title: "score", by: (row) => [-exactMean(row), row.standing?.tokens ?? 0] },
   tokens: { title: "tokens", by: (row) => [row.standing?.tokens ?? Infinity, 0] },
   gain: { title: "better than its parent", by: (row) => [-(row.standing?.p_better ?? -1), 0] },
   arrival: { title: "order of arrival", by: (row) => [row.slot, 0] },
@@ -109,7 +109,7 @@ function searchSections(search, params) {
     el("h2", {}, "Lineage"),
     el("p", { class: "quiet" }, "Generations stand from left to right; every candidate leads to its source and its answers."),
     lineage,
-    el("h2", {}, "Accuracy against cost"),
+    el("h2", {}, search.scale === "q" ? "q against cost" : "Accuracy against cost"),
     front,
     el("h2", {}, "Candidates"),
     orderChoice(params.sort, rankBy),
@@ -131,8 +131,8 @@ function headlineCard(search) {
     el("div", { class: "cards" }, el("div", { class: "card wide" },
       el("span", {}, found.name, ": ",
         el("a", { href: linkTo("search", { id: search.id, candidate: found.candidate }) }, found.candidate_name)),
-      el("b", {}, percent(found.value)),
-      el("span", {}, `${level}: ${percent(found.low)} – ${percent(found.high)}`,
+      el("b", {}, scored(found.value, found.scale)),
+      el("span", {}, `${level}: ${scored(found.low, found.scale)} – ${scored(found.high, found.scale)}`,
         found.answers ? `, from ${plural(found.answers, "answer")}` : ""),
       el("p", { class: "quiet" }, found.words))),
   ];
@@ -140,11 +140,11 @@ function headlineCard(search) {
 
 function otherNumbers(others) {
   if (!others.length) return null;
-  const interval = (row) => (row.low === null ? "" : `, ${percent(row.low)} – ${percent(row.high)}`);
+  const interval = (row) => (row.low === null ? "" : `, ${scored(row.low, row.scale)} – ${scored(row.high, row.scale)}`);
   return [
     el("h2", {}, "Other numbers, and why they differ"),
     el("ul", { class: "numbers" }, others.map((row) => el("li", {},
-      el("b", {}, row.said ?? percent(row.value)), `${interval(row)}: ${row.name}`,
+      el("b", {}, row.said ?? scored(row.value, row.scale)), `${interval(row)}: ${row.name}`,
       el("p", { class: "quiet" }, row.words)))),
   ];
 }
@@ -163,6 +163,7 @@ function orderChoice(chosen, rankBy) {
 function candidatesTable(search, order) {
   const part = (name) => (row) => row.standing?.[name] ?? null;
   const share = (name) => ({ value: part(name), node: (row) => percent(row.standing?.[name]), number: true });
+  const score = (name) => ({ ...share(name), node: (row) => scored(row.standing?.[name], search.scale) });
   const named = (row) => el("span", {},
     el("a", { href: linkTo("search", { id: search.id, candidate: row.id }) }, row.name), " ",
     candidateBadges(row, search.winner));
@@ -174,10 +175,10 @@ function candidatesTable(search, order) {
     rowClass: (row) => (row.id === search.winner ? "main" : null),
     columns: [
       { title: "candidate", value: (row) => row.name, node: named },
-      { title: "accuracy", ...share("mean"), hint: "posterior mean, shrunken towards the others" },
-      { title: "about 95 %", value: (row) => (row.standing ? `${percent(row.standing.low)} – ${percent(row.standing.high)}`
+      { title: search.scale, ...score("mean"), hint: "posterior mean, shrunken towards the others" },
+      { title: "about 95 %", value: (row) => (row.standing ? `${scored(row.standing.low, search.scale)} – ${scored(row.standing.high, search.scale)}`
         : null), number: true },
-      { title: "measured", ...share("measured"), hint: "on its own items, uncorrected" },
+      { title: "measured", ...score("measured"), hint: "on its own items, uncorrected" },
       { title: "items", value: part("items"), number: true },
       { title: "P(best)", value: part("p_best"), node: (row) => decimal(row.standing?.p_best, 2), number: true },
       { title: "against its parent", value: (row) => (row.standing?.verdict ? verdictText(row) : null) },

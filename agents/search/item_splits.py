@@ -1,0 +1,105 @@
+"""Which labelled items a search learns from, selects on, confirms on and is tested on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from agents.programs import Example
+from agents.search.fitness import ExpertLabels, keep_complementary
+from harness import BadInput, ConfigError, derive_seed
+from harness.columns import AnyLabels, align_models
+from harness.types import Item
+
+SPLITS = ("feedback", "select", "confirm", "test")
+
+
+def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
+    """Items that may be in a split: without those that complementary labels alone leave out."""
+    if how == "all":
+        return list(items)
+    before = ExpertLabels.of(items, labels).answered
+    after = keep_complementary(ExpertLabels.of(items, labels), how, seed).answered
+    return [item for item, had, has in zip(items, before, after, strict=True) if has or not had]
+
+
+def draw_splits(
+    items: Sequence[Item],
+    labels: AnyLabels,
+    shares: Mapping[Any, float],
+    seed: int,
+    rungs: Sequence[int],
+) -> dict[str, tuple[Item, ...]]:
+    """Draw which labelled items a search learns from, selects on, confirms on and is tested on.
+
+    Items of one cluster are in one split, and so are copies of an item: what was learned of a patient, or
+    read in an example, would pass for more otherwise.
+
+    Raises
+    ------
+    ConfigError
+        If the shares are not positive numbers that sum to 1 at most.
+    BadInput
+        If fewer items than the first rung has would be left to select on.
+    """
+    least, most = rungs[0], rungs[-1]
+    if any(share < 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
+        raise ConfigError(f"search: split must be shares of at most 1 together, is {dict(shares)}")
+    said = align_models([], labels)[1]
+    places = said.index.find(item.id for item in items)
+    answered = np.append(said.answered, False)[places]  # that of unknown items, at place -1
+    pool = sorted(
+        (i for i, known in zip(items, answered, strict=True) if known),
+        key=lambda i: derive_seed(seed, "split", i.id),
+    )
+    clusters = said.cluster.by_id(said.index) if said.cluster else {}
+    waiting = deque(_group(pool, clusters))
+    splits: dict[str, tuple[Item, ...]] = {}
+    for name in SPLITS:
+        count = min(round(shares.get(name, 0.0) * len(pool)), most if name == "select" else len(pool))
+        part: list[Item] = []
+        while waiting and len(part) + len(waiting[0]) <= count:
+            part += waiting.popleft()
+        splits[name] = tuple(sorted(part, key=lambda i: derive_seed(seed, "split", i.id)))
+    if len(splits["select"]) < least:
+        raise BadInput(
+            f"search: {len(pool)} items have an expert's answer, which leaves {len(splits['select'])} to "
+            f"select on; the first rung needs {least}: collect more answers, or lower rungs"
+        )
+    return splits
+
+
+def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
+    """Items that stay together, as they share a cluster or are copies, in the order of the first of each."""
+    found: dict[str, list[Item]] = {}
+    joined: dict[tuple[str, str], str] = {}
+    for item in pool:
+        shown = " ".join((item.text, *sorted(item.options))).casefold().split()
+        marks = [("text", " ".join(shown))]
+        if item.id in clusters:
+            marks.append(("cluster", clusters[item.id]))
+        homes = list(dict.fromkeys(joined[mark] for mark in marks if mark in joined)) or [item.id]
+        home = found.setdefault(homes[0], [])
+        for other in homes[1:]:
+            home += found.pop(other)
+            joined.update({mark: homes[0] for mark, name in joined.items() if name == other})
+        home.append(item)
+        joined.update(dict.fromkeys(marks, homes[0]))
+    return list(found.values())
+
+
+def find_solved(
+    items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
+) -> tuple[Example, ...]:
+    """Examples from items that an expert said yes to: one of each answer first, then a second…."""
+    by_answer: dict[str, list[Example]] = {}
+    for item, option in zip(items, labelled.truth, strict=True):
+        if option >= 0:
+            text = " ".join(item.text.split()[:max_words])
+            by_answer.setdefault(item.options[option], []).append(Example(text, item.options[option]))
+    rounds = zip_longest(*by_answer.values())
+    return tuple([example for found in rounds for example in found if example][:most])
