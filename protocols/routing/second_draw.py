@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed
+from harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed, name_protocol
 from harness.columns import ABSTAINED, NO, LabelColumns
 from harness.config import Study
 from harness.estimate import (
@@ -130,7 +130,7 @@ def _refuse(study: Study, store: Store) -> None:
         why = "asks on until every item is resolved; route again for its next questions"
     elif "accuracy" not in statement.answers:
         why = "asks only where two models differ, and a second answer would tell one model's accuracy there"
-    elif protocol == "targeted":
+    elif protocol == name_protocol("Targeted"):
         why = "puts first questions about few options, after which intervals of second ones cover too rarely"
     elif statement.estimator == "likelihood" and study.experts.options_per_item > 1:
         why = f"asks {study.experts.options_per_item} questions an item at once (options_per_item)"

@@ -96,7 +96,7 @@ def test_parity_selects_by_the_published_formula_on_either_scale() -> None:
 
 
 @pytest.mark.statistical
-def test_rungs_cost_half_and_choose_as_well() -> None:
+def test_rungs_cost_less_than_two_thirds_and_choose_as_well() -> None:
     regret: dict[tuple[int, ...], list[float]] = {(30, 60, 120): [], (120,): []}
     calls = dict.fromkeys(regret, 0)
     for seed in range(60):
@@ -118,7 +118,7 @@ def test_rungs_cost_half_and_choose_as_well() -> None:
             pick = next(c for c in world.state.board().ranked() if c in full)
             found.append(max(world.task.accuracy.values()) - world.task.accuracy[pick])
             calls[rungs] += world.task.calls
-    assert calls[30, 60, 120] <= 0.57 * calls[120,]
+    assert calls[30, 60, 120] <= 0.63 * calls[120,]
     assert np.mean(regret[30, 60, 120]) <= np.mean(regret[120,]) + 0.005
 
 
