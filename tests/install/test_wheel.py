@@ -51,7 +51,8 @@ def test_the_first_commands_on_every_python(python: str, wheel: Path, tmp_path: 
     (study / "items.csv").write_text(ITEMS)
     call(oversight, "init", "--items", "items.csv", "--classes", "a,b,c", folder=study)
     call(oversight, "label", "route", folder=study)
-    told = call(oversight, "demo", "--limit", "8", folder=tmp_path, code=2).stderr
+    alone = {"OVERSIGHT_CACHE": str(tmp_path / "cache")}  # a model that another test has started is not ours
+    told = call(oversight, "demo", "--limit", "8", folder=tmp_path, code=2, **alone).stderr
     assert install_line("local") in told
     assert len((tmp_path / "demo" / "notes.jsonl").read_text().splitlines()) == 240
 
@@ -94,7 +95,8 @@ def test_what_is_not_installed_is_named_with_its_extra(
     settings.write_text(settings.read_text().split("[models.")[0] + MODEL.format(url="http://127.0.0.1:9/v1"))
     call(smallest / "oversight", "label", "route", folder=tmp_path)
     (tmp_path / "all.parquet").write_bytes(b"PAR1")
-    told = call(smallest / "oversight", *words, folder=tmp_path, code=2).stderr
+    alone = {"OVERSIGHT_CACHE": str(tmp_path / "cache")}
+    told = call(smallest / "oversight", *words, folder=tmp_path, code=2, **alone).stderr
     assert install_line(extra) in told
     assert "Traceback" not in told
 
