@@ -17,7 +17,7 @@ from typing import Any
 from agents.prelude import _answer_all
 from agents.programs import Example, PromptFormat, Role
 from agents.runtime import Broker, Workbench, WorkflowHost, answer_items, read_predictions
-from agents.sandbox import open_sandbox, read_outcomes
+from agents.sandbox import TIERS, open_sandbox, read_outcomes
 from harness import OversightError, check_mapping, check_names
 from harness.config import ModelSection
 from harness.datasets import read_items
@@ -35,7 +35,7 @@ class Workflow:
         Its source; or ``async def forward(task)`` itself, which then runs in this process.
     setting
         ``shape`` and ``roles`` of the study, ``options``: those of every question, or none if each question
-        has its own, and ``tier``: the sandbox's.
+        has its own, and ``tier``: the sandbox's, by default the first.
     """
 
     def __init__(self, program: str | Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
@@ -45,7 +45,7 @@ class Workflow:
         shape = setting["shape"]
         self._shape = PromptFormat(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
         self._roles = tuple(Role(**role) for role in setting["roles"])
-        self._tier = str(setting["tier"])
+        self._tier = str(setting.get("tier", TIERS[0]))  # files of before do not name one
         self.options = tuple(setting["options"])
 
     async def answer(

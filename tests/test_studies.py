@@ -264,7 +264,7 @@ def test_the_console_script_is_the_root_command(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == f"oversight {VERSION}\n"
 
 
-def test_a_winner_that_was_exported_before_still_starts(tmp_path: Path) -> None:
+def test_an_exported_winner_starts(tmp_path: Path) -> None:
     exported = json.loads((ROOT / "search" / "expected" / "export.json").read_text(encoding="utf-8"))
     program = tmp_path / "winner.py"
     program.write_text("\n".join(exported["files"]["out/winner.py"]), encoding="utf-8")

@@ -92,8 +92,12 @@ class _Slots:
             for task in self._tasks[self.ended :]:
                 await task
                 self.ended += 1
+        except asyncio.CancelledError:
+            for task in self._tasks:
+                task.cancel()
+            raise
         finally:
-            # what is under way is paid for: it ends before an error is told
+            # what is under way is paid for: it ends before an error is told, but not before an interrupt
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 

@@ -27,7 +27,7 @@ _FIXED: Mapping[str, Any] = {
 }
 _SPLIT = {"feedback": 0.15, "select": 0.35, "test": 0.5}
 LEAST = 30
-"""Validation items, at least: as many as the smallest published search had, about."""
+"""Validation items, at least."""
 
 
 def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:

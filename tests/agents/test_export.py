@@ -92,3 +92,11 @@ def test_names_and_thoughts_are_quoted_beside_code_too(tmp_path: Path) -> None:
         module = imported(written(program, in_process=True))
         assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
         assert not marker.exists(), program
+
+
+def test_a_file_that_was_exported_before_names_no_tier_and_still_answers() -> None:
+    setting = make_setting(SHAPE, ROLES, (), "monty")
+    del setting["tier"]
+    module = imported(write_file(load_program("cot"), setting, search="s1", file="w.py", in_process=True))
+    found = asyncio.run(module.WORKFLOW.answer(ITEMS, Scripted()))
+    assert all(p.option is not None for p in found)

@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from agents.search import search
 from agents.search.policies.proposal import PolicyView, Proposal
 from harness import ProgramRefused, TransientModelError
 from harness.config import SearchSection
-from harness.types import Program
+from harness.types import Item, Prediction, Program
+from tests.agents.population import FreshDraws
 from tests.agents.search_world import World
 
 
@@ -73,3 +76,24 @@ def test_repairs_end() -> None:
     asyncio.run(search(world.state, policy))
     assert policy.reasons == ["it crashes"] * 2
     assert world.state.archive.events["slot/0"]["refused"] == "it crashes"
+
+
+def test_an_interrupt_waits_for_no_race() -> None:
+    world = World(section=SearchSection(candidates=4, in_flight=4))
+    asked = asyncio.Event()
+
+    async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
+        if program.name.startswith("p"):
+            asked.set()
+            await asyncio.Event().wait()  # an endpoint that never answers
+        return await world.task.evaluate(program, items, run_)
+
+    async def interrupted() -> None:
+        world.state = replace(world.state, evaluate=evaluate)
+        task = asyncio.create_task(search(world.state, FreshDraws(world.task)))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 10)
+
+    asyncio.run(interrupted())

@@ -64,12 +64,10 @@ def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelC
     section = study.experts
     if labels.is_resolved or not labels.tells_accuracy or not (answers or section.knows_errors):
         return None
-    true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
-    tells_both = sum(true) > 0 and sum(false) > 0
     known = find_rates(study, answers)
     second = answers.find_second(labels.index) if answers else np.full(labels.index.size, -1)
     return Correction(
-        gold=GoldCounts(true[0], sum(true), false[0], sum(false)) if tells_both else None,
+        gold=known.gold if known else None,
         second=second,
         known=known or ErrorRanges(),
         name="hui_walter" if (second >= 0).any() else "bounded" if known else "",

@@ -76,8 +76,10 @@ def corrected_difference(
     """
     check_level(level)
     is_even = cluster is None and _is_even(first, second, data)
-    if sum(known.gold_true) and sum(known.gold_false):
-        found = (_by_ratio if is_even else _by_gold)(first, second, data, known, level, cluster)
+    if known.gold is not None and is_even:
+        found = _by_ratio(first, second, data, known, level)
+    elif known.gold is not None:
+        found = _by_gold(first, second, data, known.gold, level, cluster)
     elif is_even:
         found = _by_ranges(first, second, data, known, level)
     else:
@@ -86,20 +88,15 @@ def corrected_difference(
             "likely about either prediction, both readable, of independent items of one number of options"
         )
     value, interval, p_value = found
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=value,
-        low=interval.low,
-        high=interval.high,
-        p_value=p_value,
-        level=level,
+    return Comparison.of_interval(
+        names,
+        value,
+        interval,
+        p_value,
         method=interval.method,
         items=len(first),
         questions=len(data.item),
         assumptions=GOLD_ASSUMPTIONS,
-        flags=interval.flags,
-        why=interval.why,
     )
 
 
@@ -120,12 +117,7 @@ def _is_even(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
 
 
 def _by_ratio(
-    first: IntArray,
-    second: IntArray,
-    data: RoutedSample,
-    known: ErrorRanges,
-    level: float,
-    _cluster: IntArray | None,
+    first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
 ) -> _Found:
     """D as the ratio of J D and J, both with their intervals."""
     value, raw, p_value = difference_interval(first, second, data, level)
@@ -165,13 +157,11 @@ def _by_gold(
     first: IntArray,
     second: IntArray,
     data: RoutedSample,
-    known: ErrorRanges,
+    gold: GoldCounts,
     level: float,
     cluster: IntArray | None,
 ) -> _Found:
     """The mean of corrected answers, with Student's t of the items or clusters."""
-    (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
-    gold = GoldCounts(right, right + missed, true_no, true_no + false_yes)
     c: FloatArray = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
     found = corrected_mean(c, data, gold, level=level, cluster=cluster)

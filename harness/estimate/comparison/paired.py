@@ -189,18 +189,13 @@ def _compared(
     questions: int,
 ) -> Comparison:
     """A comparison from its interval, by a method that says what it assumes."""
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=value,
-        low=interval.low,
-        high=interval.high,
-        p_value=p_value,
-        level=interval.level,
+    return Comparison.of_interval(
+        names,
+        value,
+        interval,
+        p_value,
         method=method,
         items=items,
         questions=questions,
         assumptions=RESOLVED if method == "mcnemar" else ROUTED,
-        flags=interval.flags,
-        why=interval.why,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
-from harness.types import HtmlTable, Shown, explain_flag
+from harness.types import HtmlTable, Interval, Shown, explain_flag
 
 TIED = "tie"
 
@@ -28,7 +28,8 @@ class Comparison(Shown):
     level
         Confidence level; a tie is declared unless p_value ≤ 1 − level.
     method
-        ``"paired"``, ``"sign"``, ``"mcnemar"``, ``"max-z"``.
+        ``"paired"``, ``"sign"``, ``"mcnemar"``, ``"t"``, ``"max-z"``; corrected for experts' errors
+        ``"paired+gold"``, ``"paired+ranges"``, ``"delta"``.
     items, questions
         Items compared and questions used for it (answers).
     adjusted
@@ -51,6 +52,36 @@ class Comparison(Shown):
     assumptions: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     why: str = ""
+
+    @classmethod
+    def of_interval(
+        cls,
+        names: tuple[str, str],
+        value: float,
+        interval: Interval,
+        p_value: float,
+        *,
+        method: str,
+        items: int,
+        questions: int,
+        assumptions: tuple[str, ...],
+    ) -> Self:
+        """A comparison from its interval."""
+        return cls(
+            first=names[0],
+            second=names[1],
+            difference=value,
+            low=interval.low,
+            high=interval.high,
+            p_value=p_value,
+            level=interval.level,
+            method=method,
+            items=items,
+            questions=questions,
+            assumptions=assumptions,
+            flags=interval.flags,
+            why=interval.why,
+        )
 
     @property
     def holds(self) -> bool:

@@ -28,7 +28,7 @@ from harness.estimate.intervals import obrien_fleming_level
 from harness.estimate.many_estimates import keep_predicted
 from harness.estimate.model_comparison import compare
 from harness.estimate.planning import outcomes_to_settle
-from harness.estimate.routed import ErrorRanges, GoldCounts
+from harness.estimate.routed import ErrorRanges
 from harness.estimate.second_experts import allow_for_errors
 from harness.types import Estimate
 
@@ -101,8 +101,6 @@ def _accuracy(
 ) -> Estimate:
     if errors is None:
         return accuracy(model, labels, level=level)
-    if not (sum(errors.gold_true) and sum(errors.gold_false)):
+    if errors.gold is None:
         return allow_for_errors(model, labels, np.full(labels.index.size, -1), errors, level=level)
-    (right, missed), (false_yes, true_no) = errors.gold_true, errors.gold_false
-    gold = GoldCounts(right, right + missed, true_no, true_no + false_yes)
-    return accuracy(model, labels, level=level, gold=gold)
+    return accuracy(model, labels, level=level, gold=errors.gold)

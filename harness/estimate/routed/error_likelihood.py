@@ -22,6 +22,7 @@ from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import chi2_tail, find_root, sign_p_value
 from harness.estimate.intervals import effective_size, scale_by_share
+from harness.estimate.routed.annotator_error import GoldCounts
 from harness.estimate.routed.gold_score import independent_share
 from harness.estimate.routed.means import t_quantile
 from harness.estimate.routed.routed_sample import RoutedSample
@@ -73,6 +74,14 @@ class ErrorRanges:
             low, high = getattr(self, name)
             if not 0.5 <= low <= high <= 1:
                 raise EstimateError(f"{name} must be a range within 0.5 and 1, is {low:g} to {high:g}")
+
+    @property
+    def gold(self) -> GoldCounts | None:
+        """The answers to gold, if there are some of both kinds."""
+        (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
+        if not (right + missed and false_yes + true_no):
+            return None
+        return GoldCounts(right, right + missed, true_no, true_no + false_yes)
 
 
 @dataclass(frozen=True, slots=True)
