@@ -22,7 +22,7 @@ from harness.estimate.judged.judge_features import JudgeOpinion
 from harness.estimate.judged.judge_worth import JudgeWorth, measure_worth
 from harness.estimate.judged.whole_pool import spread_over_pool
 from harness.estimate.judged.with_judges import judged_accuracy
-from harness.estimate.routed import RoutedSample, accuracy_target, resolved_correctness, routed_pool
+from harness.estimate.routed import RoutedSample, resolved_correctness, routed_pool, settled_sample
 from harness.types import Estimate
 
 JUDGED = "judged"
@@ -128,19 +128,9 @@ def _take_resolved(
             f"{unknown} of {len(right)} drawn items are not resolved, and a judge is used where all are: of "
             "which ones experts are silent follows from their answers"
         )
-    readable = np.flatnonzero(option >= 0)
-    known = np.full(labels.index.size, 2)
-    known[labels.places] = labels.n_options
-    n_options = known[found.items]
-    width = int(max(n_options.max(), option.max() + 1))
-    data = RoutedSample(
-        item=readable,
-        asked=option[readable],
-        answer=right[readable].astype(np.float64),
-        propensities=accuracy_target(option, width),
-        n_options=np.where(option < 0, width, n_options),
-    )
-    return data, option, found.items
+    n_options = np.full(labels.index.size, 2)
+    n_options[labels.places] = labels.n_options
+    return settled_sample(option, right, n_options[found.items]), option, found.items
 
 
 def _tell_worth(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:

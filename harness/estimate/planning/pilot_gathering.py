@@ -16,12 +16,12 @@ from harness.estimate.judged import JudgeOpinion
 from harness.estimate.planning.pilot_answers import PilotAnswers
 from harness.estimate.routed import (
     RoutedSample,
-    accuracy_target,
     flat_posterior,
     propensities_for,
     questions_asked,
     resolved_correctness,
     routed_pool,
+    settled_sample,
     targeted_propensities,
     vote_posterior,
 )
@@ -115,15 +115,7 @@ class PilotStudy:
         n_options = np.zeros(self.labels.index.size, np.int64)
         n_options[self.labels.places] = self.labels.n_options
         width = max(int(n_options.max()), 2)
-        k = np.where(n_options[items] > 0, n_options[items], width)
-        asked = np.flatnonzero(option >= 0)
-        data = RoutedSample(
-            item=asked,
-            asked=option[asked],
-            answer=right[asked].astype(np.float64),
-            propensities=accuracy_target(option, width),
-            n_options=k,
-        )
+        data = settled_sample(option, right, np.where(n_options[items] > 0, n_options[items], width))
         cost = np.bincount(self.labels.item, minlength=self.labels.index.size)[items]
         return data, option, items, cost.astype(np.float64)
 

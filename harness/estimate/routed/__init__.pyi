@@ -32,6 +32,7 @@ from .resolved_items import resolved_accuracy as resolved_accuracy
 from .routed_sample import (
     RoutedSample as RoutedSample, accuracy_target as accuracy_target, check_predicted as check_predicted,
     difference_target as difference_target, flat_posterior as flat_posterior,
+    settled_sample as settled_sample,
 )
 from .sequential_resolution import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, correctness as correctness,

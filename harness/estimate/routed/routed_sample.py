@@ -134,6 +134,22 @@ def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
     return target
 
 
+def settled_sample(option: IntArray, right: IntArray, n_options: IntArray) -> RoutedSample:
+    """Items known right or wrong, shape (N,), as if each had been asked about its prediction for certain.
+
+    Of an unreadable prediction, −1, there is no answer; its item's K does not matter.
+    """
+    asked = np.flatnonzero(option >= 0)
+    width = int(max(n_options.max(initial=2), option.max(initial=-1) + 1))
+    return RoutedSample(
+        item=asked,
+        asked=option[asked],
+        answer=right[asked].astype(np.float64),
+        propensities=accuracy_target(option, width),
+        n_options=np.where(option < 0, width, n_options),
+    )
+
+
 def difference_target(first: ArrayLike, second: ArrayLike, width: int) -> FloatArray:
     """c_k = 1{k = ŷ_a} − 1{k = ŷ_b}: zero throughout where the two agree, so nothing need be asked."""
     return accuracy_target(first, width) - accuracy_target(second, width)
