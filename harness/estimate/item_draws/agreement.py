@@ -23,6 +23,8 @@ _FINEST = 3
 _LOOKED_AT = 20_000
 """Items of a stratum that are looked at for a cut, evenly spaced."""
 _NOTHING = 1e-9
+DIGITS = 9
+"""Digits of guesses that count: processors differ in the last ones, which may not show in what is drawn."""
 
 
 def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
@@ -62,12 +64,13 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
     each
         Items that come of every stratum, on average; those of one are good for an order only.
     """
+    right = np.round(right, DIGITS)
     n, most = len(right), max(1, min(_MOST * _EACH // each, drawn // each))
     least = max(1, n // (_FINEST * most))
     strata: list[IntArray] = [np.arange(n)]
     cuts = [_find_cut(right, least)]
     while len(strata) < most:
-        best = int(np.argmax([gain for gain, _ in cuts]))
+        best = int(np.argmax(np.round([gain for gain, _ in cuts], DIGITS)))
         gain, is_low = cuts[best]
         if gain <= _NOTHING:
             break
@@ -95,8 +98,8 @@ def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
         gain = (low**2 / number + (total - low) ** 2 / (n - number) - total**2 / n).sum(axis=1)
         gain[edges[:-1] == edges[1:]] = 0.0
         gain[: least - 1] = gain[n - least :] = 0.0
-        cut = int(gain.argmax())
-        if gain[cut] * step > best:
+        cut = int(np.round(gain, DIGITS).argmax())
+        if gain[cut] * step > best + _NOTHING:
             best, below = float(gain[cut]) * step, whole <= edges[cut]
     return best, below
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.estimate.item_draws.agreement import DIGITS
 
 EVEN = 0.25
 """Share of a draw that goes to all items alike."""
@@ -56,7 +57,7 @@ def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Gene
     A systematic draw (Madow 1949, Ann. Math. Stat. 20) from the items in the order given, equal ones
     shuffled: of items that are alike in it comes their share, give or take one.
     """
-    line = np.lexsort((rng.random(len(chance)), order))
+    line = np.lexsort((rng.random(len(chance)), np.round(order, DIGITS)))
     ends = np.cumsum(chance[line])
     number = round(float(ends[-1]))
     ticks = (np.arange(number) + rng.random()) * (float(ends[-1]) / number)

@@ -55,7 +55,9 @@ def next_option(
     if true_option(answers, K) is not None:
         return None
     open_options = {p for p in predicted if p != -1} - set(answers) - set(abstained)
-    return min(open_options, key=lambda k: (-posterior[k], -predicted.count(k), k), default=None)
+    # the last digits differ between processors, which may not show in what is asked
+    likely = [round(float(p), 9) for p in posterior]
+    return min(open_options, key=lambda k: (-likely[k], -predicted.count(k), k), default=None)
 
 
 def true_option(answers: Mapping[int, bool], K: int) -> int | None:
