@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import settings
 
 from harness.cli.main import main
 from harness.llm import find_local_model, start_local_model, stop_local_model
@@ -18,6 +19,9 @@ from harness.types import Item
 from tests.postgresql_server import start_postgresql
 
 ROOT = Path(__file__).parents[1]
+# no test fails for being slow on a machine that does other work
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.hookimpl(tryfirst=True)  # before groups are read

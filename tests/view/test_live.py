@@ -109,9 +109,8 @@ def test_items_arriving_are_found(folder: Path) -> None:
         assert served.read("items", words="zebra")["matches"] == 0
         with Store(lay_out_again(folder)) as store:
             store.content.add_items([Item("new", "a zebra", ("red", "green"), (0, 1))])
-        next(told)
-        found = served.read("items", words="zebra")
-        assert found["matches"] == 1
+        # what was laid out before may be told late
+        assert any(served.read("items", words="zebra")["matches"] == 1 for _ in told)
         assert served.read("items", column="level", stratum="easy")["matches"] == N // 2
 
 
