@@ -91,21 +91,22 @@ class Pool:
         return [h.accuracy(predictions(chosen, self.models[name]), labels) for name in targets]
 
 
-def see_pools(data: Data, draws: int) -> dict[str, float]:
-    """Ratios for one target, mean over all models, and for five; lowest coverage of a target."""
+def see_pools(data: Data, draws: int) -> tuple[str, dict[str, float]]:
+    """Rows to print; ratios for one target, mean over all models, and for five; lowest coverage."""
     pool, rng = Pool(data), np.random.default_rng(18)
     one = [pool.see([name], draws, rng) for name in pool.names]
     sets = [rng.choice(pool.names, 5, replace=False).tolist() for _ in range(SETS)]
     five = [pool.see(targets, draws, rng) for targets in sets]
-    print(f"{QUESTIONS} questions on {len(pool.items)} items drawn by agreement, over items drawn at random")
+    rows = [
+        f"{QUESTIONS} questions on {len(pool.items)} items drawn by agreement, over items drawn at random"
+    ]
     for name, found in (("one target, targeted", one), ("five targets, sequential", five)):
         ratios, held = [ratio for ratio, _ in found], [share for _, each in found for share in each]
-        print(
+        rows.append(
             f"{name:<25} {np.mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}), "
-            f"holds {np.mean(held):.1%}, of a target at least {min(held):.1%}",
-            flush=True,
+            f"holds {np.mean(held):.1%}, of a target at least {min(held):.1%}"
         )
-    return {
+    return "\n".join(rows), {
         "pool_one": round(float(np.mean([ratio for ratio, _ in one])), 2),
         "pool_five": round(float(np.mean([ratio for ratio, _ in five])), 2),
         "pool_coverage": round(float(np.mean([share for _, each in one + five for share in each])), 4),

@@ -3,7 +3,8 @@
 Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the protocol's own rule routes one
 question an item, experts answer from the published truth. Every model is a target once, with the others as
 side information: `harness.model_accuracies` gives the protocol's own estimate and the one that all models'
-votes assist. A ratio of mean squared errors is how many times as many questions the plain one would need.
+votes assist (sequential questions leave nothing to assist: there a pool saves). A ratio of mean squared
+errors is how many times as many questions the plain one, uniform maximum likelihood for one, would need.
 Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn
 with equal chances ("pool"), by how unsure a judge is as `draw = "deviation"` has it, or so in two draws the
 second of which learns from the answers to the first ("learned", not with --quick); and 300 items as above.
@@ -11,7 +12,11 @@ second of which learns from the answers to the first ("learned", not with --quic
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
 Then 300 questions are spent on a pool of 12,000 items: on items drawn in proportion within strata by how all
-twenty models agree, for one target and for five at a time, over as many items drawn at random.
+twenty models agree, for one target and for five at a time, over as many items drawn at random. Even draws are
+given to ppi_py as well (PPI++; `_against_ppi.py`), with the same judges' guesses and those of the votes;
+glide, which has the same estimator, needs Python 3.12 and is run where that is.
+
+Designs run on all processors.
 
 The last line is JSON: the ratios for 4 and 12 models under uniform routing, those of judges with an area
 under the curve of .8 and .93 where it draws (`judge_08`, `judge_093`), and the lowest coverage of each;
@@ -24,9 +29,10 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +40,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import harness as h
+from benchmarks._against_ppi import see_ppi
 from benchmarks._pool_efficiency import see_pools
 from benchmarks._simulated_judges import DRAWS, JUDGES, Judged, Pool, judge_pool, judge_uniform
 from benchmarks.real_protocols import ROSTER, Options, collect, load, predictions
@@ -42,6 +49,8 @@ from protocols.routing import Partitioned, Targeted
 
 Design = tuple[str, int, int]
 """Protocol, number of models, number of items."""
+Voice = tuple[str, str]
+"""Way to draw, kind of judge."""
 Data = tuple[list[Item], dict[str, int], dict[str, str], dict[str, Options]]
 DESIGNS: tuple[Design, ...] = tuple(
     (protocol, models, items)
@@ -50,6 +59,8 @@ DESIGNS: tuple[Design, ...] = tuple(
     for items in (100, 300)
 )
 TARGETS = 4
+LOADED: list[Data] = []
+"""What is loaded once, before there are workers."""
 
 
 @dataclass
@@ -73,17 +84,24 @@ def main() -> None:
     parser.add_argument("--draws", type=int, help="studies a design (default: 200, quick 30)")
     args = parser.parse_args()
     draws, started = args.draws or (30 if args.quick else 200), time.perf_counter()
-    data = load()
-    print(f"{draws} studies a design, {TARGETS} targets each")
-    print(f"{'protocol':<9} {'models':>6} {'items':>5} {'saves':>6} {'holds':>6} {'width':>6} {'plain':>6}")
-    found: dict[Design, Seen] = {}
-    for design in DESIGNS:
-        seen = found[design] = see(design, draws, data)
-        width, plain = np.mean(seen.widths, axis=0)
-        shares = f"{seen.ratio:>6.2f} {np.mean(seen.held):>6.1%} {width:>6.3f} {plain:>6.3f}"
-        print(f"{design[0]:<9} {design[1]:>6} {design[2]:>5} {shares}", flush=True)
-    judged = see_judges(data, 2 * draws, learned=not args.quick)
-    pools = see_pools(data, draws)
+    LOADED.append(load())
+    # workers inherit what is loaded
+    with ProcessPoolExecutor(mp_context=get_context("fork")) as workers:
+        pools = workers.submit(_see_pools, draws)
+        studies = {design: workers.submit(see, design, draws) for design in DESIGNS}
+        ways = {name: shares for name, shares in DRAWS.items() if not args.quick or len(shares) < 2}
+        voices = {
+            (way, kind): workers.submit(see_judge, way, kind, 2 * draws)
+            for way in ("uniform", *ways)
+            for kind in JUDGES
+        }
+        rows = [workers.submit(_see_ppi, kind, 2 * draws) for kind in ("auc .80", "auc .93", "votes")]
+        found = show_studies(studies, draws)
+        judged = show_judges(voices, 2 * draws)
+        for row in rows:
+            print(row.result(), flush=True)
+        words, pool = pools.result()
+        print(words)
     result = {
         "votes4": round(found["uniform", 4, 300].ratio, 2),
         "votes12": round(found["uniform", 12, 300].ratio, 2),
@@ -91,16 +109,41 @@ def main() -> None:
         "judge_08": round(judged["deviation", "auc .80"].ratio, 2),
         "judge_093": round(judged["deviation", "auc .93"].ratio, 2),
         "judge_coverage_min": round(min(float(np.mean(seen.held)) for seen in judged.values()), 4),
-        **pools,
+        **pool,
         "draws": draws,
         "seconds": round(time.perf_counter() - started, 1),
     }
     print(json.dumps(result))
 
 
-def see(design: Design, draws: int, data: Data) -> Seen:
+def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Design, Seen]:
+    """Print what votes save, a row a design."""
+    print(f"{draws} studies a design, {TARGETS} targets each")
+    print(f"{'protocol':<9} {'models':>6} {'items':>5} {'saves':>6} {'holds':>6} {'width':>6} {'plain':>6}")
+    found = {}
+    for design, future in studies.items():
+        seen = found[design] = future.result()
+        width, plain = np.mean(seen.widths, axis=0)
+        shares = f"{seen.ratio:>6.2f} {np.mean(seen.held):>6.1%} {width:>6.3f} {plain:>6.3f}"
+        print(f"{design[0]:<9} {design[1]:>6} {design[2]:>5} {shares}", flush=True)
+    return found
+
+
+def show_judges(voices: Mapping[Voice, Future[Judged]], draws: int) -> dict[Voice, Judged]:
+    """Print what judges save, a row a way to draw and a kind of judge."""
+    print(f"{draws} studies with a judge each, 300 questions")
+    print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
+    found = {}
+    for (way, kind), future in voices.items():
+        seen = found[way, kind] = future.result()
+        shares = f"{np.mean(seen.aucs):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"
+        print(f"{way:<9} {kind:<9} {shares} {np.mean(seen.widths):>6.3f}", flush=True)
+    return found
+
+
+def see(design: Design, draws: int) -> Seen:
     """Draw a design so many times."""
-    (protocol, number, size), (items, truth, _, models) = design, data
+    (protocol, number, size), (items, truth, _, models) = design, LOADED[0]
     exact = {n: float(np.mean([options[i] == t for i, t in truth.items()])) for n, options in models.items()}
     rng, seen = np.random.default_rng([number, size]), Seen()
     for seed in range(draws):
@@ -119,24 +162,20 @@ def see(design: Design, draws: int, data: Data) -> Seen:
     return seen
 
 
-def see_judges(data: Data, draws: int, *, learned: bool) -> dict[tuple[str, str], Judged]:
-    """Every kind of judge, on items of the whole pool and on items that are all asked about."""
-    items, truth, _, models = data
-    pool, found = Pool.of(items, truth, models), dict[tuple[str, str], Judged]()
-    print(f"{draws} studies with a judge each, 300 questions")
-    print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
-    ways: dict[str, Callable[[Pool, str, int, int], Judged]] = {"uniform": judge_uniform}
-    ways |= {
-        name: partial(judge_pool, shares=shares)
-        for name, shares in DRAWS.items()
-        if learned or len(shares) < 2
-    }
-    for routing, see_judge in ways.items():
-        for kind in JUDGES:
-            seen = found[routing, kind] = see_judge(pool, kind, 300, draws)
-            shares = f"{np.mean(seen.aucs):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"
-            print(f"{routing:<9} {kind:<9} {shares} {np.mean(seen.widths):>6.3f}", flush=True)
-    return found
+def see_judge(way: str, kind: str, draws: int) -> Judged:
+    """One kind of judge, on items of the whole pool or on items that are all asked about."""
+    pool = Pool.of(LOADED[0][0], LOADED[0][1], LOADED[0][3])
+    if way == "uniform":
+        return judge_uniform(pool, kind, 300, draws)
+    return judge_pool(pool, kind, 300, draws, shares=DRAWS[way])
+
+
+def _see_pools(draws: int) -> tuple[str, dict[str, float]]:
+    return see_pools(LOADED[0], draws)
+
+
+def _see_ppi(guess_by: str, draws: int) -> str:
+    return see_ppi(Pool.of(LOADED[0][0], LOADED[0][1], LOADED[0][3]), guess_by, 300, draws)
 
 
 if __name__ == "__main__":
