@@ -46,6 +46,8 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
         If there are too few labelled items for the splits.
     ConfigError
         If a setting, a model or a workflow does not exist.
+    NotIdentified
+        If items were drawn with unequal chances: a fitness takes them as equal.
     """
     section, remarks = as_published(section)
     programs = load_programs(section)
@@ -67,6 +69,7 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     searches = store.searches
     if search not in {s["id"] for s in searches.read_searches()}:
         labels = study_labels(study, store, store.columns.read_index())
+        labels.refuse_unequal_chances()
         pool = find_pool(items, labels, section.labels, seed)
         rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
         splits = draw_splits(pool, labels, section.split, seed, rungs)

@@ -26,11 +26,16 @@ class ItemPool:
     weight
         Shape (N,): how many items of the pool every drawn item stands for, at least 1, 0 for an item that was
         not drawn; None where all stand for equally many (`weigh_draws`).
+    chance, batch
+        Shape (N,): probability with which a drawn item was drawn of what remained, NaN where all were equal,
+        and number of its draw, 0 for an item that was not drawn; None of weights that came without draws.
     """
 
     stratum: IntArray
     size: int
     weight: FloatArray | None = None
+    chance: FloatArray | None = None
+    batch: IntArray | None = None
 
     @cached_property
     def drawn(self) -> BoolArray:

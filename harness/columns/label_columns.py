@@ -90,6 +90,16 @@ class LabelColumns:
         return not self.statements or self.statement.estimator == "likelihood"
 
     @property
+    def is_unequal(self) -> bool:
+        """Whether items were drawn from a pool with unequal chances."""
+        return self.pool is not None and self.pool.weight is not None
+
+    @property
+    def is_even(self) -> bool:
+        """Whether items and their options were drawn with equal chances."""
+        return self.is_uniform and not self.is_unequal
+
+    @property
     def is_resolved(self) -> bool:
         """Whether the protocol asked about every item until it was resolved."""
         return bool(self.statements) and self.statement.estimator == "resolved"
@@ -156,7 +166,7 @@ class LabelColumns:
         NotIdentified
             If items were drawn from a pool with unequal chances.
         """
-        if self.pool is not None and self.pool.weight is not None:
+        if self.is_unequal:
             raise NotIdentified(
                 'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes '
                 'all items as equal; it needs items drawn with draw = "agreement"'

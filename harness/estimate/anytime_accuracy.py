@@ -13,6 +13,7 @@ from harness.estimate.by_design import number_clusters
 from harness.estimate.core import check_level
 from harness.estimate.data import Tallies, Tally, tally
 from harness.estimate.intervals import likelihood_sequence, score_betting_sequence
+from harness.estimate.unequal_sequence import watch_unequal
 from harness.types import Estimate, Interval
 
 ANYTIME_ASSUMPTIONS = (
@@ -49,7 +50,7 @@ def estimate_anytime(
     """Accuracy with a confidence sequence, valid at all looks at once.
 
     It comes from the likelihood (`anytime.likelihood_sequence`), of items in clusters from
-    `score_betting_sequence`.
+    `score_betting_sequence`; of items drawn with unequal chances from `watch_unequal`.
 
     A = Σ_K W_K ρ_K A_K: the share W_K of items with K options and the readable share ρ_K among them
     are those of *all* predictions, which are known before any answer and do not change from look to
@@ -75,6 +76,8 @@ def estimate_anytime(
         If questions followed from predictions in a way that makes the likelihood wrong.
     """
     check_watchable(predictions, labels)
+    if labels.is_unequal:
+        return watch_unequal(predictions, labels, level=level)
     return estimate_anytime_tallies(
         predictions,
         tally(predictions, labels),
@@ -137,7 +140,11 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
     NotIdentified
         Naming what would allow it.
     """
-    labels.refuse_unequal_chances()
+    if labels.is_unequal and (labels.cluster is not None):
+        raise NotIdentified(
+            "items were drawn with unequal chances and share clusters; an interval for looking on takes "
+            "one of these"
+        )
     if labels.is_uniform:
         return
     if not (

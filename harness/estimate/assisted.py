@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import find_drawn_strata, number_clusters
+from harness.estimate.by_design import find_drawn_strata, find_weights, number_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
@@ -29,6 +30,7 @@ from harness.estimate.routed import (
     RoutedSample,
     routed_accuracy,
     routed_pool,
+    unequal_accuracy,
     weigh_votes,
 )
 from harness.types import Estimate
@@ -132,11 +134,12 @@ class _Votes:
         rows = np.flatnonzero(option >= 0)
         if (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
             return None
-        part.refuse_unequal_chances()
-        working = self._weigh(data, items)
-        cluster = number_clusters(items, labels.index, labels.cluster)
-        strata = find_drawn_strata(items, labels)
-        estimate = routed_accuracy(option, data, level=level, cluster=cluster, working=working, strata=strata)
+        cluster, weight = number_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
+        given: dict[str, Any] = {"level": level, "cluster": cluster, "working": self._weigh(data, items)}
+        if weight is not None:
+            estimate = unequal_accuracy(option, data, weight, **given)
+        else:
+            estimate = routed_accuracy(option, data, strata=find_drawn_strata(items, labels), **given)
         return replace(complete(estimate, predictions, part, flags), estimator=ASSISTED)
 
     def _weigh(self, data: RoutedSample, items: IntArray) -> FloatArray:

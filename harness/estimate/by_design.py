@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.arrays import IntArray
+from harness.arrays import FloatArray, IntArray
 from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.intervals import DrawnStrata, scale_by_share
@@ -43,8 +43,8 @@ def estimate_by_design(
         data, predicted, items = routed_pool(labels, [predictions], error_free=free, unequal=free)
         options = predicted[:, 0].astype(np.int64)
         cluster = number_clusters(items, labels.index, labels.cluster)
-        if gold is None and labels.pool is not None and labels.pool.weight is not None:
-            weight = labels.pool.weight[items]
+        weight = find_weights(items, labels)
+        if gold is None and weight is not None:
             estimate = unequal_accuracy(options, data, weight, level=level, cluster=cluster)
         elif gold is None:
             strata = find_drawn_strata(items, labels)
@@ -60,12 +60,18 @@ def _resolved(
     predictions: PredictionColumns, labels: LabelColumns, level: float, *, bounds: bool
 ) -> Estimate:
     """Accuracy on resolved items; with `bounds` its interval holds whatever experts were silent about."""
-    found = resolved_correctness(labels, [predictions])
+    found = resolved_correctness(labels, [predictions], unequal=True)
     cluster = number_clusters(found.items, labels.index, labels.cluster)
     # open questions are no random part, however few
     own = None if bounds or found.waiting else found.own[:, 0]
-    strata = find_drawn_strata(found.items, labels)
-    estimate = resolved_accuracy(found.correct[:, 0], own=own, level=level, cluster=cluster, strata=strata)
+    estimate = resolved_accuracy(
+        found.correct[:, 0],
+        own=own,
+        level=level,
+        cluster=cluster,
+        strata=find_drawn_strata(found.items, labels),
+        weight=find_weights(found.items, labels),
+    )
     if not found.waiting:
         return estimate
     return replace(estimate, flags=(*estimate.flags, f"open_items: {found.waiting} of {len(found.items)}"))
@@ -82,6 +88,12 @@ def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | No
     if not number.size or number.min() == number.max():
         return None
     return DrawnStrata(number=number, share=len(items) / labels.pool.number)
+
+
+def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
+    """How many items of the pool those at these places stand for; None where all are equal."""
+    weight = None if labels.pool is None else labels.pool.weight
+    return None if weight is None else weight[items]
 
 
 def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:

@@ -130,7 +130,7 @@ def _check_options(
 ) -> bool:
     """Whether the labels or the other options allow one estimate only; options without effect are refused."""
     anytime = interval == "anytime"
-    one = anytime or gold is not None or not labels.is_uniform or labels.cluster is not None
+    one = anytime or gold is not None or not labels.is_even or labels.cluster is not None
     honoured = (None, "anytime", "exact") if labels.is_resolved else (None, "anytime")
     _refuse_ignored(
         labels,

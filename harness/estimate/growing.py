@@ -92,7 +92,7 @@ def _cut(labels: LabelColumns, points: int) -> _Portions | None:
     even = not asked.offered.values.size and bool(
         (np.abs(asked.propensity * asked.n_options - 1) < _NEAR).all()
     )
-    if not (len(labels) and labels.is_uniform and labels.cluster is None and alone and even):
+    if not (len(labels) and labels.is_even and labels.cluster is None and alone and even):
         return None
     order = _order_labels(labels)
     ranked = np.sort(order)

@@ -84,12 +84,11 @@ def accuracies(
 
 def main_estimator(labels: LabelColumns) -> str:
     """Name of the estimate that the protocol gives of one model; ``"accuracy"`` where it gives none."""
-    if labels.is_uniform:
+    if labels.is_even:
         return "ml"
     if not labels.tells_accuracy:
         return "accuracy"
-    kind = labels.statement.estimator
-    return "routed" if kind == "weighted" else kind
+    return "resolved" if labels.is_resolved else "routed"
 
 
 def model_accuracies(

@@ -20,7 +20,7 @@ from harness.columns import (
     align_models,
 )
 from harness.errors import BadInput, EstimateError
-from harness.estimate.by_design import number_clusters
+from harness.estimate.by_design import find_weights, number_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.comparison import (
     Comparison,
@@ -150,9 +150,10 @@ def _gather(
         return ResolvedEvidence(
             found.correct, len(labels), number_clusters(found.items, labels.index, labels.cluster), shares
         )
-    data, predicted, items = routed_pool(labels, predictions, error_free=errors is None)
-    cluster = number_clusters(items, labels.index, labels.cluster)
-    return DrawnEvidence(data, predicted, cluster, errors, sign=sign)
+    unequal = errors is None and not sign
+    data, predicted, items = routed_pool(labels, predictions, error_free=errors is None, unequal=unequal)
+    cluster, weight = number_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
+    return DrawnEvidence(data, predicted, cluster, errors, sign=sign, weight=weight)
 
 
 def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:

@@ -97,11 +97,11 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
         raise BadInput(f"{way} says how items are drawn, and every item is asked about; give --questions")
     if experts.draw != "deviation":
         return
-    if experts.statement.estimator != "weighted" or "accuracy" not in experts.statement.answers:
-        raise BadInput(
-            f"{way} gives items weights, and the estimates of the protocol {experts.protocol!r} take them "
-            'as equal; use "agreement", or the protocol "targeted"'
-        )
+    if "accuracy" not in experts.statement.answers or experts.options_per_item > 1:
+        what = f"the protocol {experts.protocol!r}"
+        if experts.options_per_item > 1:
+            what += f" with options_per_item = {experts.options_per_item}"
+        raise BadInput(f'{way} gives items weights, and the estimates of {what} take none; use "agreement"')
     if not study.judges:
         raise BadInput(
             f'{way} goes by what judges say, and the study names none: judge = "name" under [models]'
@@ -203,7 +203,7 @@ def _draw_by_deviation(
         raise BadInput('draw = "deviation" goes by what is asked about: no model was run yet but judges')
     here = dict(zip(everything, range(pool), strict=True))
     right = known.guess_by_judges()[[here[name] for name in ids]]
-    number = min(len(ids), wanted)
+    number = _count_items(study, wanted, read_known(study, store, ids))
     most = share_of_draw(number, pool - len(ids), len(ids), pool)
     deviation = np.sqrt((right * (1 - right)).mean(axis=1))
     chance = chances_by_deviation(deviation, number, most=most)

@@ -123,12 +123,43 @@ def test_what_takes_items_as_equal_is_refused(
     oversight("label", "route", "--questions", "60")
     answer(oversight)
     capsys.readouterr()
-    for verb in (["compare"], ["estimate", "--anytime"], ["estimate", "--metrics", "recall"]):
-        main(verb)
-        said = " ".join("".join(capsys.readouterr()).split())
-        assert "items were drawn with unequal chances" in said, verb
+    main(["estimate", "--metrics", "recall"])
+    assert "items were drawn with unequal chances" in " ".join("".join(capsys.readouterr()).split())
     assert main(["gate", "--model", "a", "--at-least", "0.1"]) == 3
     assert "items were drawn with unequal chances" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"), [("partitioned", "routed"), ("targeted", "routed"), ("sequential", "resolved")]
+)
+def test_every_protocol_of_accuracies_weighs(
+    protocol: str, name: str, study: Path, oversight: Oversight
+) -> None:
+    write_study(protocol=protocol, models="")
+    oversight("label", "route", "--questions", "60")
+    while oversight("label", "simulate", "--key", "key.csv")["new"]:
+        oversight("label", "route")
+    assert np.ptp(weights(study)) > 0
+    model = oversight("estimate", "--model", "a")["models"]["a"]
+    assert model["estimates"][name]["low"] < 0.75 < model["estimates"][name]["high"]
+    assert model["estimates"]["judged"]["low"] < 0.75 < model["estimates"]["judged"]["high"]
+    if protocol == "sequential":
+        return
+    pair = oversight("compare", "--model", "a", "--model", "b")["comparisons"][0]
+    assert pair["low"] < 0.75 - 2 / 3 < pair["high"]
+
+
+def test_looks_while_answers_come_in(study: Path, oversight: Oversight) -> None:
+    widths = []
+    for more in (["--questions", "40"], ["--more", "30"], ["--more", "30"]):
+        oversight("label", "route", *more)
+        answer(oversight)
+        found = oversight("estimate", "--anytime")["models"]["a"]["estimates"]
+        anytime = found["anytime"]
+        assert anytime["low"] <= 0.75 <= anytime["high"]
+        widths.append(anytime["high"] - anytime["low"])
+        assert widths[-1] > found["routed"]["high"] - found["routed"]["low"]
+    assert widths == sorted(widths, reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +167,14 @@ def test_what_takes_items_as_equal_is_refused(
     [
         ({"judge": ""}, "the study names none"),
         ({"judge": 'judge = "nobody"'}, "the judge 'nobody' was not run"),
-        ({"protocol": "partitioned", "models": ""}, "the protocol 'partitioned' take them as equal"),
-        ({"protocol": "sequential"}, "the protocol 'sequential' take them as equal"),
+        (
+            {"protocol": "disagreement", "models": 'models = ["a", "b"]'},
+            "the protocol 'disagreement' take none",
+        ),
+        (
+            {"protocol": "partitioned", "models": "options_per_item = 2"},
+            "with options_per_item = 2 take none",
+        ),
         ({"items": 'cluster = "text"'}, "these share clusters"),
         ({"draw": 'draw = "deviation"\nrepeat = 0.1'}, "for experts who do not err"),
     ],

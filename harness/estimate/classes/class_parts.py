@@ -57,7 +57,8 @@ class ClassEvidence:
         BadInput
             If an item has another number of options, or strata have no effect.
         NotIdentified
-            If the answers so far, or the protocol, say nothing of one model.
+            If the answers so far, or the protocol, say nothing of one model, or items were drawn with unequal
+            chances.
         EstimateError
             If no prediction has an answer.
         """
@@ -66,6 +67,7 @@ class ClassEvidence:
             raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
         if strata is not None and (not labels.is_uniform or labels.cluster is not None):
             raise BadInput("strata: have no effect on class results of these labels; leave them out")
+        labels.refuse_unequal_chances()
         part, flags = collected_part(labels, predictions.is_there)
         by = None if strata is None else find_strata(predictions, part, strata)
         ready = cls(

@@ -98,7 +98,7 @@ def difference_interval(
     pi, K = data.propensities[differ], data.n_options[differ]
     asked, yes, number = asked[differ], yes[differ], number[differ]
     side = c[np.arange(len(c)), asked]
-    votes = None if cluster is not None else _votes(c, pi, K, side, yes)
+    votes = None if cluster is not None else read_votes(c, pi, K, side, yes)
     if votes is not None:
         plus, minus = int(number[votes > 0].sum()), int(number[votes < 0].sum())
         low, high = paired_proportions(plus, minus, n, level)
@@ -124,7 +124,7 @@ def difference_interval(
     return value, Interval(low=low, high=high, level=level, method=method, flags=flags), p_value
 
 
-def _votes(
+def read_votes(
     c: FloatArray, pi: FloatArray, K: IntArray, side: FloatArray, yes: FloatArray
 ) -> FloatArray | None:
     """+1, 0 or −1 of every item, if each tells one by itself; else None."""

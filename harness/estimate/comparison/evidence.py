@@ -62,11 +62,12 @@ class DrawnEvidence:
     cluster: IntArray | None
     errors: ErrorRanges | None
     sign: bool
+    weight: FloatArray | None = None
 
     @property
     def rankable(self) -> bool:
-        """Whether a joint test may rank the models: outcomes are those of experts who do not err."""
-        return self.errors is None
+        """Whether a joint test may rank the models: of experts who do not err, and items that weigh alike."""
+        return self.errors is None and self.weight is None
 
     @cached_property
     def kinds(self) -> PoolKinds | None:
@@ -85,6 +86,10 @@ class DrawnEvidence:
                 level=level,
                 names=pair,
                 cluster=self.cluster,
+            )
+        if self.weight is not None:
+            return paired_difference(
+                a, b, self.data, level=level, names=pair, cluster=self.cluster, weight=self.weight
             )
         if not self.sign and self.kinds is not None:
             data, (a, b), count = self.kinds.count(a, b)

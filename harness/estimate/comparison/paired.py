@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import UNKNOWN, IntArray
+from harness.arrays import UNKNOWN, FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate.comparison.difference import (
     clustered_difference,
@@ -18,6 +18,7 @@ from harness.estimate.comparison.difference import (
     paired_proportions,
 )
 from harness.estimate.comparison.two_models import Comparison
+from harness.estimate.comparison.unequal_pairs import unequal_difference
 from harness.estimate.core import check_items, check_level, check_rows, sign_p_value
 from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
@@ -34,6 +35,7 @@ def paired_difference(
     names: tuple[str, str] = ("a", "b"),
     cluster: IntArray | None = None,
     count: IntArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Comparison:
     """Difference from one answer to a drawn question on every item where the models differ.
 
@@ -50,6 +52,9 @@ def paired_difference(
         Shape (N,): number of the item's cluster, where items are not independent.
     count
         Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
+    weight
+        Shape (N,), above 0: how many items of the pool each stands for, where chances differed
+        (`unequal_difference`).
 
     Raises
     ------
@@ -65,7 +70,10 @@ def paired_difference(
     number = np.ones(len(a), np.int64) if count is None else count
     items, questions = int(number.sum()), int(number[data.item].sum())
     check_items(items)
-    value, interval, p_value = difference_interval(a, b, data, level, cluster, count)
+    if weight is None:
+        value, interval, p_value = difference_interval(a, b, data, level, cluster, count)
+    else:
+        value, interval, p_value = unequal_difference(a, b, data, weight, level, cluster)
     return _compared(names, value, interval, p_value, "paired", items, questions)
 
 

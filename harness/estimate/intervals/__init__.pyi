@@ -8,6 +8,7 @@ from .deviation import (
     grid_radius as grid_radius, hoeffding as hoeffding, mixture_radius as mixture_radius,
     plugin_weight_radius as plugin_weight_radius,
 )
+from .draw_betting import DrawnAnswers as DrawnAnswers, draw_betting_sequence as draw_betting_sequence
 from .drawn_strata import (
     DrawnStrata as DrawnStrata, FAR_ITEMS as FAR_ITEMS, design_effect as design_effect,
     drawn_interval as drawn_interval,
@@ -15,7 +16,8 @@ from .drawn_strata import (
 from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
 from .score_betting import score_betting_sequence as score_betting_sequence
 from .shares import (
-    effective_size as effective_size, scale_by_share as scale_by_share, share_interval as share_interval,
+    count_effective as count_effective, effective_size as effective_size,
+    scale_by_share as scale_by_share, share_interval as share_interval,
 )
 from .tilted_rows import (
     TiltedRows as TiltedRows, collapse_rows as collapse_rows, join_rows as join_rows,

@@ -120,7 +120,7 @@ def _take_resolved(
     NotIdentified
         If one of them is not resolved.
     """
-    found = resolved_correctness(labels, [predictions])
+    found = resolved_correctness(labels, [predictions], unequal=True)
     right, option = found.correct[:, 0], predictions.option[found.items].astype(np.int64)
     unknown = int(np.count_nonzero(right < 0))
     if unknown:

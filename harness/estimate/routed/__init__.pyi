@@ -38,4 +38,4 @@ from .sequential_resolution import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, correctness as correctness,
     expected_questions as expected_questions, next_option as next_option, questions_asked as questions_asked,
 )
-from .unequal_items import unequal_accuracy as unequal_accuracy
+from .unequal_items import unequal_accuracy as unequal_accuracy, weigh_items as weigh_items

@@ -126,7 +126,11 @@ def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> 
 
 
 def resolved_correctness(
-    labels: LabelColumns, models: Sequence[PredictionColumns], *, on_differences: bool = False
+    labels: LabelColumns,
+    models: Sequence[PredictionColumns],
+    *,
+    on_differences: bool = False,
+    unequal: bool = False,
 ) -> Resolution:
     """Exact correctness of every model on every item of a sequential study.
 
@@ -138,19 +142,22 @@ def resolved_correctness(
     on_differences
         Take an item that is not resolved as known where all models predict the same: a comparison
         counts only the difference, which is 0 there.
+    unequal
+        As in `routed_pool`.
 
     Raises
     ------
     EstimateError
         If more than a few items wait for an answer: those resolved early are no random sample.
     NotIdentified
-        If items were drawn with unequal chances.
+        If items were drawn with unequal chances, and nobody weighs them.
     """
+    if not unequal:
+        labels.refuse_unequal_chances()
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
     items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
     predicted = options[items]
-    labels.refuse_unequal_chances()
     answers = read_item_answers(labels)
     correct = answers.correctness(predicted, items)
     if on_differences:

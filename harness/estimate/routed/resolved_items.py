@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import UNKNOWN, BoolArray, IntArray
-from harness.errors import EstimateError
+from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
+from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import blaker, check_level
 from harness.estimate.intervals import (
     DrawnStrata,
     TiltedMean,
+    TiltedRows,
+    count_effective,
     design_effect,
     drawn_interval,
     effective_size,
@@ -31,6 +35,7 @@ def resolved_accuracy(
     level: float = 0.95,
     cluster: IntArray | None = None,
     strata: DrawnStrata | None = None,
+    weight: FloatArray | None = None,
 ) -> Estimate:
     """Accuracy of one model from its exact correctness, with Blaker's exact interval.
 
@@ -50,11 +55,16 @@ def resolved_accuracy(
         Shape (N,): number of the item's cluster, where items are not independent.
     strata
         Of all N items, if they were drawn from a pool in proportion within strata; used where all are known.
+    weight
+        Shape (N,), above 0: how many items of the pool each stands for, where chances differed; unknown items
+        are then never filled in by `own`. Not together with `cluster`.
 
     Raises
     ------
     EstimateError
         If another value occurs, or no item is resolved by the model's own question.
+    NotIdentified
+        If items have weights and share clusters.
     """
     check_level(level)
     z = np.asarray(correct, dtype=np.int64)
@@ -65,14 +75,20 @@ def resolved_accuracy(
     if n == 0:
         raise EstimateError("an accuracy needs at least 1 resolved item, there are 0")
     assumptions: tuple[str, ...] = RESOLUTION_ASSUMPTIONS
-    if unknown and own is not None:
+    effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
+    if weight is not None:
+        if cluster is not None:
+            raise NotIdentified("items were drawn with unequal chances and share clusters; take one of these")
+        value, low, high, method = _weigh(z, weight, level)
+        effect = n / count_effective(weight[z != UNKNOWN])
+    elif unknown and own is not None:
         value, low, high, method = _fill_in(z, np.asarray(own, dtype=np.int64), level, cluster)
         assumptions = (*assumptions, SILENCE)
     else:
         value = right / n
         low, high, method = _enclose(z, level, cluster, strata)
-    effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
-    least, most = right / len(z), (right + unknown) / len(z)
+    each = np.full(len(z), 1 / len(z)) if weight is None else weight / weight.sum()
+    least, most = float(each @ (z == 1)), float(each @ (z != 0))
     return Estimate.from_interval(
         value=value,
         se=float(np.sqrt(value * (1 - value) / n * effect)),
@@ -129,9 +145,23 @@ def _fill_in(
     return value, low, high, "clopper-pearson"
 
 
+def _weigh(z: IntArray, weight: FloatArray, level: float) -> tuple[float, float, float, str]:
+    """The weighted share of the known ones, and an interval that holds whatever the unknown ones are."""
+    known = z != UNKNOWN
+    value = float(weight[known] @ z[known] / weight[known].sum())
+    df, worst = count_effective(weight), "" if known.all() else "+worst-case"
+    low, high = (replace(_rows(right), weight=weight / weight.sum()) for right in (z == 1, z != 0))
+    least, most = tilted_score(low, level, df=df).low, tilted_score(high, level, df=df).high
+    return value, least, most, "tilted-score" + worst
+
+
 def _tilt(right: BoolArray, cluster: IntArray, level: float) -> TiltedMean:
     """Score interval of a share, items of one cluster being right together."""
+    return tilted_score(_rows(right, cluster), level)
+
+
+def _rows(right: BoolArray, cluster: IntArray | None = None) -> TiltedRows:
+    """Items right or not as if each had been asked about its prediction for certain."""
     n = len(right)
     c = np.tile([1.0, 0.0], (n, 1))
-    rows = tilt_items(c, c, np.full(n, 2), np.zeros(n, np.int64), right.astype(np.float64), cluster=cluster)
-    return tilted_score(rows, level)
+    return tilt_items(c, c, np.full(n, 2), np.zeros(n, np.int64), right.astype(np.float64), cluster=cluster)

@@ -75,9 +75,13 @@ class PoolRepository(Repository):
         stratum[place] = rows[:, 1].astype(np.int64)
         if np.isnan(rows[:, 3]).all():
             return ItemPool(stratum=stratum, size=size)
-        each, weight = weigh_draws(rows[:, 3], rows[:, 2].astype(np.int64), size), np.zeros(index.size)
+        chance, batch = np.full(index.size, np.nan), np.zeros(index.size, np.int64)
+        chance[place], batch[place] = rows[:, 3], rows[:, 2].astype(np.int64)
+        each, weight = weigh_draws(chance[place], batch[place], size), np.zeros(index.size)
         weight[place] = each
-        return ItemPool(stratum=stratum, size=size, weight=weight if np.ptp(each) > _EQUAL else None)
+        if np.ptp(each) <= _EQUAL:
+            return ItemPool(stratum=stratum, size=size)
+        return ItemPool(stratum=stratum, size=size, weight=weight, chance=chance, batch=batch)
 
     def count_pool(self) -> tuple[int, int] | None:
         """How many items were drawn, and of how many; None where every item is to be asked about."""
