@@ -9,15 +9,13 @@ difference of two shares of the effective items.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
 import numpy as np
 from scipy.special import stdtr
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.arrays import FloatArray, IntArray
 from harness.estimate.comparison.difference import paired_proportions, read_votes
 from harness.estimate.core import clopper_pearson
-from harness.estimate.intervals import TiltedRows, count_effective, scale_by_share, score_at, tilted_score
+from harness.estimate.intervals import count_effective, scale_by_share, score_at, tilted_score
 from harness.estimate.routed import RoutedSample, difference_target, weigh_items
 from harness.types import Interval
 
@@ -52,7 +50,7 @@ def unequal_difference(
         same = Interval(low=-most, high=most, level=level, method="paired", flags=("never_differ",))
         return 0.0, same, 1.0
     target = difference_target(first, second, data.propensities.shape[1])
-    rows = _take(weigh_items(target, differ, data, weight, cluster), differ)
+    rows = weigh_items(target, differ, data, weight, cluster)
     df = max(1.0, count_effective(weight[differ]))
     p_value = min(1.0, 2 * float(stdtr(df, -score_at(rows))))
     c, share = target[differ], weight[differ] / weight.sum()
@@ -67,10 +65,3 @@ def unequal_difference(
     inner = tilted_score(rows, level, df=df)
     value, low, high = scale_by_share(float(share.sum()), size, inner.value, inner.low, inner.high, level)
     return value, Interval(low=low, high=high, level=level, method="paired"), p_value
-
-
-def _take(rows: TiltedRows, kept: BoolArray) -> TiltedRows:
-    """Some of the items, their weights again together 1."""
-    columns = {f.name: getattr(rows, f.name) for f in fields(rows)}
-    taken = TiltedRows(**{name: each[kept] if each.size else each for name, each in columns.items()})
-    return replace(taken, weight=taken.weight / taken.weight.sum())

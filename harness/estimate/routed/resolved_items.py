@@ -148,7 +148,7 @@ def _fill_in(
 def _weigh(z: IntArray, weight: FloatArray, level: float) -> tuple[float, float, float, str]:
     """The weighted share of the known ones, and an interval that holds whatever the unknown ones are."""
     known = z != UNKNOWN
-    value = float(weight[known] @ z[known] / weight[known].sum())
+    value = min(1.0, float(weight[known] @ z[known] / weight[known].sum()))
     df, worst = count_effective(weight), "" if known.all() else "+worst-case"
     low, high = (replace(_rows(right), weight=weight / weight.sum()) for right in (z == 1, z != 0))
     least, most = tilted_score(low, level, df=df).low, tilted_score(high, level, df=df).high

@@ -4,7 +4,8 @@ Every item weighs as much as it stands for (`harness.columns.weigh_draws`), over
 `harness.estimate.intervals.tilting` is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two unbiased sums (Hájek
 1971, in: Foundations of Statistical Inference), and Student's t has as many degrees of freedom as the
 weights leave effective items, (Σw)²/Σw². Chances have a floor, so that no item weighs more than a few of
-average weight.
+average weight. Where some predictions are unreadable, it is that of the readable ones times their share
+(`scale_by_share`), which is one of the effective items.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ import numpy as np
 from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import NotIdentified
 from harness.estimate.core import check_level
-from harness.estimate.intervals import TiltedRows, count_effective, tilt_items, tilted_score
-from harness.estimate.routed.means import tilted_accuracy
+from harness.estimate.intervals import (
+    TiltedRows,
+    count_effective,
+    scale_by_share,
+    tilt_items,
+    tilted_score,
+)
+from harness.estimate.routed.means import ROUTED_ASSUMPTIONS
 from harness.estimate.routed.routed_sample import (
     RoutedSample,
     accuracy_target,
     check_predicted,
 )
-from harness.types import Estimate
+from harness.types import Estimate, Interval
 
 
 def unequal_accuracy(
@@ -58,14 +65,26 @@ def unequal_accuracy(
     """
     check_level(level)
     check_predicted(predicted, data)
-    n, readable = len(predicted), predicted >= 0
+    readable = predicted >= 0
     target = accuracy_target(predicted, data.propensities.shape[1])
+    if not readable.any():
+        raise NotIdentified("no answered item has a readable prediction")
     rows = weigh_items(target, readable, data, weight, cluster, working)
-    inner = tilted_score(rows, level, df=count_effective(weight))
-    found = tilted_accuracy(
-        inner, np.ones(n, np.bool_), estimator="routed", counts=data.counts, level=level, cluster=None
+    inner = tilted_score(rows, level, df=max(1.0, count_effective(weight[readable])))
+    value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
+    if not readable.all():
+        share, size = float(weight[readable].sum() / weight.sum()), count_effective(weight)
+        se = float(np.sqrt((share * se) ** 2 + value**2 * share * (1 - share) / size))
+        value, low, high = scale_by_share(share, size, value, low, high, level)
+        method += "+share"
+    return Estimate.from_interval(
+        value=value,
+        se=se,
+        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
+        estimator="routed",
+        n=replace(data.counts, unreadable=int(np.count_nonzero(~readable))),
+        assumptions=ROUTED_ASSUMPTIONS,
     )
-    return replace(found, n=replace(found.n, unreadable=int(np.count_nonzero(~readable))))
 
 
 def weigh_items(
@@ -76,7 +95,7 @@ def weigh_items(
     cluster: IntArray | None,
     working: FloatArray | None = None,
 ) -> TiltedRows:
-    """Rows of N items of one question each, by their weights; of those that do not matter no answer counts.
+    """Rows of those of N items with one question each that matter, by their weights, which are together 1.
 
     Parameters
     ----------
@@ -90,16 +109,21 @@ def weigh_items(
     NotIdentified
         If items that matter have several questions or none, share clusters, or answers cannot tell.
     """
-    n = len(weight)
     if cluster is not None:
         raise NotIdentified("items were drawn with unequal chances and share clusters; take one of these")
-    asked, yes = np.full(n, -1), np.zeros(n)
-    asked[data.item], yes[data.item] = data.asked, data.answer
-    several = np.bincount(data.item, minlength=n)[matters] != 1
+    several = np.bincount(data.item, minlength=len(weight))[matters] != 1
     if several.any():
         raise NotIdentified(
             f"{np.count_nonzero(several)} items drawn with unequal chances have several answers, or none"
         )
-    asked[~matters] = -1
-    rows = tilt_items(target, data.propensities, data.n_options, asked, yes, working=working)
-    return replace(rows, weight=weight / weight.sum())
+    asked, yes = np.full(len(weight), -1), np.zeros(len(weight))
+    asked[data.item], yes[data.item] = data.asked, data.answer
+    rows = tilt_items(
+        target[matters],
+        data.propensities[matters],
+        data.n_options[matters],
+        asked[matters],
+        yes[matters],
+        working=None if working is None else working[matters],
+    )
+    return replace(rows, weight=weight[matters] / weight[matters].sum())
