@@ -16,7 +16,6 @@ from scipy.special import expit
 from agents.search.context import SearchContext, gather_all
 from agents.search.fitness import Board, design_effect, interval_ends, least_variance, rounded, score_items
 from harness import FloatArray, IntArray
-from harness.types import PredictionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +56,11 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     noted = context.archive.events.get("winner")
     if noted is None:
         board = context.board()
-        finalists = [c for c in board.ranked() if context.complete(c)][: context.section.finalists]
+        done = context.find_complete(board.ids)
+        finalists = [c for c in board.ranked() if c in done][: context.section.finalists]
         if context.section.parity:  # the largest score, the first of equals
-            done = [c for c in board.ids if context.complete(c)]
-            finalists = [max(done, key=lambda c: rounded(board.fitness[c].value))]
+            whole = [c for c in board.ids if c in done]
+            finalists = [max(whole, key=lambda c: rounded(board.fitness[c].value))]
     else:
         finalists = list(noted["finalists"])
     # failed answers are asked for again, so that as few as can be are left out
@@ -109,8 +109,9 @@ def decide(
     seen = None if fresh is None else (fresh[best], context.labels["confirm"].cluster)
     far = _far(board, finalists[best], seen)
     low, high = interval_ends(float(mean[best]), sd, *far)
-    replies = context.archive.predictions(finalists[best], (*context.items("select"), *items))
-    failed = sum(p.status is PredictionStatus.FAILED for p in replies) / max(1, len(replies))
+    table, answered = context.archive.table, (*context.items("select"), *items)
+    replies = int(table.is_there([finalists[best]], answered).sum())
+    failed = int(table.has_failed([finalists[best]], answered).sum()) / max(1, replies)
     return Winner(
         id=finalists[best],
         naive=chosen[best].value,
@@ -125,7 +126,7 @@ def decide(
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
     """The winner as a breakthrough: its chance, mean and standard deviation, fresh scores seen."""
-    shrunk, j = board.shrunk, board.ids.index(winner)
+    shrunk, j = board.shrunk, board.place(winner)
     found = shrunk.breakthroughs
     chance, mean = float(found.chance[j]), float(found.mean[j])
     variance = float(found.sd[j] ** 2 + shrunk.level_se**2)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime import Replay
-from agents.search.fitness import Archive, Board, ExpertLabels, count_fronts, score_candidates, score_items
+from agents.search.fitness import (
+    Archive,
+    Board,
+    ExpertLabels,
+    ScoredRows,
+    count_fronts,
+    score_candidates,
+    score_items,
+)
 from agents.search.policies import JudgedAnswer, PolicyView
 from harness import ConfigError, ProgramRefused, derive_seed
 from harness.config import SearchSection
@@ -75,6 +83,8 @@ class SearchContext:
         Told in words what goes on.
     debug_tries
         Repairs that a proposer may try on a program that does not run.
+    scored
+        Scores that were worked out before.
     """
 
     id: str = ""
@@ -92,6 +102,7 @@ class SearchContext:
     remarks: tuple[str, ...] = ()
     progress: Callable[[str], None] = lambda _: None
     debug_tries: int = 3
+    scored: ScoredRows = field(default_factory=ScoredRows)
 
     def check_settings(self) -> None:
         """Refuse settings of the race and the slots that make no sense, before anything is asked.
@@ -144,7 +155,7 @@ class SearchContext:
     def ended_before(self, slot: int) -> list[str]:
         """The candidates that a slot sees: the library, and all slots that have ended for certain."""
         last = slot - self.in_flight
-        return [c.id for c in self.archive.candidates.values() if c.slot <= max(last, -1)]
+        return [name for name, c in self.archive.candidates.items() if c.slot <= max(last, -1)]
 
     def board(self, ids: Sequence[str] | None = None) -> Board:
         """The archive on the selection items."""
@@ -155,6 +166,7 @@ class SearchContext:
             estimator=self.estimator,
             replicates=self.section.replicates,
             ids=ids,
+            kept=self.scored,
         )
 
     async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
@@ -170,8 +182,13 @@ class SearchContext:
 
     def complete(self, candidate: str) -> bool:
         """Whether a candidate was answered on all selection items."""
+        return candidate in self.find_complete([candidate])
+
+    def find_complete(self, ids: Sequence[str]) -> set[str]:
+        """Those of the candidates that were answered on all selection items."""
         items, runs = self.items("select"), range(self.section.replicates)
-        return all(len(self.archive.predictions(candidate, items, run)) == len(items) for run in runs)
+        fewest = np.min([self.archive.count_answers(ids, items, run) for run in runs], axis=0)
+        return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
     async def judge(self, candidate: str) -> list[JudgedAnswer]:
         """Have a candidate answer the feedback items, and hold that against what experts said."""
@@ -224,10 +241,12 @@ class SearchContext:
 
     def _fronts(self, board: Board) -> dict[str, int]:
         """On how many selection items each candidate has the best score; those on none are left out."""
-        items, runs = self.items("select"), range(self.section.replicates)
-        labels = self.labels["select"]
+        table, items, labels = self.archive.table, self.items("select"), self.labels["select"]
         # the transform: an item's own outcome, where other scores move with the candidate's other items
-        scored = [score_items(self.archive.matrix(board.ids, items, r), labels, "transformed") for r in runs]
+        scored = [
+            self.scored.score(table, board.ids, items, labels, estimator="transformed", replicate=r)
+            for r in range(self.section.replicates)
+        ]
         return count_fronts(board.ids, np.stack(scored))
 
     def _refused(self, slot: int) -> tuple[str, ...]:

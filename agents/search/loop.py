@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from agents.search.context import SearchContext, gather_all
 from agents.search.policies import Policy, PolicyView, Proposal
@@ -126,7 +127,7 @@ class _Slots:
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
     """Note who leads among those that a slot sees, for `converged`."""
-    leaders = [c for c in view.board.ranked() if context.complete(c)][:LEADERS]
+    leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
     context.archive.note(f"lead/{view.slot}", {"leaders": leaders})
 
 

@@ -17,7 +17,6 @@ from scipy.special import ndtr
 
 from agents.search.context import SearchContext
 from agents.search.fitness import Board
-from harness.types import Standing
 
 TOP = 5
 HOPELESS = 0.05
@@ -43,17 +42,17 @@ async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence
 def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
     """The proposals among those that a slot sees which came as far as n items."""
     archive, items = context.archive, context.items("select")[:n]
-    return [c for c in seen if archive.candidates[c].slot >= 0 and len(archive.predictions(c, items)) == n]
+    made = [c for c in seen if archive.candidates[c].slot >= 0]
+    return [c for c, number in zip(made, archive.count_answers(made, items), strict=True) if number == n]
 
 
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
     """Why a candidate does not go on after n items, as that share of those there does; empty if it does."""
     if candidate not in board.fitness:
         return "no scored answer"
-    ranked = board.ranked()
-    known = [board.fitness[c] for c in ranked if c != candidate]
+    others = [c for c in board.ranked() if c != candidate]
     # While there are fewer others than the top has places, there is no bar.
-    chance = chance_above(board.fitness[candidate], known[TOP - 1]) if len(known) >= TOP else 1.0
+    chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
     values = {c: _value(board, c, n) for c in (candidate, *rivals) if c in board.fitness}
@@ -64,14 +63,15 @@ def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, sha
 
 def _value(board: Board, candidate: str, n: int) -> float:
     """Mean score on the first n items; −∞ if none of them is scored."""
-    scores = board.scores[board.ids.index(candidate), :n]
+    scores = board.scores[board.place(candidate), :n]
     scored = scores[~np.isnan(scores)]
     return float(scored.mean()) if scored.size else -math.inf
 
 
-def chance_above(own: Standing, other: Standing) -> float:
-    """P(A_own > A_other) by their posteriors."""
-    sd = float(np.hypot(own.sd, other.sd))
+def chance_above(board: Board, candidate: str, other: str) -> float:
+    """P(A > A_other) by their posteriors."""
+    first, second = board.place(candidate), board.place(other)
+    mean, sd = board.shrunk.mean, float(np.hypot(board.shrunk.sd[first], board.shrunk.sd[second]))
     if sd == 0:
-        return float(own.mean >= other.mean)
-    return float(ndtr((own.mean - other.mean) / sd))
+        return float(mean[first] >= mean[second])
+    return float(ndtr((mean[first] - mean[second]) / sd))

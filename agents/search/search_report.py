@@ -62,7 +62,7 @@ def a_a(context: SearchContext, board: Board | None) -> str:
     """How the gate sees the start against its own second run."""
     items = context.items("select")
     pair = [context.archive.matrix([context.start], items, run) for run in (0, TWICE)]
-    if board is None or len(context.archive.predictions(context.start, items, TWICE)) < len(items):
+    if board is None or context.archive.count_answers([context.start], items, TWICE)[0] < len(items):
         return "not run yet"
     labels = context.labels["select"]
     first, second = (score_items(y, labels, context.estimator)[0] for y in pair)
@@ -82,8 +82,9 @@ def report_candidates(
 ) -> list[SearchedCandidate]:
     """All candidates in order of arrival, with the differences of their sources if those are asked for."""
     archive, fitness = context.archive, board.fitness if board else {}
-    done = {c for c in archive.candidates if context.complete(c)}
+    done = context.find_complete(list(archive.candidates))
     front = pareto({c: standing for c, standing in fitness.items() if c in done})
+    answers = archive.count_answers(list(archive.candidates), archive.splits["select"]).tolist()
     return [
         SearchedCandidate(
             id=c,
@@ -92,13 +93,13 @@ def report_candidates(
             op=candidate.op,
             parents=candidate.parents,
             note=candidate.note,
-            answers=len(archive.predictions(c, archive.splits["select"])),
+            answers=number,
             standing=fitness.get(c),
             on_front=c in front,
             raced_out=c in fitness and c not in done,
             diff=tuple(_diff(archive, candidate)) if diffs else (),
         )
-        for c, candidate in archive.candidates.items()
+        for number, (c, candidate) in zip(answers, archive.candidates.items(), strict=True)
     ]
 
 
@@ -214,10 +215,6 @@ def _difference(context: SearchContext, winner: str) -> str:
 
 def count_spent(archive: Archive) -> dict[str, int]:
     """Tokens of the stored answers by split (a shared call counts for each), and of the proposer."""
-    split = {item.id: name for name, items in archive.splits.items() for item in items}
-    spent = dict.fromkeys(archive.splits, 0)
-    for found in archive.answers.values():
-        for p in found.values():
-            spent[split[p.item_id]] += p.input_tokens + p.output_tokens
+    spent = {split: archive.table.sum_tokens(items) for split, items in archive.splits.items()}
     slots = (e for key, e in archive.events.items() if key.startswith("slot/"))
     return {**spent, "optimiser": sum(int(str(s.get("tokens", 0))) for s in slots)}

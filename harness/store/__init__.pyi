@@ -1,5 +1,6 @@
 from .columns import (
-    ColumnRepository as ColumnRepository, ItemDraw as ItemDraw, RunColumns as RunColumns,
+    CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,
+    RunColumns as RunColumns, STATUSES as STATUSES,
 )
 from .controls import (
     ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,

@@ -20,6 +20,7 @@ from harness.store.sqlite_files import (
     connect_read_only,
     identify_file,
     is_read_only,
+    keeping_few,
     set_up_sqlite,
 )
 from harness.store.stored_values import (
@@ -205,6 +206,12 @@ class Database:
             return column.in_(sa.select(table.c.value))
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
+    def gather(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
+        """The values of a group's rows as a JSON array; those of several columns are in one order."""
+        if self._engine.dialect.name == "sqlite":
+            return sa.func.json_group_array(column, type_=sa.Text)
+        return sa.cast(sa.func.json_agg(column), sa.Text)
+
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """All rows of a query."""
         with self.transaction() as connection:
@@ -222,9 +229,12 @@ class Database:
                 for part in connection.execute(query, execution_options=options).partitions():
                     yield tuple(zip(*part, strict=True))
 
-    def read_tuples(self, query: sa.Select[Any]) -> list[tuple[Any, ...]]:
-        """All rows of a query, as its driver gives them, which takes less time and memory."""
-        with self.transaction() as connection:
+    def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
+        """All rows of a query, as its driver gives them, which takes less time and memory.
+
+        One that `walks` through many rows for the few that it makes of them keeps none of them in memory.
+        """
+        with self.transaction() as connection, keeping_few(connection if walks else None):
             cursor: Any = connection.execute(query).cursor
             return list(cursor.fetchall())
 

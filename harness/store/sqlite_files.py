@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +22,7 @@ _SETTINGS = (
     "foreign_keys=ON",
     "cache_size=-65536",  # KiB; indices of a million hashes are written to all over
 )
+_FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
@@ -68,3 +71,16 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
     for setting in _SETTINGS:
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
+
+
+@contextmanager
+def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
+    """Keep next to none of the pages that are read inside, as none comes again; of a file alone."""
+    if connection is None or connection.dialect.name != "sqlite":
+        yield
+        return
+    connection.exec_driver_sql(f"PRAGMA {_FEW}")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA {_SETTINGS[-1]}")

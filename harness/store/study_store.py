@@ -7,7 +7,12 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from harness.store.columns import ColumnRepository, PoolRepository, RunColumnsRepository
+from harness.store.columns import (
+    CandidateColumnsRepository,
+    ColumnRepository,
+    PoolRepository,
+    RunColumnsRepository,
+)
 from harness.store.controls import AllReplies, ControlRepository
 from harness.store.database import PORTION, Database
 from harness.store.endpoints import CallRepository, EndpointRepository
@@ -51,6 +56,7 @@ class Store(Database):
         self.labelling = LabellingRepository(self)
         self.looks = LookRepository(self)
         self.searches = SearchRepository(self)
+        self.candidate_columns = CandidateColumnsRepository(self)
         self.words = WordRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:

@@ -172,10 +172,9 @@ def test_failed_answers_are_left_out_and_counted() -> None:
     world = World()
     archive = archive_of(world)
     name = world.library[1].id
-    found = archive.answers[name, 0]
+    found = archive.predictions(name, world.task.items[:6])
     before = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
-    for item in world.task.items[:6]:
-        found[item.id] = replace(found[item.id], option=None, status=PredictionStatus.FAILED)
+    archive.record(name, 0, [replace(p, option=None, status=PredictionStatus.FAILED) for p in found])
     after = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
     assert (before.n_items, after.n_items) == (120, 114)
     assert after.error_rate == pytest.approx(0.05)

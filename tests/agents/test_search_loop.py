@@ -221,8 +221,8 @@ def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
         archive = world.state.archive
         for candidate in archive.candidates.values():
             searches.add_candidate("s", candidate)
-        for (name, replicate), found in archive.answers.items():
-            searches.add_answers("s", name, replicate, list(found.values()))
+        for (name, replicate), found in archive.table.all_predictions().items():
+            searches.add_answers("s", name, replicate, found)
         searches.add_event("s", "winner", {"candidate": "another"})
         assert load_archive(store, "s").digest() == archive.digest()
         with pytest.raises(StoreError, match="no search t"):
@@ -249,8 +249,8 @@ def test_failed_answers_are_asked_again_when_a_search_goes_on(tmp_path: Path) ->
             world.state = replace(world.state, archive=archive, evaluate=evaluate)
             run(world)
             down[0] = False
-        stored = load_archive(store, "s").answers
-    assert {p.status for found in stored.values() for p in found.values()} == {PredictionStatus.OK}
+        stored = load_archive(store, "s").table.all_predictions()
+    assert {p.status for found in stored.values() for p in found} == {PredictionStatus.OK}
     finalists = len(archive.events["winner"]["finalists"])
     assert max(Counter(world.asked).values()) == 3  # in the race, before the winner is named, and resumed
     assert len(world.asked) == 8 * 30 + 8 * 5 + finalists * 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +27,7 @@ ARCHIVES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 }
 
 
-def board_of(answers: IntArray, labels: ExpertLabels, K: int) -> tuple[str, dict[str, Standing]]:
+def board_of(answers: IntArray, labels: ExpertLabels, K: int) -> tuple[str, Mapping[str, Standing]]:
     """Who leads and how all stand, of an archive with these answers."""
     options = tuple(str(k) for k in range(K))
     items = tuple(Item(x, "", options, tuple(range(K))) for x in labels.items)

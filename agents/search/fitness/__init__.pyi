@@ -7,4 +7,5 @@ from .empirical_bayes import compare_paired as compare_paired, shrink_scores as 
 from .expert_labels import ExpertLabels as ExpertLabels
 from .item_fronts import count_fronts as count_fronts
 from .power import Kind as Kind, measure_power as measure_power, simulated_labels as simulated_labels
+from .scored_rows import ScoredRows as ScoredRows
 from .scores import score_items as score_items

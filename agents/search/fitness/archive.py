@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from harness import FAILED, UNREADABLE, IntArray, StoreError
+from agents.search.fitness.answer_table import AnswerTable
+from harness import IntArray, StoreError
 from harness.store import SearchRepository, Store
-from harness.types import Candidate, Item, Prediction, PredictionStatus
+from harness.types import Candidate, Item, Prediction
 
 
 @dataclass(slots=True)
@@ -28,15 +29,17 @@ class Archive:
     ----------
     splits
         Items by split: ``feedback``, ``select``, ``confirm``, ``test``, each in its fixed order.
-    candidates, answers, events
-        By id; by id and replicate, then by item; by key.
+    candidates, events
+        By id; by key.
+    table
+        What was answered: options, statuses and tokens.
     search, store
         The search's id and where changes are written, unless the archive need not outlive the process.
     """
 
     splits: Mapping[str, tuple[Item, ...]]
     candidates: dict[str, Candidate] = field(default_factory=dict)
-    answers: dict[tuple[str, int], dict[str, Prediction]] = field(default_factory=dict)
+    table: AnswerTable = field(default_factory=AnswerTable)
     events: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     search: str = ""
     store: SearchRepository | None = None
@@ -61,7 +64,7 @@ class Archive:
         """Take in what a candidate answered in one of its replicates."""
         if self.store:
             self.store.add_answers(self.search, candidate, replicate, predictions)
-        self.answers.setdefault((candidate, replicate), {}).update({p.item_id: p for p in predictions})
+        self.table.put(candidate, replicate, predictions)
 
     def note(self, key: str, data: Mapping[str, Any]) -> None:
         """Write down a decision; the first one under a key stands."""
@@ -70,20 +73,24 @@ class Archive:
                 self.store.add_event(self.search, key, data)
             self.events[key] = data
 
-    def to_ask(self, candidate: str, replicate: int, items: Iterable[Item]) -> list[Item]:
+    def to_ask(self, candidate: str, replicate: int, items: Sequence[Item]) -> list[Item]:
         """Items without an answer, or with a failed one: those are asked again whenever they come up."""
-        have = self.answers.get((candidate, replicate), {})
-        failed = PredictionStatus.FAILED
-        return [item for item in items if item.id not in have or have[item.id].status is failed]
+        there, failed = self.table.is_there, self.table.has_failed
+        done = there([candidate], items, replicate)[0] & ~failed([candidate], items, replicate)[0]
+        return [items[i] for i in np.flatnonzero(~done)]
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Stored answers of a candidate to these items, failed ones among them."""
-        have = self.answers.get((candidate, replicate), {})
-        return [have[item.id] for item in items if item.id in have]
+        """Answers of a candidate to these items, failed ones among them: option and status alone."""
+        return self.table.predictions(candidate, items, replicate)
+
+    def count_answers(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
+        """How many of these items each candidate has an answer to, failed ones among them, shape (M,)."""
+        found: IntArray = self.table.is_there(ids, items, replicate).sum(axis=1)
+        return found
 
     def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
         """Answers as `agents.search.fitness.scores.score_items` takes them, shape (M, n)."""
-        return np.array([[_code(self.answers.get((c, replicate), {}).get(i.id)) for i in items] for c in ids])
+        return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:
         """SHA-256 of all that was decided and answered; two equal searches have equal digests."""
@@ -93,8 +100,8 @@ class Archive:
             ],
             "answers": sorted(
                 (c, r, p.item_id, p.option, str(p.status))
-                for (c, r), found in self.answers.items()
-                for p in found.values()
+                for (c, r), found in self.table.all_predictions().items()
+                for p in found
             ),
             "events": self.events,
         }
@@ -121,17 +128,16 @@ def load_archive(store: Store, search: str) -> Archive:
         splits[split] = tuple(items[i] for i in ids)
     if not splits:
         raise StoreError(f"there is no search {search}; see: oversight search show")
+    candidates = {c.id: c for c in searches.read_candidates(search)}
+    table = AnswerTable()
+    table.expect(len(candidates), [item for ids in drawn.values() for item in ids])
+    for columns in store.candidate_columns.read_answers(search):
+        table.put_columns(columns)
     return Archive(
         splits=splits,
-        candidates={c.id: c for c in searches.read_candidates(search)},
-        answers={key: {p.item_id: p for p in found} for key, found in searches.read_answers(search).items()},
+        candidates=candidates,
+        table=table,
         events=dict(searches.read_events(search)),
         search=search,
         store=searches,
     )
-
-
-def _code(prediction: Prediction | None) -> int:
-    if prediction is None or prediction.status is PredictionStatus.FAILED:
-        return FAILED
-    return UNREADABLE if prediction.option is None else prediction.option

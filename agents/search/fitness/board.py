@@ -6,21 +6,18 @@ another board of the same answers, without one call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from agents.search.fitness.archive import Archive
-from agents.search.fitness.breakthroughs import interval_ends
-from agents.search.fitness.empirical_bayes import Paired, ShrunkScores, compare_paired, shrink_scores
+from agents.search.fitness.empirical_bayes import Paired, ShrunkScores, shrink_scores
 from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.fitness.scores import score_items
-from harness import UNREADABLE, EstimateError, FloatArray, IntArray
-from harness.types import Item, PredictionStatus, Standing
-
-_DRAWS = 2000
-"""From the posterior, for how often each candidate is the best."""
+from agents.search.fitness.scored_rows import ScoredRows
+from agents.search.fitness.standings import LazyValues, Standings
+from harness import UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
+from harness.types import Item, Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,40 +28,51 @@ class Board:
     ----------
     ids
         Candidates with at least one scored answer, in archive order.
-    scores, cluster
-        Per-item scores, shape (M, n), and the items' clusters, shape (n,).
     shrunk
         Their posterior.
     fitness
-        How each candidate stands, by id.
-    scale, unit
-        What scores are, ``"accuracy"`` or ``"q"``, and how large a point of accuracy is: 1/(K − 1) in q.
+        How each candidate stands, by id; worked out when it is asked for.
     avoided
         Share of refused options that each avoided, by id; None without a no. Never a correct rate.
+    scale, unit
+        What scores are, ``"accuracy"`` or ``"q"``, and how large a point of accuracy is: 1/(K − 1) in q.
     """
 
     ids: tuple[str, ...]
-    scores: FloatArray
-    cluster: IntArray
     shrunk: ShrunkScores
-    fitness: dict[str, Standing]
-    avoided: dict[str, float | None]
+    standings: Standings
+    fitness: Mapping[str, Standing]
+    avoided: Mapping[str, float | None]
     scale: str = "accuracy"
     unit: float = 1.0
+
+    @property
+    def scores(self) -> FloatArray:
+        """Per-item scores, shape (M, n)."""
+        return self.standings.scores
 
     def accuracy(self, score: float) -> float:
         """A score as an accuracy: (K − 1)q − (K − 2) where scores are q."""
         return 1 - (1 - score) / self.unit
 
+    def place(self, candidate: str) -> int:
+        """Row of a candidate in all arrays."""
+        return self.standings.places[candidate]
+
+    def values(self, ids: Sequence[str]) -> FloatArray:
+        """Estimates of candidates as measured."""
+        return np.array([self.standings.value(self.place(c)) for c in ids])
+
     def ranked(self) -> list[str]:
         """Best first by posterior mean; ties by fewer tokens, then id."""
-        return sorted(self.ids, key=lambda c: (rounded(-self.fitness[c].mean), self.fitness[c].tokens, c))
+        mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
+        if len(set(mean)) == len(mean):  # mostly: nobody's tokens need be summed up
+            return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
+        return [c for *_, c in sorted(zip(mean, self.standings.tokens_each.tolist(), self.ids, strict=True))]
 
     def compare(self, first: str, second: str) -> Paired:
         """One candidate against another on the items both answered."""
-        rows = (self.ids.index(first), self.ids.index(second))
-        first_scores, second_scores = (self.scores[row] for row in rows)
-        return compare_paired(first_scores, second_scores, self.shrunk.spread, self.cluster)
+        return self.standings.compare(self.place(first), self.place(second))
 
 
 def rounded(value: float) -> float:
@@ -80,6 +88,7 @@ def score_candidates(
     estimator: str = "ml",
     replicates: int = 1,
     ids: Sequence[str] | None = None,
+    kept: ScoredRows | None = None,
 ) -> Board:
     """Score an archive on labelled items.
 
@@ -94,83 +103,73 @@ def score_candidates(
         the unit: repeated runs of one item are not independent.
     ids
         Only these candidates; all if None.
+    kept
+        Where scores are found that were worked out before, and kept.
 
     Raises
     ------
     EstimateError
         If nothing is scored, or labels and estimator do not fit.
     """
-    runs = range(replicates)
-    names = [c for c in (ids or archive.candidates) if any((c, r) in archive.answers for r in runs)]
+    table, runs, kept = archive.table, range(replicates), kept or ScoredRows()
+    answered = {c for c, run in table.rows if run in runs}
+    names = [c for c in (ids or archive.candidates) if c in answered]
     if not names:
         raise EstimateError("fitness: no candidate has an answer yet")
-    stacks = [archive.matrix(names, items, r) for r in runs]
-    scored = np.stack([score_items(y, labelled, estimator) for y in stacks])
-    counts = (~np.isnan(scored)).sum(axis=0)
-    scores = np.nansum(scored, axis=0) / np.where(counts > 0, counts, np.nan)
-    kept = np.flatnonzero(counts.any(axis=1))
-    names, scores = [names[j] for j in kept], scores[kept]
+    kept.begin(items, labelled)
+    key = table.version, estimator, replicates, tuple(names)
+    if kept.last is None or kept.last[0] != key:
+        kept.last = key, _make_board(archive, items, labelled, names, estimator, runs, kept)
+    board: Board = kept.last[1]
+    return board
+
+
+def _make_board(
+    archive: Archive,
+    items: Sequence[Item],
+    labelled: ExpertLabels,
+    names: list[str],
+    estimator: str,
+    runs: range,
+    kept: ScoredRows,
+) -> Board:
+    table = archive.table
+    scores = _mean_over_runs(
+        [kept.score(table, names, items, labelled, estimator=estimator, replicate=r) for r in runs]
+    )
+    has_score: BoolArray = np.asarray((~np.isnan(scores)).any(axis=1))
+    if not has_score.all():
+        names, scores = [c for c, has in zip(names, has_score, strict=True) if has], scores[has_score]
     unit = 1.0
     if estimator == "raw":
         unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
     shrunk = shrink_scores(scores, unit, labelled.cluster)
-    return Board(
-        ids=tuple(names),
+    standings = Standings(
+        ids=names,
+        candidates=archive.candidates,
         scores=scores,
         cluster=labelled.cluster,
         shrunk=shrunk,
-        fitness=_standings(archive, items, names, (scores, labelled.cluster), shrunk),
+        count=lambda: table.count(names, items),
+    )
+    return Board(
+        ids=tuple(names),
+        shrunk=shrunk,
+        standings=standings,
+        fitness=LazyValues(names, standings.make),
+        avoided=LazyValues(names, lambda j: _avoided(table.options(names[j : j + 1], items)[0], labelled)),
         unit=unit,
         scale="q" if estimator == "raw" else "accuracy",
-        avoided={c: _avoided(stacks[0][j], labelled) for c, j in zip(names, kept, strict=True)},
     )
 
 
-def _standings(
-    archive: Archive,
-    items: Sequence[Item],
-    names: Sequence[str],
-    scored: tuple[FloatArray, IntArray],
-    shrunk: ShrunkScores,
-) -> dict[str, Standing]:
-    scores, cluster = scored
-    draws = np.random.default_rng(0).standard_normal((_DRAWS, len(names)))
-    best = np.bincount((shrunk.mean + shrunk.sd * draws).argmax(axis=1), minlength=len(names))
-    row = {name: j for j, name in enumerate(names)}
-    standings = {}
-    for j, name in enumerate(names):
-        parents = archive.candidates[name].parents
-        against = row.get(parents[0]) if parents else None
-        compared = None
-        if against is not None:
-            compared = compare_paired(scores[j], scores[against], shrunk.spread, cluster)
-        mean, sd = float(shrunk.mean[j]), float(shrunk.sd[j])
-        far = shrunk.breakthroughs
-        low, high = interval_ends(
-            mean,
-            float(np.hypot(sd, shrunk.level_se)),
-            float(far.chance[j]),
-            float(far.mean[j]),
-            float(np.hypot(far.sd[j], shrunk.level_se)),
-        )
-        answers = archive.predictions(name, items)
-        n = max(1, len(answers))
-        failed = sum(p.status is PredictionStatus.FAILED for p in answers) / n
-        standings[name] = Standing(
-            n_items=int((~np.isnan(scores[j])).sum()),
-            value=float(np.nanmean(scores[j])),
-            mean=mean,
-            sd=sd,
-            low=(1 - failed) * low,
-            high=(1 - failed) * high + failed,
-            p_best=float(best[j] / _DRAWS),
-            p_better=compared.p_better if compared else None,
-            verdict=compared.verdict if compared else None,
-            tokens=sum(p.input_tokens + p.output_tokens for p in answers) / n,
-            invalid_rate=sum(p.status.no_option for p in answers) / n,
-            error_rate=failed,
-        )
-    return standings
+def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
+    if len(scored) == 1:
+        return scored[0]
+    runs = np.stack(scored)
+    counts = (~np.isnan(runs)).sum(axis=0)
+    mean: FloatArray = np.nansum(runs, axis=0) / np.where(counts > 0, counts, np.nan)
+    return mean
 
 
 def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:

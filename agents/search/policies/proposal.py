@@ -145,12 +145,11 @@ class Policy(Protocol):
 
 def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
     """Draw one of these candidates, by the default rule or, in parity mode, by the published one."""
-    found = [view.board.fitness[c] for c in ids]
     if view.published:
-        p = published_probabilities(np.array([f.value for f in found]))
+        p = published_probabilities(view.board.values(ids))
     else:
-        se = [view.board.shrunk.se_relative[view.board.ids.index(c)] for c in ids]
-        p = probabilities(np.array([f.mean for f in found]), np.array(se))
+        shrunk, places = view.board.shrunk, [view.board.place(c) for c in ids]
+        p = probabilities(shrunk.mean[places], shrunk.se_relative[places])
     return view.candidates[ids[choose(p, view.rng)]]
 
 

@@ -40,15 +40,19 @@ def show_searches(
     store: Store,
     name: str = "",
     truth: Mapping[str, int] | None = None,
+    context: SearchContext | None = None,
 ) -> dict[str, Any]:
-    """The same; with `truth`, by item id, also how winner and start fare by that on the test items."""
+    """The same; with `truth`, by item id, also how winner and start fare by that on the test items.
+
+    `context` is the search of that name, where it was opened before.
+    """
     known = store.searches.read_progress()
     chosen = next((search for search in known if search.id == (name or search.id)), None)
     if known and chosen is None:
         raise BadInput(f"there is no search {name!r}; there are: {', '.join(search.id for search in known)}")
     return {
         "searches": [_listed(search) for search in known],
-        "search": None if chosen is None else _shown(study, store, chosen, truth),
+        "search": None if chosen is None else _shown(study, store, chosen, truth, context),
     }
 
 
@@ -67,13 +71,18 @@ def _listed(search: SearchProgress) -> dict[str, Any]:
 
 
 def _shown(
-    study: Study, store: Store, search: SearchProgress, truth: Mapping[str, int] | None
+    study: Study,
+    store: Store,
+    search: SearchProgress,
+    truth: Mapping[str, int] | None,
+    context: SearchContext | None,
 ) -> dict[str, Any]:
     parts = SearchParts()
-    context = parts.attempt("the search", partial(open_search, study, store, search.id), None)
+    if context is None:
+        context = parts.attempt("the search", partial(open_search, study, store, search.id), None)
     if context is None:
         return {**_listed(search), "missing": parts.missing}
-    board = parts.attempt("accuracies", context.board, None) if context.archive.answers else None
+    board = parts.attempt("accuracies", context.board, None) if context.archive.table.rows else None
     make_rows = partial(report_candidates, context, board)
     scale = "q" if context.estimator == "raw" else "accuracy"
     rows = parts.attempt("candidates", make_rows, list[SearchedCandidate]())

@@ -1,3 +1,7 @@
+from .candidate_columns import (
+    CandidateColumns as CandidateColumns, CandidateColumnsRepository as CandidateColumnsRepository,
+    STATUSES as STATUSES,
+)
 from .pool_columns import ItemDraw as ItemDraw, PoolRepository as PoolRepository
 from .run_columns import RunColumns as RunColumns, RunColumnsRepository as RunColumnsRepository
 from .study_columns import ColumnRepository as ColumnRepository

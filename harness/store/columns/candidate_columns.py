@@ -1,0 +1,85 @@
+"""What the candidates of a search have answered, as columns: half a million answers in few bytes each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from harness.arrays import UNREADABLE, IntArray
+from harness.store.database import Repository
+from harness.store.tables import CandidateAnswerRow
+from harness.types import PredictionStatus
+
+_ANSWER = CandidateAnswerRow.__table__.c
+STATUSES = tuple(PredictionStatus)
+"""Statuses by their number in a column."""
+_NUMBERS = {status.value: number for number, status in enumerate(STATUSES)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateColumns:
+    """What a candidate answered in one of its replicates, by answer.
+
+    Attributes
+    ----------
+    items
+        Ids; one object for all that answered the same items.
+    option
+        From 0; `UNREADABLE` without one.
+    status
+        Place in `STATUSES`.
+    tokens
+        Sent and received, together.
+    """
+
+    candidate: str
+    replicate: int
+    items: tuple[str, ...]
+    option: NDArray[np.int32]
+    status: NDArray[np.int8]
+    tokens: IntArray
+
+
+class CandidateColumnsRepository(Repository):
+    """Answers of a search's candidates, without their texts."""
+
+    def read_answers(self, search: str) -> Iterator[CandidateColumns]:
+        """All answers of a search, by candidate and replicate; the database puts each one's together."""
+        status = sa.case(_NUMBERS, value=_ANSWER.status)
+        option = sa.func.coalesce(_ANSWER.option, UNREADABLE)
+        columns = (_ANSWER.item_id, option, status, _ANSWER.input_tokens + _ANSWER.output_tokens)
+        by = _ANSWER.candidate_id, _ANSWER.replicate
+        query = sa.select(*by, *map(self._database.gather, columns))
+        query = query.where(_ANSWER.search_id == search).group_by(*by).order_by(*by)
+        known = dict[str, tuple[str, ...]]()
+        with self._database.reading():
+            for candidate, replicate, items, *numbers in self._database.read_tuples(query, walks=True):
+                if items not in known:
+                    known[items] = tuple(orjson.loads(items))
+                yield CandidateColumns(
+                    candidate=candidate, replicate=replicate, items=known[items], **_read_numbers(*numbers)
+                )
+
+    def find_reasons(self, search: str, items: list[str]) -> dict[tuple[str, str], str]:
+        """Why there is no option, or what was said beside it: by candidate and item, of first replicates."""
+        query = sa.select(_ANSWER.candidate_id, _ANSWER.item_id, _ANSWER.reason).where(
+            _ANSWER.search_id == search,
+            _ANSWER.replicate == 0,
+            _ANSWER.reason != "",
+            self._database.among(_ANSWER.item_id, items),
+        )
+        return {(candidate, item): reason for candidate, item, reason in self._database.read_tuples(query)}
+
+
+def _read_numbers(option: str, status: str, tokens: str) -> dict[str, Any]:
+    return {
+        "option": np.array(orjson.loads(option), np.int64).astype(np.int32),
+        "status": np.array(orjson.loads(status), np.int8),
+        "tokens": np.array(orjson.loads(tokens), np.int64),
+    }
