@@ -129,18 +129,20 @@ def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchC
     payload: dict[str, Any] = {"search": report}
     text = search_text(report)
     if getattr(args, "page", None):
-        payload["page"] = str(_write_page(study, store, context.id, args.page, truth))
+        payload["page"] = str(_write_page(study, store, context, args.page, truth))
         text += f"\nwrote {payload['page']}"
     emit(args, payload, text)
     return 0
 
 
-def _write_page(study: Study, store: Store, search: str, path: str, truth: Mapping[str, int] | None) -> Path:
+def _write_page(
+    study: Study, store: Store, context: SearchContext, path: str, truth: Mapping[str, int] | None
+) -> Path:
     """Write the page of a search as one file, with its candidates, and return its path."""
     from agents.search import read_exported_parts
     from harness.view import read_frame, write_parts
 
-    parts = dict(read_exported_parts(study, store, search, truth))
+    parts = dict(read_exported_parts(study, store, context.id, truth, context=context))
     frame = {**read_frame(study, store), "pages": ["search"]}
-    note = f"Written by oversight search show: search {search}, its candidates and what they answered."
+    note = f"Written by oversight search show: search {context.id}, its candidates and what they answered."
     return write_parts({"frame": frame, **parts}, [], path, note=note)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from harness.errors import ConfigError
@@ -34,10 +35,11 @@ def cache_dir() -> Path:
     return folder
 
 
-def write_whole(text: str, path: str | Path, mode: int = 0o666) -> Path:
+def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o666) -> Path:
     """Write a file so that it is there whole or not at all, and return its path.
 
-    Missing folders are made. `mode` is the permissions before the user's mask.
+    Missing folders are made. `mode` is the permissions before the user's mask; a text may come in parts that
+    are encoded.
 
     Raises
     ------
@@ -51,10 +53,9 @@ def write_whole(text: str, path: str | Path, mode: int = 0o666) -> Path:
             raise ConfigError(f"{path}: cannot be written: it is no file")
         path.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # or it would keep the permissions that it had
-        with os.fdopen(
-            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8"
-        ) as stream:
-            stream.write(text)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.writelines([text.encode()] if isinstance(text, str) else text)
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)

@@ -47,6 +47,14 @@ def redact_secrets(text: str) -> str:
     return text
 
 
+def redact_bytes(text: bytes) -> bytes:
+    """The same of a text in UTF-8, which may be large."""
+    for secret in _secrets:
+        if (known := secret.encode()) in text:
+            text = text.replace(known, _REDACTED.encode())
+    return text
+
+
 def redact(text: str) -> str:
     """Replace the known secrets and the passwords of URLs: for messages."""
     text = redact_secrets(text)

@@ -18,7 +18,7 @@ from harness.output import with_bar
 from harness.registry import EXPORTED_PARTS, PAGES, load_page
 from harness.store import Store, split_into_batches
 from harness.view import payload
-from harness.view.page_parts import make_page
+from harness.view.page_parts import make_file
 from harness.view.written_json import keep_keys, write_json
 
 _TEXTS = frozenset(
@@ -104,7 +104,7 @@ def write_parts(
         "items": items,
         "note": note or _say_contents(len(items), of, options),
     }
-    return write_whole(make_page(write_json(data).decode()), path)
+    return write_whole(make_file(write_json(data)), path)
 
 
 def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:

@@ -46,15 +46,17 @@ def read_style() -> str:
     return (_FOLDER / "style.css").read_text(encoding="utf-8")
 
 
-def make_page(data: str | None = None) -> str:
-    """The page that asks a server for its data; with `data`, JSON, one that holds them and asks nobody."""
-    frame = (_FOLDER / "page.html").read_text(encoding="utf-8")
-    if data is None:
-        head = (
-            '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="style.css">\n'
-            '<script type="module" src="script.js"></script>'
-        )
-        return frame.replace("<!-- head -->", head).replace("<!-- data -->", "")
+def make_page() -> str:
+    """The page that asks a server for its data."""
+    head = (
+        '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="style.css">\n'
+        '<script type="module" src="script.js"></script>'
+    )
+    return _read_frame().replace("<!-- head -->", head).replace("<!-- data -->", "")
+
+
+def make_file(data: bytes) -> list[bytes]:
+    """The page that holds its data, JSON, and asks nobody: in parts, as data may be large."""
     script, style = f"\n{read_script()}", f"\n{read_style()}"
     policy = f"{_NOWHERE}; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
     head = (
@@ -62,10 +64,15 @@ def make_page(data: str | None = None) -> str:
         f'<script type="module">{script}</script>'
     )
     # "<" cannot end the element or begin a comment when it is written as JSON may write it
-    kept = f'<script type="application/json" id="data">{data.replace("<", chr(92) + "u003c")}</script>'
-    before, _, rest = frame.partition("<!-- head -->")
+    kept = data.replace(b"<", b"\\u003c")
+    before, _, rest = _read_frame().partition("<!-- head -->")
     middle, _, after = rest.partition("<!-- data -->")
-    return before + head + middle + kept + after
+    start = f'{before}{head}{middle}<script type="application/json" id="data">'
+    return [start.encode(), kept, f"</script>{after}".encode()]
+
+
+def _read_frame() -> str:
+    return (_FOLDER / "page.html").read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

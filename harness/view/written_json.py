@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from harness.config import Study
-from harness.output import keep_secret, redact_secrets
+from harness.output import keep_secret, redact_bytes
 
 
 def keep_keys(study: Study) -> None:
@@ -21,7 +21,7 @@ def keep_keys(study: Study) -> None:
 def write_json(value: Any) -> bytes:
     """JSON without secrets, whatever was stored; numbers that are none become null."""
     written = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
-    return redact_secrets(written.decode()).encode()
+    return redact_bytes(written)
 
 
 def _plain(value: object) -> object:

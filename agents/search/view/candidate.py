@@ -16,7 +16,7 @@ from harness.types import Candidate, Item, Prediction, PredictionStatus
 SHOWN_BEFORE = ("feedback", "select")
 """Splits whose items are shown before a winner is named; those of the others must not steer a search."""
 _SPLITS = (*SHOWN_BEFORE, "confirm", "test")
-_PAGE, _PORTION = 50, 200
+PAGE, _PORTION = 50, 200
 _LINES, _TEXT = 5_000, 160
 OUTCOMES = ("confirmed", "refuted", "open", "unreadable", "failed")
 
@@ -49,39 +49,40 @@ def read_candidate(
     if only and only not in OUTCOMES:
         raise BadInput(f"only: is one of {', '.join(OUTCOMES)}, not {only!r}")
     found = find_search(store, search)
-    return describe_candidate(store, found, store.searches.read_splits(found.id), id, after, only)
+    candidate, splits = find_candidate(store, found.id, id), store.searches.read_splits(found.id)
+    answers = store.searches.read_answers(found.id, id)
+    return assemble_candidate(
+        found,
+        candidate,
+        store.searches.read_candidates(found.id, candidate.parents),
+        counts=_tell_counts(splits, answers),
+        hidden=[] if found.winner else [name for name in splits if name not in SHOWN_BEFORE],
+        items=_page(store, found, splits, answers.get((id, 0), []), after, only),
+    )
 
 
-def describe_candidate(
-    store: Store,
-    found: SearchProgress,
-    splits: Mapping[str, Sequence[str]],
-    id: str,  # noqa: A002
-    after: str = "",
-    only: str = "",
+def assemble_candidate(
+    search: SearchProgress, candidate: Candidate, family: Sequence[Candidate], **known: Any
 ) -> dict[str, Any]:
-    """The same, of a search and its splits that were read before."""
-    candidate = find_candidate(store, found.id, id)
-    family = store.searches.read_candidates(found.id, candidate.parents)
+    """What a candidate's page says: of itself, of its parents, and what else is known of its answers."""
     names = {c.id: c.program.name for c in family}
     sources = {c.id: c.program.source for c in family}
     before = sources.get(candidate.parents[0]) if candidate.parents else None
-    answers = store.searches.read_answers(found.id, id)
     return {
-        "search": found.id,
-        "id": id,
+        "search": search.id,
+        "id": candidate.id,
         "name": candidate.program.name,
         "op": candidate.op,
         "slot": candidate.slot,
         "parents": [{"id": parent, "name": names.get(parent, parent)} for parent in candidate.parents],
         "note": candidate.note,
         "thought": candidate.program.thought,
-        "won": id == found.winner,
+        "won": candidate.id == search.winner,
         "parent": candidate.parents[0] if before is not None else None,
         "lines": compare_sources(before, candidate.program.source),
-        "answers": _count(splits, answers),
-        "hidden": [] if found.winner else [name for name in splits if name not in SHOWN_BEFORE],
-        "items": _page(store, found, splits, answers.get((id, 0), []), after, only),
+        "answers": known["counts"],
+        "hidden": known["hidden"],
+        "items": known["items"],
     }
 
 
@@ -117,17 +118,24 @@ def compare_sources(old: str | None, new: str) -> list[dict[str, str]]:
     return found
 
 
-def _count(
+def _tell_counts(
     splits: Mapping[str, Sequence[str]], answers: Mapping[tuple[str, int], Sequence[Prediction]]
 ) -> list[dict[str, Any]]:
     """Answers by split, and by replicate where there are several, counted by status."""
     split_of = {item: name for name, ids in splits.items() for item in ids}
     counts: dict[tuple[str, int], Counter[str]] = {}
-    order = [*_SPLITS, *(name for name in splits if name not in _SPLITS), "no split"]
     for (_, run), found in sorted(answers.items()):
         for prediction in found:
             where = split_of.get(prediction.item_id, "no split")
             counts.setdefault((where, run), Counter())[_status(prediction)] += 1
+    return order_counts(splits, counts)
+
+
+def order_counts(
+    splits: Mapping[str, Sequence[str]], counts: Mapping[tuple[str, int], Mapping[str, int]]
+) -> list[dict[str, Any]]:
+    """Numbers of answers by status, of each split and replicate, in the order of the splits."""
+    order = [*_SPLITS, *(name for name in splits if name not in _SPLITS), "no split"]
     return [
         {"split": split, "replicate": run, "items": len(splits.get(split, ())), "answers": dict(number)}
         for (split, run), number in sorted(
@@ -147,6 +155,11 @@ def is_shown(search: SearchProgress, split: str) -> bool:
     return split in SHOWN_BEFORE or search.winner is not None
 
 
+def order_items(splits: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Split and id of all items, in the order in which a candidate's page shows them."""
+    return [(name, item) for name in _SPLITS for item in splits.get(name, ())]
+
+
 def _page(
     store: Store,
     search: SearchProgress,
@@ -160,13 +173,13 @@ def _page(
         raise BadInput(f"after: is a place among the items, not {after!r}")
     said = {p.item_id: p for p in answers}
     # A place stays what it is while answers come in: it counts all items of the splits in their order.
-    ordered = [(name, item) for name in _SPLITS for item in splits.get(name, ())]
+    ordered = order_items(splits)
     places = [(j, *x) for j, x in enumerate(ordered) if x[1] in said and is_shown(search, x[0])]
     behind = [x for x in places if x[0] > int(after)] if after else places
     rows = list[dict[str, Any]]()
     for row in _rows(store, behind, said):
         if only in ("", row["outcome"]):
-            if len(rows) == _PAGE:
+            if len(rows) == PAGE:
                 return {"rows": rows, "next": str(rows[-1]["place"]), "in_all": len(places)}
             rows.append(row)
     return {"rows": rows, "next": None, "in_all": len(places)}

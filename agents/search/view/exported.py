@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 
-from agents.search.view.candidate import describe_candidate, find_search
+from agents.search.context import SearchContext
+from agents.search.setup import open_search
+from agents.search.view.candidate import find_search
 from agents.search.view.candidate_item import read_candidate_item
+from agents.search.view.held_candidates import HeldCandidates
 from agents.search.view.listed_searches import show_searches
+from agents.search.view.search_parts import SearchParts
 from harness import OversightError
 from harness.config import Study
 from harness.store import Store
@@ -26,6 +31,7 @@ def read_exported_parts(
     search: str = "",
     truth: Mapping[str, int] | None = None,
     most_bytes: int = _MOST_BYTES,
+    context: SearchContext | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """Name and query, as the page asks for it, and payload of each part of a search's page.
 
@@ -37,28 +43,35 @@ def read_exported_parts(
         By item id; the page says how winner and start fare by that.
     most_bytes
         Of all candidates; the best come first, and the page says how many it holds.
+    context
+        The search, where it was opened before.
 
     Raises
     ------
     BadInput
         If there is no search of this id.
     """
-    found = show_searches(study, store, search, truth)
+    parts = SearchParts()
+    if context is None and store.searches.read_searches():
+        context = parts.attempt("the search", partial(open_search, study, store, search or None), None)
+    found = show_searches(study, store, search, truth, context)
     yield "search", found
     shown = found["search"]
-    if shown is None:
+    if shown is None or context is None:
         return
-    progress, splits = find_search(store, shown["id"]), store.searches.read_splits(shown["id"])
+    held = HeldCandidates(store, find_search(store, shown["id"]), context)
     rows = sorted(shown.get("rows", ()), key=_rank)
     told = {shown["winner"], shown.get("start")} - {None}
     shown["held"], size = 0, 0
     for row in rows:
         asked = {"id": row["id"], "search": shown["id"]}
-        candidate = describe_candidate(store, progress, splits, row["id"])
+        candidate = held.describe(row["id"])
         size += len(orjson.dumps(candidate))
         if size > most_bytes:
             return
         shown["held"] += 1
+        if row["id"] in told:  # equal rows of others are the same objects
+            candidate["items"]["rows"] = [{**item} for item in candidate["items"]["rows"]]
         for item in candidate["items"]["rows"][: _ITEMS_TOLD if row["id"] in told else 0]:
             key = {**asked, "item": item["id"]}
             try:
