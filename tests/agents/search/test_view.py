@@ -203,6 +203,17 @@ def test_a_file_that_would_be_too_large_holds_the_best_candidates(tmp_path: Path
     assert f"candidate?id={best['id']}&search={SEARCH}" in held
 
 
+def test_a_file_holds_of_each_candidate_what_its_page_says(tmp_path: Path) -> None:
+    study = make_search(tmp_path, 12)
+    with Store(study.store_url) as store:
+        held = dict(read_exported_parts(study, store))
+        for row in held["search"]["search"]["rows"]:
+            kept = held[f"candidate?id={row['id']}&search={SEARCH}"]
+            for item in kept["items"]["rows"]:
+                item.pop("is_kept", None)
+            assert kept == read_candidate(study, store, id=row["id"], search=SEARCH)
+
+
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     study = make_search(tmp_path, 5)
     for function, params, words in (

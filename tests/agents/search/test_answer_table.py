@@ -1,0 +1,66 @@
+"""Answers as a table, and scores that are kept: the same as those of all answers at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agents.search.fitness.answer_table import AnswerTable
+from agents.search.fitness.scored_rows import ScoredRows
+from agents.search.fitness.scores import ESTIMATORS, score_items
+from harness import FAILED, UNREADABLE
+from harness.types import Item, Prediction, PredictionStatus
+from tests.agents.search_world import World
+
+ITEMS = tuple(Item(f"i{j}", "", ("a", "b", "c"), (0, 1, 2)) for j in range(5))
+SAID = [
+    Prediction("i1", 2, input_tokens=3, output_tokens=4),
+    Prediction("i3", None, PredictionStatus.TRUNCATED, "cut", output_tokens=9),
+    Prediction("i4", None, PredictionStatus.FAILED, "down"),
+]
+
+
+def test_what_was_answered_is_there_and_nothing_else() -> None:
+    table = AnswerTable()
+    table.put("p", 0, SAID)
+    table.put("p", 1, SAID[:1])
+    assert table.options(["p", "q"], ITEMS).tolist() == [
+        [FAILED, 2, FAILED, UNREADABLE, FAILED],
+        [FAILED] * 5,
+    ]
+    assert table.is_there(["p"], ITEMS).tolist() == [[False, True, False, True, True]]
+    assert table.options(["p"], ITEMS, 1).tolist() == [[FAILED, 2, FAILED, FAILED, FAILED]]
+    counts = table.count(["q", "p"], ITEMS)
+    assert (counts.answers.tolist(), counts.failed.tolist()) == ([0, 3], [0, 1])
+    assert (counts.no_option.tolist(), counts.tokens.tolist()) == ([0, 1], [0, 16])
+    assert [(p.item_id, p.option, p.status) for p in table.predictions("p", ITEMS)] == [
+        (p.item_id, p.option, p.status) for p in SAID
+    ]
+    assert table.sum_tokens(ITEMS) == 23
+
+
+def test_a_later_answer_stands() -> None:
+    table = AnswerTable()
+    table.expect(1, [item.id for item in ITEMS])
+    table.put("p", 0, SAID)
+    table.put("p", 0, [Prediction("i4", 1), Prediction("elsewhere", 0)])
+    assert table.options(["p"], ITEMS[3:]).tolist() == [[UNREADABLE, 1]]
+    assert table.changes == {("p", 0): 2}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_scores_that_were_kept_are_those_of_all_at_once(estimator: str) -> None:
+    world, table, kept = World(kind="natural"), AnswerTable(), ScoredRows()
+    items, labels = world.state.items("select"), world.state.labels["select"]
+    ids = [program.id for program in world.library]
+    for j, program in enumerate(world.library):  # one more at a time, as slots do
+        answers = world.task.answers(program)
+        table.put(program.id, 0, [Prediction(i.id, int(answers[int(i.id)])) for i in items[: 120 - 9 * j]])
+        found = kept.score(table, ids[: j + 1], items, labels, estimator=estimator, replicate=0)
+    expected = score_items(table.options(ids, items), labels, estimator)
+    assert np.array_equal(found, expected, equal_nan=True)
+    settled = replace(labels, truth=np.where(labels.refused.any(axis=1), labels.truth, 0))
+    again = kept.score(table, ids, items, settled, estimator=estimator, replicate=0)
+    assert np.array_equal(again, score_items(table.options(ids, items), settled, estimator), equal_nan=True)
