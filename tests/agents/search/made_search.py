@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,6 @@ from harness.types import Answer, Candidate, Item, Prediction, PredictionStatus,
 
 SEARCH = "made"
 HOSTILE = '<img src=x onerror="window.hit=1"></script><script>window.hit=1</script>\u202e${`'
-_SPLITS = {"feedback": 20, "select": 120, "confirm": 60, "test": 60}
 _CLASSES = ("red", "green", "blue", "white")
 _STUDY = """\
 [study]
@@ -27,8 +28,32 @@ classes = ["red", "green", "blue", "white"]
 endpoint = "http://127.0.0.1:9/v1"
 model = "m"
 [search]
-rungs = [30, 60, 120]
+rungs = {rungs}
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeSize:
+    """How many items are in each split, how far candidates may come, and which share of them ends there."""
+
+    splits: Mapping[str, int] = field(
+        default_factory=lambda: {"feedback": 20, "select": 120, "confirm": 60, "test": 60}
+    )
+    rungs: Sequence[int] = (30, 60, 120)
+    ends: Sequence[float] = (0.5, 0.25, 0.25)
+
+    @property
+    def items(self) -> int:
+        """In all splits."""
+        return sum(self.splits.values())
+
+    @property
+    def first_fresh(self) -> int:
+        """Number of the first item that finalists alone answer."""
+        return self.splits["feedback"] + self.splits["select"]
+
+
+USUAL = MadeSize()
 
 
 def source_of(j: int) -> str:
@@ -41,12 +66,20 @@ def source_of(j: int) -> str:
 
 
 def make_search(
-    folder: Path, candidates: int, *, winner: bool = True, hostile: bool = False, store: str = ""
+    folder: Path,
+    candidates: int,
+    *,
+    winner: bool = True,
+    hostile: bool = False,
+    store: str = "",
+    size: MadeSize = USUAL,
 ) -> Study:
-    """Lay out a study whose experts have answered, and a search in it; one in four raced to the end."""
+    """Lay out a study whose experts have answered, and a search in it; one in four went to the end."""
     rng = np.random.default_rng(1)
-    (folder / "study.toml").write_text(_STUDY.format(store=store and f'store = "{store}"'))
-    sizes = sum(_SPLITS.values())
+    (folder / "study.toml").write_text(
+        _STUDY.format(store=store and f'store = "{store}"', rungs=list(size.rungs))
+    )
+    sizes = size.items
     text = HOSTILE if hostile else "number"
     truth = rng.integers(4, size=sizes)
     items = [Item(f"i{i}", f"{text} {i}", _CLASSES, (0, 1, 2, 3)) for i in range(sizes)]
@@ -62,7 +95,7 @@ def make_search(
             Answer(q, "e", Verdict.YES if truth[i] == q.option else Verdict.NO, "made")
             for i, q in enumerate(questions)
         )
-        _add_search(opened, study, items, truth, candidates, text if hostile else "")
+        _add_search(opened, study, items, truth, candidates, text if hostile else "", size)
         if winner:
             best = [Program("", source_of(j)).id for j in range(3)]
             opened.searches.add_event(SEARCH, "winner", {"candidate": best[0], "finalists": best})
@@ -70,14 +103,20 @@ def make_search(
 
 
 def _add_search(
-    store: Store, study: Study, items: list[Item], truth: IntArray, number: int, hostile: str
+    store: Store,
+    study: Study,
+    items: list[Item],
+    truth: IntArray,
+    number: int,
+    hostile: str,
+    made: MadeSize,
 ) -> None:
     rng = np.random.default_rng(2)
     ids, start, splits = [item.id for item in items], 0, {}
-    for name, size in _SPLITS.items():
+    for name, size in made.splits.items():
         splits[name] = ids[start : start + size]
         start += size
-    section = SearchSection(candidates=number - 4, rungs=[30, 60, 120])
+    section = SearchSection(candidates=number - 4, rungs=[*made.rungs])
     spec = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": 3,
@@ -95,8 +134,9 @@ def _add_search(
         note = f"INSTRUCTION = 'Answer {j}.' {hostile}"
         store.searches.add_candidate(SEARCH, Candidate(program, j - 4, "mutate", parents, note))
         known.append(program.id)
-        reach = int(rng.choice([30, 60, 120], p=[0.5, 0.25, 0.25])) if j >= 4 else 120
-        asked = [*range(20, 20 + reach), *(range(140, 260) if j < 3 else ()), *(range(20) if j < 9 else ())]
+        reach = int(rng.choice([*made.rungs], p=[*made.ends])) if j >= 4 else made.splits["select"]
+        shown, fresh = made.splits["feedback"], range(made.first_fresh, made.items)
+        asked = [*range(shown, shown + reach), *(fresh if j < 3 else ()), *(range(shown) if j < 9 else ())]
         right = rng.random(len(asked)) < rng.normal(0.6, 0.08)
         store.searches.add_answers(
             SEARCH,
