@@ -24,14 +24,26 @@ def search_text(report: SearchReport) -> str:
         f"lineage, {_SCALES[report.scale]} with about 95 % (* on the front of {report.scale} and tokens, "
         "~ dropped in the race):",
         *lineage_lines(report.candidates, report.scale),
-        *(f"refused: {reason}" for reason in report.refused),
+        *(f"refused: {indent_rest(reason)}" for reason in report.refused),
     ]
     if report.winner is not None:
         lines += ["", *winner_lines(report.winner, report.scale)]
-    tested = [f"test, {c.name} [{c.id}]: {c.test}" for c in report.candidates if c.test is not None]
+    tested = [
+        f"test, {on_one_line(c.name)} [{c.id}]: {c.test}" for c in report.candidates if c.test is not None
+    ]
     if tested:
         lines += ["", "every member on the test items:", *tested]
     return "\n".join(lines)
+
+
+def indent_rest(reason: str) -> str:
+    """The same of a reason: all lines but the first are indented."""
+    return reason.rstrip("\n").replace("\n", "\n    ")
+
+
+def on_one_line(name: str) -> str:
+    """A name that a model gave; several lines of it could pass for lines of the report."""
+    return " ".join(name.split("\n")).rstrip()
 
 
 def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accuracy") -> list[str]:
@@ -49,7 +61,7 @@ def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accurac
             standing = f"{s.text(scale)} on {s.n_items} items, {s.tokens:.0f} tokens{s.shares}"
             verdict = f", {s.verdict} (P {s.p_better:.2f})" if s.verdict else ""
         change = f": {c.note.splitlines()[0][:60]}" if c.note and c.parents else ""
-        lines.append(f"{mark} {'  ' * depth}{c.name} [{c.id}] {standing}{verdict}{change}")
+        lines.append(f"{mark} {'  ' * depth}{on_one_line(c.name)} [{c.id}] {standing}{verdict}{change}")
         for child in children.get(c.id, ()):
             add(child, depth + 1)
 
@@ -66,7 +78,7 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
 
     confirmed = "" if w.confirmed is None else f"; on fresh items alone {said(w.confirmed)}"
     lines = [
-        f"winner: {w.name} [{w.id}]: {said(min(1.0, max(0.0, w.reported)))}, about 95 % "
+        f"winner: {on_one_line(w.name)} [{w.id}]: {said(min(1.0, max(0.0, w.reported)))}, about 95 % "
         f"{said(max(0.0, w.low))} – {said(min(1.0, w.high))}, corrected for being the best "
         f"of many (uncorrected {said(w.naive)}{confirmed})"
     ]
