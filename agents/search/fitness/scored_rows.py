@@ -11,7 +11,7 @@ import numpy as np
 from agents.search.fitness.answer_table import AnswerTable
 from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.fitness.scores import score_items
-from harness import FloatArray
+from harness import FAILED, FloatArray
 from harness.store import split_into_batches
 from harness.types import Item
 
@@ -33,6 +33,7 @@ class ScoredRows:
     _items: Sequence[Item] | None = None
     _labelled: ExpertLabels | None = None
     _rows: dict[tuple[str, str, int], tuple[int, FloatArray]] = field(default_factory=dict)
+    _votes: dict[int, bytes] = field(default_factory=dict)
     last: tuple[Hashable, Any] | None = None
 
     def begin(self, items: Sequence[Item], labelled: ExpertLabels) -> None:
@@ -40,6 +41,7 @@ class ScoredRows:
         if self._items is not items or self._labelled is not labelled:
             self._items, self._labelled, self.last = items, labelled, None
             self._rows.clear()
+            self._votes.clear()
 
     def score(
         self,
@@ -53,15 +55,20 @@ class ScoredRows:
     ) -> FloatArray:
         """Score candidates in one of their replicates, shape (M, n)."""
         self.begin(items, labelled)
-        if labelled.routed.any():  # their posterior is made of all candidates' answers
-            return score_items(table.options(ids, items, replicate), labelled, estimator)
+        voters = None
+        if labelled.routed.any():  # their posterior is made of all votes of those that answered all items
+            voters = table.options(ids, items, replicate)
+            votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()
+            if self._votes.get(replicate) != votes:
+                self._votes[replicate] = votes
+                self._rows = {key: kept for key, kept in self._rows.items() if key[2] != replicate}
         changes = [table.changes.get((c, replicate), 0) for c in ids]
         keys = [(estimator, c, replicate) for c in ids]
         new = [j for j, key in enumerate(keys) if key not in self._rows or self._rows[key][0] != changes[j]]
         for some in split_into_batches(new, _AT_ONCE):
             # numpy adds up the items of a row that is alone in another order than those of several
             rows = [ids[j] for j in (some * 2 if len(some) == 1 else some)]
-            found = score_items(table.options(rows, items, replicate), labelled, estimator)
+            found = score_items(table.options(rows, items, replicate), labelled, estimator, voters)
             for j, row in zip(some, found, strict=False):
                 self._rows[keys[j]] = changes[j], row.copy()
         return np.stack([self._rows[key][1] for key in keys])

@@ -47,7 +47,9 @@ ONE_EACH_WAY = BinomialSample(2, 2, 1)
 itself a candidate without a single hit would seem known almost without error."""
 
 
-def score_items(answers: IntArray, labelled: ExpertLabels, estimator: str = "ml") -> FloatArray:
+def score_items(
+    answers: IntArray, labelled: ExpertLabels, estimator: str = "ml", voters: IntArray | None = None
+) -> FloatArray:
     """Score every candidate on every item, shape (M, n); NaN where there is nothing to score.
 
     Parameters
@@ -58,6 +60,8 @@ def score_items(answers: IntArray, labelled: ExpertLabels, estimator: str = "ml"
         What experts said about the n items.
     estimator
         A name of `ESTIMATORS`.
+    voters
+        Answers of all candidates, where these are those of some: routed answers are scored by all votes.
 
     Raises
     ------
@@ -82,7 +86,8 @@ def score_items(answers: IntArray, labelled: ExpertLabels, estimator: str = "ml"
         scores[:, columns] = _stratum(answers[:, columns], labelled, columns, int(K), estimator)
     if labelled.routed.any():
         columns = np.flatnonzero(labelled.routed)
-        scores[:, columns] = _routed(answers[:, columns], labelled, columns, estimator)
+        votes = (answers if voters is None else voters)[:, columns]
+        scores[:, columns] = _routed(answers[:, columns], labelled, columns, estimator, votes)
     return scores
 
 
@@ -152,14 +157,16 @@ def _weighted(readable: BoolArray, avoided: BoolArray, effective: FloatArray) ->
     return plain * weight
 
 
-def _routed(y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str) -> FloatArray:
+def _routed(
+    y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
+) -> FloatArray:
     """Doubly robust outcomes; the votes of the candidates that answered all items make the posterior."""
     if estimator == "raw":
         raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
     data = labelled.routed_data(columns)
-    complete = (y != FAILED).all(axis=1)
+    complete = (votes != FAILED).all(axis=1)
     if complete.any():
-        data = replace(data, posterior=crossfitted_posterior(y[complete].T, data))
+        data = replace(data, posterior=crossfitted_posterior(votes[complete].T, data))
     width = data.propensities.shape[1]
     rows = [pseudo_outcomes(accuracy_target(np.maximum(row, UNREADABLE), width), data) for row in y]
     return np.where(y == FAILED, np.nan, np.array(rows))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agents.search.fitness import Kind
 from agents.search.fitness.answer_table import AnswerTable
 from agents.search.fitness.scored_rows import ScoredRows
 from agents.search.fitness.scores import ESTIMATORS, score_items
@@ -50,14 +51,18 @@ def test_a_later_answer_stands() -> None:
     assert table.changes == {("p", 0): 2}
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_scores_that_were_kept_are_those_of_all_at_once(estimator: str) -> None:
-    world, table, kept = World(kind="natural"), AnswerTable(), ScoredRows()
+@pytest.mark.parametrize(
+    ("kind", "estimator"), [*(("natural", name) for name in ESTIMATORS), ("routed", "ml")]
+)
+def test_scores_that_were_kept_are_those_of_all_at_once(kind: Kind, estimator: str) -> None:
+    world, table, kept = World(kind=kind), AnswerTable(), ScoredRows()
     items, labels = world.state.items("select"), world.state.labels["select"]
     ids = [program.id for program in world.library]
     for j, program in enumerate(world.library):  # one more at a time, as slots do
         answers = world.task.answers(program)
-        table.put(program.id, 0, [Prediction(i.id, int(answers[int(i.id)])) for i in items[: 120 - 9 * j]])
+        table.put(
+            program.id, 0, [Prediction(i.id, int(answers[int(i.id)])) for i in items[: 120 - 9 * (j % 3)]]
+        )
         found = kept.score(table, ids[: j + 1], items, labels, estimator=estimator, replicate=0)
     expected = score_items(table.options(ids, items), labels, estimator)
     assert np.array_equal(found, expected, equal_nan=True)
