@@ -181,7 +181,7 @@ async def whole(K: int, seed: int, way: Way, policy: str) -> tuple[float, float,
         labels=labels,
         evaluate=task.evaluate,
     )
-    proposer: Policy = Steps(task, published=way.published) if policy == "steps" else FreshDraws(task)
+    proposer: Policy = Steps(task) if policy == "steps" else FreshDraws(task)
     await search(state, proposer)
     winner = await confirm_finalists(state)
     true = task.accuracy[winner.id]

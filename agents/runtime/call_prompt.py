@@ -23,6 +23,9 @@ from harness.types import Item
 NOBODY = "You are a helpful assistant."
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # made once: raw line breaks in strings are common
+_Opening = tuple[tuple[Message, ...], dict[str, Any]]
+_OPENINGS: dict[Any, _Opening] = {}
+_MOST_OPENINGS = 256
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -44,21 +47,32 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
     item share their beginning, which endpoints cache. Every message ends with a line break, since
     base models are served with templates that only join them.
     """
-    turns = [Message("system", _system(call, item, shape))]
-    for example, answer in shown_examples(call, item, shape):
-        reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
-        turns.append(Message("user", _question(example.text, shape) + "\n"))
-        turns.append(Message("assistant", json.dumps(reply, ensure_ascii=False) + "\n"))
+    opening, schema = _open(call, item, shape)
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
     if call.instruction:
         blocks.append(call.instruction)
-    turns.append(Message("user", "\n\n".join(blocks) + "\n"))
+    asked = Message("user", "\n\n".join(blocks) + "\n")
     return Request(
-        tuple(turns),
-        temperature=call.temperature,
-        max_tokens=shape.max_tokens,
-        schema=_schema(call, item, shape),
+        (*opening, asked), temperature=call.temperature, max_tokens=shape.max_tokens, schema=schema
     )
+
+
+def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
+    """What calls that differ in the item alone have in common, worded once for items of equal options."""
+    choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
+    options = item.options, item.permutation
+    key = (call.fields, call.role, choices, call.examples, options, wording, shape.examples)
+    found = _OPENINGS.get(key)
+    if found is None:
+        if len(_OPENINGS) >= _MOST_OPENINGS:
+            _OPENINGS.clear()
+        turns = [Message("system", _system(call, item, shape))]
+        for example, answer in shown_examples(call, item, shape):
+            reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
+            turns.append(Message("user", _question(example.text, shape) + "\n"))
+            turns.append(Message("assistant", json.dumps(reply, ensure_ascii=False) + "\n"))
+        found = _OPENINGS[key] = (tuple(turns), _schema(call, item, shape))
+    return found
 
 
 def _system(call: Call, item: Item, shape: PromptFormat) -> str:

@@ -14,7 +14,18 @@ import numpy as np
 from scipy.special import expit
 
 from agents.search.context import SearchContext, gather_all
-from agents.search.fitness import Board, design_effect, interval_ends, least_variance, rounded, score_items
+from agents.search.fitness import (
+    LOW,
+    SIDE,
+    WINNER_LOW,
+    WINNER_SIDE,
+    Board,
+    design_effect,
+    interval_ends,
+    least_variance,
+    rounded,
+    score_items,
+)
 from harness import FloatArray, IntArray
 
 
@@ -108,7 +119,8 @@ def decide(
     sd = float(np.sqrt(variance[best] + level))
     seen = None if fresh is None else (fresh[best], context.labels["confirm"].cluster)
     far = _far(board, finalists[best], seen)
-    low, high = interval_ends(float(mean[best]), sd, *far)
+    reach = (WINNER_LOW, WINNER_SIDE) if context.by_parents else (LOW, SIDE)
+    low, high = interval_ends(float(mean[best]), sd, *far, reach)
     table, answered = context.archive.table, (*context.items("select"), *items)
     replies = int(table.is_there([finalists[best]], answered).sum())
     failed = int(table.has_failed([finalists[best]], answered).sum()) / max(1, replies)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +37,9 @@ CheckProgram = Callable[[Program], Awaitable[str]]
 
 REFUSED = 4
 """So many errors of programs are told to the next proposals."""
+
+PORTION = 4
+"""Feedback items asked at once for each refuted answer that is wanted: about so many it takes."""
 
 Retell = Callable[[Program, Item], Awaitable[Replay]]
 """What a program asked and got on an item, from stored calls."""
@@ -85,6 +89,8 @@ class SearchContext:
         Repairs that a proposer may try on a program that does not run.
     scored
         Scores that were worked out before.
+    by_parents
+        Whether candidates are scored with their lineage; searches of before were not, nor are published ones.
     """
 
     id: str = ""
@@ -103,6 +109,7 @@ class SearchContext:
     progress: Callable[[str], None] = lambda _: None
     debug_tries: int = 3
     scored: ScoredRows = field(default_factory=ScoredRows)
+    by_parents: bool = True
 
     def check_settings(self) -> None:
         """Refuse settings of the race and the slots that make no sense, before anything is asked.
@@ -167,6 +174,7 @@ class SearchContext:
             replicates=self.section.replicates,
             ids=ids,
             kept=self.scored,
+            by_parents=self.by_parents and not self.section.parity,
         )
 
     async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
@@ -190,14 +198,26 @@ class SearchContext:
         fewest = np.min([self.archive.count_answers(ids, items, run) for run in runs], axis=0)
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
-    async def judge(self, candidate: str) -> list[JudgedAnswer]:
-        """Have a candidate answer the feedback items, and hold that against what experts said."""
+    async def judge(self, slot: int, candidate: str, wanted: int) -> list[JudgedAnswer]:
+        """Have a candidate answer feedback items, and hold that against what experts said.
+
+        They come in an order of the slot's own, a portion at a time until so many are refuted as are wanted:
+        the others would be paid for and not shown.
+        """
         items = self.items("feedback")
-        if not items:
-            return []
-        await self.answer(candidate, items, 0)
-        labelled = self.labels["feedback"]
+        order = [items[i] for i in self.rng("judged", slot).permutation(len(items))]
+        judged: list[JudgedAnswer] = []
+        while len(judged) < len(order) and sum(case.known and case.refuted for case in judged) < wanted:
+            portion = order[: len(judged) + PORTION * wanted]
+            await self.answer(candidate, portion, 0)
+            judged = self._hold_against(candidate, portion)
+        return judged
+
+    def _hold_against(self, candidate: str, portion: Sequence[Item]) -> list[JudgedAnswer]:
+        """What a candidate answered to these feedback items, beside what experts said of them."""
+        items, labelled = self.items("feedback"), self.labels["feedback"]
         scores = score_items(self.archive.matrix([candidate], items), labelled, "transformed")[0]
+        row = {item.id: i for i, item in enumerate(items)}
         return [
             JudgedAnswer(
                 item=item,
@@ -206,9 +226,8 @@ class SearchContext:
                 settled=bool(labelled.truth[i] >= 0),
                 refuted=prediction.option is None or scores[i] < (1 if labelled.truth[i] >= 0 else 0.5),
             )
-            for i, (item, prediction) in enumerate(
-                zip(items, self.archive.predictions(candidate, items), strict=True)
-            )
+            for item, prediction in zip(portion, self.archive.predictions(candidate, portion), strict=True)
+            for i in (row[item.id],)
         ]
 
     async def transcribe(self, candidate: str, item: Item) -> Replay:
@@ -235,7 +254,7 @@ class SearchContext:
             planned=self.section.candidates,
             refused=self._refused(slot),
             rng=self.rng("slot", slot),
-            judge=self.judge,
+            judge=partial(self.judge, slot),
             transcribe=self.transcribe,
         )
 

@@ -51,14 +51,14 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
 
 
 async def seed(context: SearchContext) -> None:
-    """Answer the library's workflows on all selection items, and the start once more for A/A."""
+    """Answer the library's workflows on all selection items, and the start once more for A/A, all at once."""
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
         context.archive.add(Candidate(program, j - len(library), "library", (), program.thought))
     context.progress(f"{len(library)} workflows of the library on {len(items)} items")
-    await gather_all(*(context.answer(program.id, items) for program in library))
     context.progress("the starting workflow a second time, to see how it compares with itself")
-    await context.answer(context.start, items, TWICE)
+    answered = [context.answer(program.id, items) for program in library]
+    await gather_all(*answered, context.answer(context.start, items, TWICE))
 
 
 @dataclass(slots=True)

@@ -21,8 +21,10 @@ from harness.config import SearchSection, Study
 from harness.store import Store
 from harness.types import Item, Program
 
-_LOOP = 2
+_LOOP = 3
 """What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
+_LINEAGE = 3
+"""The first loop that scores a child by its parents, too; what ended before is shown as it was."""
 _NO_PART = {"shared_limits", "max_reply_bytes"}
 """Settings of a model that change no answer."""
 _FILLED, _MOST = 0.75, 16
@@ -128,6 +130,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         section=section,
         seed=spec["seed"],
         programs=started or load_programs(section),
+        by_parents=spec.get("loop", 1) >= _LINEAGE,
         roles=roles,
         shape=shape,
         archive=archive,

@@ -201,16 +201,16 @@ class SearchSection(Section):
     start: str = "cot"
     library: list[str] = Field(default=[])
     task: str = ""
-    candidates: int = Field(default=16, ge=0)
+    candidates: int = Field(default=24, ge=0)
     in_flight: int | None = Field(default=None, ge=1)
-    rungs: list[int] = Field(default=[30, 60, 120])
-    keep: list[float] = Field(default=[0.5, 0.25])
+    rungs: list[int] = Field(default=[15, 30, 60, 120])
+    keep: list[float] = Field(default=[0.5, 0.25, 0.125])
     fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
     parity: Literal["raw", "transformed"] | None = None
     labels: Literal["all", "no", "drawn"] = "all"
     parents: Literal["leaders", "pareto"] = "leaders"
     replicates: int = Field(default=1, ge=1)
-    finalists: int = Field(default=5, ge=1)
+    finalists: int = Field(default=3, ge=1)
     patience: int = Field(default=0, ge=0)
     split: dict[Literal["feedback", "select", "confirm", "test"], float] = Field(
         default={"feedback": 0.15, "select": 0.35, "confirm": 0.25, "test": 0.25}

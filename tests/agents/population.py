@@ -14,13 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from agents.search import ExpertLabels, Kind, simulated_labels
-from agents.search.policies.proposal import (
-    PolicyView,
-    Proposal,
-    choose,
-    probabilities,
-    published_probabilities,
-)
+from agents.search.policies.proposal import PolicyView, Proposal, draw_leader
 from harness import FloatArray, IntArray, derive_seed
 from harness.types import Item, Prediction, Program
 
@@ -105,21 +99,11 @@ class Steps:
     """A proposer that changes a selected parent a little, for better or worse."""
 
     task: Task
-    published: bool = False
     sd: float = 0.04
-    pool: int = 4
     name: str = "steps"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        board = view.board
-        ids = board.ranked()[: self.pool]
-        found = [board.fitness[c] for c in ids]
-        mean = np.array([f.mean for f in found])
-        se = np.array([board.shrunk.se_relative[board.ids.index(c)] for c in ids])
-        p = probabilities(mean, se)
-        if self.published:
-            p = published_probabilities(np.array([f.value for f in found]))
-        parent = ids[choose(p, view.rng)]
+        parent = draw_leader(view).id
         accuracy = self.task.accuracy[parent] + self.sd * view.rng.standard_normal()
         return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name, (parent,))
 

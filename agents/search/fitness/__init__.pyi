@@ -1,6 +1,9 @@
 from .archive import Archive as Archive, load_archive as load_archive
 from .board import Board as Board, rounded as rounded, score_candidates as score_candidates
-from .breakthroughs import interval_ends as interval_ends
+from .breakthroughs import (
+    LOW as LOW, SIDE as SIDE, WINNER_LOW as WINNER_LOW, WINNER_SIDE as WINNER_SIDE,
+    interval_ends as interval_ends,
+)
 from .complementary import keep_complementary as keep_complementary
 from .design_effects import design_effect as design_effect, least_variance as least_variance
 from .empirical_bayes import compare_paired as compare_paired, shrink_scores as shrink_scores

@@ -14,6 +14,7 @@ import numpy as np
 from agents.search.fitness.archive import Archive
 from agents.search.fitness.empirical_bayes import Paired, ShrunkScores, shrink_scores
 from agents.search.fitness.expert_labels import ExpertLabels
+from agents.search.fitness.lineage import relate
 from agents.search.fitness.scored_rows import ScoredRows
 from agents.search.fitness.standings import LazyValues, Standings
 from harness import UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
@@ -89,6 +90,7 @@ def score_candidates(
     replicates: int = 1,
     ids: Sequence[str] | None = None,
     kept: ScoredRows | None = None,
+    by_parents: bool = False,
 ) -> Board:
     """Score an archive on labelled items.
 
@@ -105,6 +107,9 @@ def score_candidates(
         Only these candidates; all if None.
     kept
         Where scores are found that were worked out before, and kept.
+    by_parents
+        Whether a child is taken to be about as good as its parents (`agents.search.fitness.lineage`), else
+        all candidates for draws around one mean.
 
     Raises
     ------
@@ -117,9 +122,10 @@ def score_candidates(
     if not names:
         raise EstimateError("fitness: no candidate has an answer yet")
     kept.begin(items, labelled)
-    key = table.version, estimator, replicates, tuple(names)
+    key = table.version, estimator, replicates, tuple(names), by_parents
     if kept.last is None or kept.last[0] != key:
-        kept.last = key, _make_board(archive, items, labelled, names, estimator, runs, kept)
+        parents = {c: archive.candidates[c].parents for c in names} if by_parents else {}
+        kept.last = key, _make_board(archive, items, labelled, names, estimator, runs, kept, parents)
     board: Board = kept.last[1]
     return board
 
@@ -132,6 +138,7 @@ def _make_board(
     estimator: str,
     runs: range,
     kept: ScoredRows,
+    parents: Mapping[str, Sequence[str]],
 ) -> Board:
     table = archive.table
     scores = _mean_over_runs(
@@ -143,7 +150,7 @@ def _make_board(
     unit = 1.0
     if estimator == "raw":
         unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
-    shrunk = shrink_scores(scores, unit, labelled.cluster)
+    shrunk = shrink_scores(scores, unit, labelled.cluster, relate(names, parents))
     standings = Standings(
         ids=names,
         candidates=archive.candidates,

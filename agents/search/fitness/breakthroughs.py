@@ -34,6 +34,9 @@ SIDE = 0.975
 LOW = 2.25
 """Standard deviations below the mean at which an interval begins, in place of 1.96. The noise of refutations
 is skewed: whoever is on top by luck has few of them, and a spread that is too small for it."""
+WINNER_LOW, WINNER_SIDE = 2.6, 0.99
+"""The same of a search's winner: a few dozen refutations decide who it is, and the mean of the one they chose
+is off by more than its posterior says."""
 _GRID = np.linspace(0.0, 4.0, 41)
 
 
@@ -94,7 +97,12 @@ def _against_others(
 
 
 def interval_ends(
-    mean: float, sd: float, chance: float, far_mean: float, far_sd: float
+    mean: float,
+    sd: float,
+    chance: float,
+    far_mean: float,
+    far_sd: float,
+    reach: tuple[float, float] = (LOW, SIDE),
 ) -> tuple[float, float]:
     """Ends of about 95 %: the lower by the crowd alone, the upper by a posterior of two parts.
 
@@ -104,12 +112,15 @@ def interval_ends(
         Of the crowd's part, the archive's common level included.
     chance, far_mean, far_sd
         Of the part that is a breakthrough.
+    reach
+        Standard deviations down, and the share below the upper end.
     """
-    low = mean - LOW * sd
-    first, second = mean + float(ndtri(SIDE)) * sd, far_mean + float(ndtri(SIDE)) * far_sd
+    down, side = reach
+    low = mean - down * sd
+    first, second = mean + float(ndtri(side)) * sd, far_mean + float(ndtri(side)) * far_sd
 
     def below(x: float) -> float:
-        return float((1 - chance) * ndtr((x - mean) / sd) + chance * ndtr((x - far_mean) / far_sd)) - SIDE
+        return float((1 - chance) * ndtr((x - mean) / sd) + chance * ndtr((x - far_mean) / far_sd)) - side
 
     if chance <= 0 or sd <= 0 or second <= first or below(first) >= 0:
         return low, first

@@ -10,7 +10,8 @@ averaged over its posterior under a half-normal prior (Gelman 2006, Bayesian Ana
 All values are paired on the same items, so what all find hard does not count. v is pooled over the
 candidates: few refutations make a candidate's own variance small exactly where it was lucky.
 Candidates in families break the one assumption, exchangeability: two far clusters bias the winner by
-a few points. A single one far above all others is shrunken by up to twenty; the upper ends of intervals allow
+a few points; where it is known who was made from whom, the prior says so (`agents.search.fitness.lineage`).
+A single one far above all others is shrunken by up to twenty; the upper ends of intervals allow
 for it (`agents.search.fitness.breakthroughs`).
 
 Is a child better than its parent? Three answers. The difference is taken item by item on the items both
@@ -74,7 +75,12 @@ class ShrunkScores:
     breakthroughs: Breakthroughs
 
 
-def shrink_scores(scores: FloatArray, unit: float = 1.0, cluster: IntArray | None = None) -> ShrunkScores:
+def shrink_scores(
+    scores: FloatArray,
+    unit: float = 1.0,
+    cluster: IntArray | None = None,
+    related: FloatArray | None = None,
+) -> ShrunkScores:
     """Shrink the candidates' scores towards their common mean.
 
     Parameters
@@ -86,6 +92,9 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0, cluster: IntArray | Non
         How large one point of accuracy is on the scores' scale: 1, or 1/(K − 1) for raw q.
     cluster
         Shape (n,): number of the item's cluster; by default every item is independent.
+    related
+        Shape (M, M): prior covariances in units of τ² (`agents.search.fitness.lineage`); by default
+        candidates are independent draws.
 
     Raises
     ------
@@ -119,7 +128,11 @@ def shrink_scores(scores: FloatArray, unit: float = 1.0, cluster: IntArray | Non
     v = max(least, effect * float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
     se = np.sqrt(v / each)
     mean, sd = np.full((2, len(scores)), np.nan)
-    mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
+    if related is None:
+        mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
+    else:
+        among = related[np.ix_(has, has)]
+        mean[has], sd[has], spread = _related_posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit, among)
     own = effect * (centred**2).sum(axis=1) / np.maximum(1, counts - 1) / each
     together = design_effect(reference - level, cluster)
     level_se = float(np.sqrt(max(least, together * float(np.nanvar(reference))) / n))
@@ -148,6 +161,35 @@ def _posterior(value: FloatArray, variance: FloatArray, scale: float) -> tuple[F
     means = mu[:, None] + keep * (value - mu[:, None])
     mean = p @ means
     within = keep * variance + (1 - keep) ** 2 / total[:, None]
+    sd = np.sqrt(p @ (within + (means - mean) ** 2))
+    return mean, sd, float(p @ (scale * _GRID))
+
+
+def _related_posterior(
+    value: FloatArray, variance: FloatArray, scale: float, related: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """The same where candidates are related: their prior covariance is τ² times `related`.
+
+    With the noise scaled to 1 the covariance is diagonal in one basis for every τ.
+    """
+    noise = np.sqrt(np.maximum(variance, 1e-18))
+    roots, basis = np.linalg.eigh(related / np.outer(noise, noise))
+    tau2 = (scale * _GRID[:, None]) ** 2
+    weight = 1 / (1 + tau2 * np.maximum(roots, 0.0))
+    ones, seen = basis.T @ (1 / noise), basis.T @ (value / noise)
+    total = (weight * ones**2).sum(axis=1)
+    mu = (weight * ones * seen).sum(axis=1) / total
+    left = seen - mu[:, None] * ones
+    log = 0.5 * np.log(weight).sum(axis=1) - 0.5 * np.log(total) - 0.5 * _GRID**2
+    log -= 0.5 * (weight * left**2).sum(axis=1)
+    p = np.exp(log - log.max())
+    p /= p.sum()
+    # mean and variance of what the noise is: it is what remains of the value
+    rest = noise * ((weight * left) @ basis.T)
+    means = value - rest
+    mean = p @ means
+    drag = noise * ((weight * ones) @ basis.T)
+    within = noise**2 * ((1 - weight) @ (basis**2).T) + drag**2 / total[:, None]
     sd = np.sqrt(p @ (within + (means - mean) ** 2))
     return mean, sd, float(p @ (scale * _GRID))
 

@@ -114,11 +114,10 @@ async def describe_cases(
     What is shown is what experts said of the candidate's own choice; the right option never is. With calls, a
     refuted item is shown with what the candidate asked and got on it.
     """
-    judged = await view.judge(candidate)
+    certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []
     open_: list[str] = []
-    shuffled = [judged[i] for i in view.rng.permutation(len(judged))]
-    for case in (case for case in shuffled if case.known):
+    for case in (case for case in await view.judge(candidate, certain) if case.known):
         item = case.item
         chosen = "no readable option" if case.option is None else item.options[case.option]
         if case.settled:
@@ -133,7 +132,7 @@ async def describe_cases(
         else:
             open_.append(told)
     shown = []
-    for item, told in refuted[: most if refuted_only else most // 2]:
+    for item, told in refuted[:certain]:
         calls = describe_calls(await view.transcribe(candidate, item), item) if with_calls else ""
         shown.append(told + calls)
     if not refuted_only:

@@ -100,7 +100,7 @@ class Adas(ModelPolicy):
 
 
 class _LeaderPolicy(ModelPolicy, ABC):
-    """A proposer of one change of one parent, which is drawn among the start and the three best others."""
+    """A proposer of one change of one parent, which is drawn as the best is likely to be."""
 
     async def propose(self, view: PolicyView) -> Proposal:
         """One change of one parent."""

@@ -1,10 +1,11 @@
 """A proposer, what it may see of a search, how it draws a parent there, and what it hands in.
 
-Parents are drawn by two rules of one shape: p_i = λ/n + (1 − λ) softmax_i(α z_i), λ = 0.3: mostly the
-good ones, never only them. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) takes z in
-percentage points with α = 0.2, which is steep or flat by the scale and the noise of the score: on raw q at
-K = 16 nearly uniform, on the transform nearly greedy. The default takes z in standard errors with α = 0.9,
-which is the published steepness at the noise of about 120 ordinary labels, whatever the scale.
+By default a candidate is a parent as often as it is probably the best (Thompson 1933, Biometrika 25): one
+draw from every candidate's posterior, and the largest is taken. So what is hardly known is tried as long as
+it may be good, and no steepness has to fit the scale and the noise of the score. The published rule (AFlow:
+Zhang et al. 2025, ICLR, appendix) is p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start and the three best
+others, λ = 0.3, α = 0.2 per percentage point: on raw q at K = 16 nearly uniform, on the transform nearly
+greedy.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from harness.types import Candidate, Item, Program
 POOL = 4
 UNIFORM = 0.3
 STEEPNESS_PER_POINT = 0.2
-STEEPNESS_PER_SE = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,8 @@ class PolicyView:
     refused
         Why the last programs were refused.
     judge
-        Has a candidate answer the feedback items, and tells what experts said of its answers.
+        Has a candidate answer feedback items, in random order until so many are refuted, and tells what
+        experts said of its answers.
     transcribe
         Tells what a candidate asked and got on a feedback item that it has answered, from stored calls.
     """
@@ -86,7 +87,7 @@ class PolicyView:
     planned: int
     refused: tuple[str, ...]
     rng: np.random.Generator
-    judge: Callable[[str], Awaitable[list[JudgedAnswer]]]
+    judge: Callable[[str, int], Awaitable[list[JudgedAnswer]]]
     transcribe: Callable[[str, Item], Awaitable[Replay]]
 
 
@@ -147,16 +148,16 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
     """Draw one of these candidates, by the default rule or, in parity mode, by the published one."""
     if view.published:
         p = published_probabilities(view.board.values(ids))
-    else:
-        shrunk, places = view.board.shrunk, [view.board.place(c) for c in ids]
-        p = probabilities(shrunk.mean[places], shrunk.se_relative[places])
-    return view.candidates[ids[choose(p, view.rng)]]
+        return view.candidates[ids[choose(p, view.rng)]]
+    shrunk, places = view.board.shrunk, [view.board.place(c) for c in ids]
+    likely = shrunk.mean[places] + shrunk.sd[places] * view.rng.standard_normal(len(ids))
+    return view.candidates[ids[int(np.argmax(likely))]]
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among the start and the three best others, or by items."""
-    if view.fronts:
-        return draw_from_fronts(view, view.fronts)
+    """Draw a parent among all or by items; as published among the start and the three best others."""
+    if view.fronts or not view.published:
+        return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]
     return draw_parent(view, [view.start, *others[: POOL - 1]])
 
@@ -185,22 +186,12 @@ def published_probabilities(scores: FloatArray) -> FloatArray:
     >>> published_probabilities(np.array([0.698, 0.124])).round(2).tolist()
     [0.85, 0.15]
     """
-    return _mixed(STEEPNESS_PER_POINT * 100 * scores)
-
-
-def probabilities(mean: FloatArray, se: FloatArray) -> FloatArray:
-    """Scale-free selection from posterior means and paired standard errors, one per candidate."""
-    typical = float(np.mean(se))
-    z = (mean - mean.max()) / typical if typical > 0 else np.where(mean == mean.max(), 0.0, -np.inf)
-    return _mixed(STEEPNESS_PER_SE * z)
+    exponent = STEEPNESS_PER_POINT * 100 * scores
+    soft = np.exp(exponent - exponent.max())
+    p: FloatArray = UNIFORM / len(soft) + (1 - UNIFORM) * soft / soft.sum()
+    return p
 
 
 def choose(p: FloatArray, rng: np.random.Generator) -> int:
     """Draw one index; by the cumulated probabilities, so that equal p give equal draws."""
     return min(int(np.searchsorted(np.cumsum(p), rng.random(), side="right")), len(p) - 1)
-
-
-def _mixed(exponent: FloatArray) -> FloatArray:
-    soft = np.exp(exponent - exponent.max())
-    p: FloatArray = UNIFORM / len(soft) + (1 - UNIFORM) * soft / soft.sum()
-    return p
