@@ -1,0 +1,112 @@
+"""gepa on the task of `search_field`; runs in its own environment (see `_peers`).
+
+    python _field_gepa.py RUNS.json
+
+Every run's labels are in the file; for every setting the true and the reported accuracy of its pick are
+printed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+task_of: Any = importlib.import_module("_field_task")
+"""A neighbour in this folder: nothing of the project is installed here."""
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "pareto, 120 items": {},
+    "pareto, all but feedback": {"wide": True},
+    "current best, 120 items": {"candidate_selection_strategy": "current_best"},
+    "current best, all but feedback": {"candidate_selection_strategy": "current_best", "wide": True},
+    "top k of pareto, 120 items": {"candidate_selection_strategy": "top_k_pareto"},
+    "current best, batches of 10, 120 items": {
+        "candidate_selection_strategy": "current_best",
+        "reflection_minibatch_size": 10,
+    },
+    "current best, batches of 20, 120 items": {
+        "candidate_selection_strategy": "current_best",
+        "reflection_minibatch_size": 20,
+    },
+    "epsilon greedy, 120 items": {"candidate_selection_strategy": "epsilon_greedy"},
+    "current best, no worse is enough, 120 items": {
+        "candidate_selection_strategy": "current_best",
+        "acceptance_criterion": "improvement_or_equal",
+        "skip_perfect_score": False,
+    },
+}
+
+
+class Adapter:
+    """Answers items with an instruction, scores them by their labels, and edits it as all searches do."""
+
+    def __init__(self, task: Any, run: dict[str, Any], rng: Any) -> None:
+        self._task, self._rng = task, rng
+        rows, truth, refused = (np.array(run[name]) for name in ("rows", "truth", "refused"))
+        self._labels = {int(i): (int(t), int(r)) for i, t, r in zip(rows, truth, refused, strict=True)}
+        self._batch = importlib.import_module("gepa").EvaluationBatch
+
+    def evaluate(self, batch: list[int], candidate: dict[str, str], capture_traces: Any = None) -> Any:
+        """Per-item scores on the accuracy scale."""
+        said = self._task.answers(candidate["instruction"])[batch]
+        truth, refused = (np.array([self._labels[i][side] for i in batch]) for side in (0, 1))
+        scores = task_of.transformed(said, truth, refused, self._task.K).tolist()
+        traces = [{"item": i, "score": s} for i, s in zip(batch, scores, strict=True)]
+        return self._batch(
+            outputs=said.tolist(), scores=scores, trajectories=traces if capture_traces else None
+        )
+
+    def make_reflective_dataset(self, _: Any, batch: Any, components: list[str]) -> Any:
+        """What a reflecting model would read; the editor of this task reads nothing."""
+        return dict.fromkeys(components, batch.trajectories)
+
+    def propose_new_texts(self, candidate: dict[str, str], _: Any, components: list[str]) -> dict[str, str]:
+        """One edit."""
+        return {name: task_of.edit_method(candidate[name], self._rng) for name in components}
+
+
+class Silent:
+    """A logger."""
+
+    def log(self, message: str) -> None:
+        """Nothing."""
+
+
+def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, float]:
+    """True accuracy of the pick, and the one reported."""
+    gepa: Any = importlib.import_module("gepa")
+    seed = int(run["seed"])
+    task = task_of.FieldTask(run["K"], run["items"], seed)
+    feedback, select, _ = run["sizes"]
+    rows = run["rows"]
+    given = dict(setting)
+    chosen = rows[feedback:] if given.pop("wide", False) else rows[feedback : feedback + select]
+    random.seed(seed)
+    result = gepa.optimize(
+        seed_candidate={"instruction": task_of.write_method(run["start"], 0)},
+        trainset=[i for i in rows if i not in set(chosen)],
+        valset=chosen,
+        adapter=Adapter(task, run, np.random.default_rng([seed, 6])),
+        max_metric_calls=run["calls"],
+        logger=Silent(),
+        seed=seed,
+        **given,
+    )
+    best = result.best_idx
+    true = task_of.read_method(result.candidates[best]["instruction"])[0]
+    return true, float(result.val_aggregate_scores[best])
+
+
+def main() -> None:
+    runs = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    print(json.dumps({name: [search_once(run, given) for run in runs] for name, given in SETTINGS.items()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The project's own search on the task of `search_field`: a study, its database, sandbox and commands."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agents.search import ExpertLabels, prepare_search, report_search
+from benchmarks._field_solver import SOLVER, program_text
+from benchmarks._field_task import FieldTask, read_method
+from harness import IntArray
+from harness.cli.main import main as oversight
+from harness.config import read_study
+from harness.store import Store
+
+ITEMS = 343
+"""Labelled items: the default split makes 120 of them selection items, which the last rung asks for."""
+CLASSES = ("amber", "birch", "cedar", "dogwood", "elm", "fir", "gum", "hazel", "ivy", "juniper")
+STUDY = """\
+[study]
+name = "A simulated task"
+seed = {seed}
+
+[items]
+file = "items.jsonl"
+classes = {classes}
+shuffle = false
+
+[models.solver]
+model = "solver"
+python = "benchmarks._field_solver:answer"
+
+[models.editor]
+model = "editor"
+python = "benchmarks._field_solver:propose"
+
+[search]
+model = "solver"
+policy = "aflow"
+optimiser = "editor"
+start = {start}
+library = [{start}]
+labels = "{labels}"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """What every search may know of the items before the test, in one order.
+
+    Attributes
+    ----------
+    rows
+        Numbers of the items: those to learn from, to select on, to confirm on.
+    truth, refused
+        Of each, the option that was said yes or no to; −1 where there is none.
+    sizes
+        How many items the three parts have.
+    """
+
+    rows: IntArray
+    truth: IntArray
+    refused: IntArray
+    sizes: tuple[int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search found: true accuracy, what it reported and between what, calls made."""
+
+    true: float
+    reported: float
+    low: float
+    high: float
+    calls: int
+
+
+def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labels]:
+    """One search through the commands, with default settings, and the labels it had."""
+    task = SOLVER.tasks[seed] = FieldTask(K, ITEMS, seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        _lay_out(folder, task, kind, start)
+        call_command(folder, "label", "route")
+        call_command(folder, "label", "simulate", "--key", str(folder / "key.csv"))
+        before = SOLVER.calls(seed)
+        call_command(folder, "search", "start", "--seed", str(seed))
+        calls = SOLVER.calls(seed) - before
+        study = read_study(folder / "study.toml")
+        with Store(study.store_url) as store:
+            context = prepare_search(study, store, seed, study.search)
+            winner = report_search(study, store, context).winner
+            if winner is None:
+                sys.exit(f"run {seed}: no winner")
+            source = context.archive.candidates[winner.id].program.source
+            found = Found(
+                true=read_method(source)[0],
+                reported=winner.reported,
+                low=winner.low,
+                high=winner.high,
+                calls=calls,
+            )
+            return found, _join([context.labels[part] for part in ("feedback", "select", "confirm")])
+
+
+def _lay_out(folder: Path, task: FieldTask, kind: str, start: float) -> None:
+    classes = CLASSES[: task.K]
+    rows = [{"id": f"{i:04}", "text": f"Case {i} of {task.seed}"} for i in range(task.n)]
+    files = {
+        "study.toml": STUDY.format(
+            seed=task.seed,
+            classes=json.dumps(classes),
+            start=json.dumps(str(folder.resolve() / "start.py")),
+            labels="all" if kind == "natural" else "drawn",
+        ),
+        "start.py": program_text(start),
+        "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "key.csv": "id,label\n" + "".join(f"{i:04},{classes[y]}\n" for i, y in enumerate(task.truth)),
+        "experts.toml": "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in classes),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _join(parts: list[ExpertLabels]) -> Labels:
+    truth = np.concatenate([part.truth for part in parts])
+    refused = np.concatenate([np.where(p.refused.any(axis=1), p.refused.argmax(axis=1), -1) for p in parts])
+    feedback, select, confirm = (len(part.items) for part in parts)
+    return Labels(
+        rows=np.array([int(name) for part in parts for name in part.items]),
+        truth=truth,
+        refused=refused,
+        sizes=(feedback, select, confirm),
+    )
+
+
+def call_command(folder: Path, *words: str) -> None:
+    """Run a command of the project on the study, quietly."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
+    if code:
+        sys.exit(code)

@@ -1,0 +1,108 @@
+"""Random search and AFlow's published rule on the task of `search_field`, with as many calls as ours made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.search.policies.proposal import POOL, choose, published_probabilities
+from benchmarks._field_ours import Labels
+from benchmarks._field_task import FieldTask, edit_method, read_method, transformed, write_method
+from harness import FloatArray
+
+
+@dataclass
+class Trial:
+    """What a rule has tried: instructions, and their scores.
+
+    Attributes
+    ----------
+    task, labels, calls, start
+        The task, what experts said, calls that may be made, and the accuracy to begin with.
+    rng
+        Where everything random is drawn from.
+    everything
+        Whether all labelled items are validation items, else the selection items alone.
+    runs
+        Validation runs of every instruction.
+    raw
+        Whether a score is the share of items that experts' answers do not refute, else on the accuracy scale.
+    """
+
+    task: FieldTask
+    labels: Labels
+    calls: int
+    start: float
+    rng: np.random.Generator
+    everything: bool = False
+    runs: int = 1
+    raw: bool = False
+
+    def __post_init__(self) -> None:
+        feedback, select, _ = self.labels.sizes
+        self._part = slice(None) if self.everything else slice(feedback, feedback + select)
+        self.tried = [write_method(self.start, 0)]
+        self.scores = [self._validate(self.tried[0])]
+
+    def go(self, draw_parent: Callable[[FloatArray], int]) -> tuple[float, float]:
+        """Edit drawn parents while calls last; true and reported accuracy of the largest score's."""
+        n = len(self.labels.rows[self._part]) * self.runs
+        for _ in range(self.calls // n - 1):
+            parent = self.tried[draw_parent(np.array(self.scores))]
+            self.tried.append(edit_method(parent, self.rng))
+            self.scores.append(self._validate(self.tried[-1]))
+        best = int(np.argmax(self.scores))
+        K = self.task.K
+        reported = (K - 1) * self.scores[best] - (K - 2) if self.raw else self.scores[best]
+        return read_method(self.tried[best])[0], reported
+
+    def _validate(self, instruction: str) -> float:
+        rows, K = self.labels.rows[self._part], self.task.K
+        truth, refused = self.labels.truth[self._part], self.labels.refused[self._part]
+        found = [
+            transformed(self.task.answers(instruction, run)[rows], truth, refused, K).mean()
+            for run in range(self.runs)
+        ]
+        mean = float(np.mean(found))
+        return (mean + K - 2) / (K - 1) if self.raw else mean
+
+
+def random_search(trial: Trial) -> tuple[float, float]:
+    """Parents are drawn uniformly among all that were tried."""
+    return trial.go(lambda scores: int(trial.rng.integers(len(scores))))
+
+
+def around_start(trial: Trial) -> tuple[float, float]:
+    """All edits are of the start."""
+    return trial.go(lambda _: 0)
+
+
+def aflow(trial: Trial) -> tuple[float, float]:
+    """Parents are drawn among the start and the three best others, by the published formula."""
+
+    def draw(scores: FloatArray) -> int:
+        others = sorted(range(1, len(scores)), key=lambda j: -scores[j])
+        pool = [0, *others[: POOL - 1]]
+        return pool[choose(published_probabilities(scores[pool]), trial.rng)]
+
+    return trial.go(draw)
+
+
+SETTINGS: dict[str, dict[str, tuple[Callable[[Trial], tuple[float, float]], dict[str, bool | int]]]] = {
+    "random": {
+        "edits of any, 120 items": (random_search, {}),
+        "edits of any, all items": (random_search, {"everything": True}),
+        "edits of the start, 120 items": (around_start, {}),
+        "edits of the start, all items": (around_start, {"everything": True}),
+    },
+    "aflow": {
+        "transformed, 120 items": (aflow, {}),
+        "transformed, all items": (aflow, {"everything": True}),
+        "transformed, 120 items, 3 runs": (aflow, {"runs": 3}),
+        "raw, 120 items": (aflow, {"raw": True}),
+        "raw, all items": (aflow, {"raw": True, "everything": True}),
+        "raw, 120 items, 3 runs": (aflow, {"raw": True, "runs": 3}),
+    },
+}

@@ -1,0 +1,208 @@
+"""The search beside its rivals: same task, labels, solver, edits of programs and number of calls.
+
+1. Ours is the product: a study, its database, its sandbox and its commands with default settings; models
+   answer and edit by a script (`_field_solver`). Random search, AFlow's published rule with full validation
+   and gepa (in an environment of its own) make as many calls as ours made, on the same items by the same
+   labels. Each is tried in several settings; ours is held against the best, which only this table tells.
+2. Coverage of the winner's interval, also where one candidate is far above all others and where all are bad.
+3. The share of an endpoint's limit that a search with default settings keeps in use, at 200 ms and 256 at
+   once: wall clock, over HTTP, so whatever else the machine does counts against it.
+
+An edit moves the accuracy a little, up as often as down. The last line is JSON.
+
+    python benchmarks/search_field.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._field_endpoint import LIMIT, Usage, measure_usage
+from benchmarks._field_ours import ITEMS, Found, Labels, search_once
+from benchmarks._field_rivals import SETTINGS, Trial
+from benchmarks._field_task import FieldTask
+from benchmarks._field_worlds import KINDS, WORLDS, draw_world
+from benchmarks._peers import run_peers
+from harness import FloatArray
+from tests.agents.population import spread
+
+K, START = 4, 0.44
+GEPA = ("gepa==0.1.4", "numpy")
+PROCESSES = 2
+TARGETS = {"lead": 2.0, "reported_minus_true": 0.02, "winner_coverage": 0.94, "utilisation": 0.5}
+
+Searched = tuple[Found, Labels]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="natural labels, 12 runs, few worlds")
+    args = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    started = time.perf_counter()
+    runs, draws, kinds = (12, 20, KINDS[:1]) if args.quick else (40, 100, KINDS)
+    fields: dict[str, dict[str, Any]] = {kind: compare(kind, runs) for kind in kinds}
+    covered = coverage(draws)
+    usages = [measure_usage() for _ in range(1 if args.quick else 3)]
+    show_usage(usages)
+    natural = fields["natural"]
+    result = {name: natural[name] for name in ("ours", "random", "aflow", "gepa", "reported_minus_true")}
+    result["winner_coverage"] = min(covered.values())
+    result["utilisation"] = round(float(np.median([usage.mean for usage in usages])) / LIMIT, 3)
+    say_targets(fields, covered, result["utilisation"])
+    details = {"leads": natural["leads"], "coverage": covered, "calls": natural["calls"]}
+    details |= {kind: field for kind, field in fields.items() if kind != "natural"}
+    print(json.dumps(result | details | {"seconds": round(time.perf_counter() - started)}))
+
+
+def compare(kind: str, runs: int) -> dict[str, Any]:
+    """Part 1 on labels of one kind: true accuracies of the picks, and leads in standard errors."""
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        jobs = [pool.submit(search_once, seed, kind, K, START) for seed in range(runs)]
+        searched = [job.result() for job in jobs]
+    ours = np.array([found.true for found, _ in searched])
+    bias = np.array([found.reported for found, _ in searched]) - ours
+    calls = float(np.mean([found.calls for found, _ in searched]))
+    held = float(np.mean([found.low <= found.true <= found.high for found, _ in searched]))
+    print(f"{kind} labels: {runs} searches from {100 * START:.0f} %, {calls:,.0f} calls each; true accuracy")
+    print(f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(bias)}; interval holds {held:.3f}")
+    tried: dict[str, dict[str, FloatArray]] = {
+        rival: {name: _rival(searched, rule, given) for name, (rule, given) in settings.items()}
+        for rival, settings in SETTINGS.items()
+    }
+    tried["gepa"] = _gepa(searched)
+    field: dict[str, Any] = {"ours": round(float(ours.mean()), 4)}
+    leads: dict[str, Any] = {}
+    for rival, settings in tried.items():
+        best = max(settings, key=lambda name: float(settings[name][:, 0].mean()), default=None)
+        for name, rows in settings.items():
+            lead = ours - rows[:, 0]
+            print(
+                f"   {rival:7} {name:44} {_points(rows[:, 0])}  reported {_gap(rows[:, 1] - rows[:, 0])}"
+                f"  ours leads by {_gap(lead)}{'  best' if name == best else ''}"
+            )
+        field[rival] = leads[rival] = None
+        if best is not None:
+            lead = ours - settings[best][:, 0]
+            field[rival] = round(float(settings[best][:, 0].mean()), 4)
+            leads[rival] = [round(float(lead.mean()), 4), round(spread(lead), 4)]
+    return field | {
+        "reported_minus_true": round(float(bias.mean()), 4),
+        "reported_se": round(spread(bias), 4),
+        "interval_holds": round(held, 3),
+        "leads": leads,
+        "calls": round(calls),
+    }
+
+
+def _rival(
+    searched: Sequence[Searched], rule: Callable[[Trial], tuple[float, float]], given: dict[str, Any]
+) -> FloatArray:
+    """True and reported accuracy of a rule's picks, one row a run."""
+    rows = []
+    for seed, (found, labels) in enumerate(searched):
+        rng = np.random.default_rng([seed, 7])
+        rows.append(rule(Trial(FieldTask(K, ITEMS, seed), labels, found.calls, START, rng, **given)))
+    return np.array(rows)
+
+
+def _gepa(searched: Sequence[Searched]) -> dict[str, FloatArray]:
+    """The same by setting of gepa; nothing if it is not to be had."""
+    runs = [
+        {
+            "seed": seed,
+            "K": K,
+            "items": ITEMS,
+            "start": START,
+            "calls": found.calls,
+            "rows": labels.rows.tolist(),
+            "truth": labels.truth.tolist(),
+            "refused": labels.refused.tolist(),
+            "sizes": labels.sizes,
+        }
+        for seed, (found, labels) in enumerate(searched)
+    ]
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "runs.json"
+        path.write_text(json.dumps(runs), encoding="utf-8")
+        found = run_peers("_field_gepa.py", GEPA, path)
+    if not found:
+        print("   gepa    not measured: its environment could not be made, as said above")
+    return {name: np.array(rows) for name, rows in found.items()}
+
+
+def coverage(draws: int) -> dict[str, float]:
+    """Part 2: by world, the share of winners whose interval holds, over both kinds of labels."""
+    print(f"the winner's interval of about 95 %, {draws} searches of each kind of labels")
+    covered = {}
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        for world in WORLDS:
+            held: list[bool] = []
+            for kind in KINDS:
+                jobs = [pool.submit(draw_world, world, kind, seed) for seed in range(draws)]
+                found = [job.result() for job in jobs]
+                true, reported = (
+                    np.array([getattr(f, name) for f in found]) for name in ("true", "reported")
+                )
+                holds = [f.low <= f.true <= f.high for f in found]
+                width = float(np.mean([min(1.0, f.high) - max(0.0, f.low) for f in found]))
+                print(
+                    f"   {world:16} {kind:13} holds {np.mean(holds):.3f}  width {100 * width:4.1f}  "
+                    f"true {_points(true)}  reported {_gap(reported - true)}"
+                )
+                held += holds
+            covered[world] = round(float(np.mean(held)), 4)
+    return covered
+
+
+def show_usage(usages: Sequence[Usage]) -> None:
+    """Part 3."""
+    for usage in usages:
+        print(
+            f"an endpoint of 200 ms and {LIMIT} at once: {usage.mean:.0f} under way on average "
+            f"({100 * usage.mean / LIMIT:.0f} %), {usage.calls:,} calls in {usage.seconds:.1f} s; load of "
+            f"the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        )
+
+
+def say_targets(fields: dict[str, dict[str, Any]], covered: dict[str, float], used: float) -> None:
+    """Say plainly which targets are met."""
+    for kind, field in fields.items():
+        for rival, lead in field["leads"].items():
+            if lead is not None:
+                met = lead[0] >= TARGETS["lead"] * lead[1]
+                told = f"{100 * lead[0]:+.1f} ± {100 * lead[1]:.1f}"
+                print(f"{kind}: ahead of {rival} by two standard errors: {_met(met)} ({told})")
+        bias = field["reported_minus_true"]
+        print(
+            f"{kind}: bias within 2 points: {_met(abs(bias) <= TARGETS['reported_minus_true'])} ({bias:+.4f})"
+        )
+    for world, share in covered.items():
+        print(f"{world}: intervals hold .94: {_met(share >= TARGETS['winner_coverage'])} ({share:.3f})")
+    print(f"half of the endpoint's limit in use: {_met(used >= TARGETS['utilisation'])} ({used:.3f})")
+
+
+def _met(is_met: object) -> str:
+    return "met" if is_met else "NOT met"
+
+
+def _points(values: FloatArray) -> str:
+    return f"{100 * values.mean():5.1f} ± {100 * spread(values):.1f}"
+
+
+def _gap(values: FloatArray) -> str:
+    return f"{100 * values.mean():+5.1f} ± {100 * spread(values):.1f}"
+
+
+if __name__ == "__main__":
+    main()
