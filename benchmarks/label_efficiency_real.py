@@ -91,7 +91,7 @@ def main() -> None:
         studies = {design: workers.submit(see, design, draws) for design in DESIGNS}
         ways = {name: shares for name, shares in DRAWS.items() if not args.quick or len(shares) < 2}
         voices = {
-            (way, kind): workers.submit(see_judge, way, kind, 2 * draws)
+            (way, kind): workers.submit(see_judge, way, kind, draws if way == "pool" else 2 * draws)
             for way in ("uniform", *ways)
             for kind in JUDGES
         }
@@ -131,7 +131,7 @@ def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Des
 
 def show_judges(voices: Mapping[Voice, Future[Judged]], draws: int) -> dict[Voice, Judged]:
     """Print what judges save, a row a way to draw and a kind of judge."""
-    print(f"{draws} studies with a judge each, 300 questions")
+    print(f"{draws} studies with a judge each ({draws // 2} with even draws of a pool), 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
     found = {}
     for (way, kind), future in voices.items():
