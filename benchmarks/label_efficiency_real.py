@@ -13,8 +13,8 @@ second of which learns from the answers to the first ("learned", not with --quic
 
 Then 300 questions are spent on a pool of 12,000 items: on items drawn in proportion within strata by how all
 twenty models agree, for one target and for five at a time, over as many items drawn at random. Even draws are
-given to ppi_py as well (PPI++; `_against_ppi.py`), with the same judges' guesses and those of the votes;
-glide, which has the same estimator, needs Python 3.12 and is run where that is.
+given to ppi_py as well (PPI++; `_against_ppi.py`), with the same judges' guesses and those of the votes.
+Glide, whose estimator for this is PPI++, too, needs Python 3.12: it is not measured, which is printed.
 
 Designs run on all processors.
 
@@ -100,6 +100,7 @@ def main() -> None:
         judged = show_judges(voices, 2 * draws)
         for row in rows:
             print(row.result(), flush=True)
+        print("glide     not measured: glide-py needs Python 3.12 or later; its mean for such draws is PPI++")
         words, pool = pools.result()
         print(words)
     result = {
