@@ -44,6 +44,7 @@ FLAG_WORDS = {
     "second_questions": "second questions: {}; all other estimates are of first answers alone",
     "second_worth": "the interval is as narrow as from {}",
     "judge_saved": "the judge saved {}",
+    "judge_worth": "what the judge saved is {}",
     "split": "answers in the half that weights were taken from: {}",
     # of panels
     "degenerate_resamples": "resamples that held one class only and were left out: {}",

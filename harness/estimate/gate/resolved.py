@@ -41,7 +41,10 @@ def resolved_ends(
     ------
     EstimateError
         If no item was asked about, or answers contradict each other.
+    NotIdentified
+        If items were drawn with unequal chances: a tail counts them as equal.
     """
+    labels.refuse_unequal_chances()
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
     items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))

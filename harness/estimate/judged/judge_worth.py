@@ -24,6 +24,8 @@ from harness.estimate.judged.pool_rows import arrange, tilt_pool
 from harness.estimate.judged.working import split_items_evenly, working_distribution
 from harness.estimate.routed import RoutedSample, t_quantile
 
+LEAST_KINDS = 5
+"""Answers about items of either kind, right and wrong, from which on what a judge saved can be told."""
 _GROUPS = 10
 _LARGEST = 30_000
 """Items up to which groups are left out in turn; of more, what is learned hardly varies."""

@@ -19,7 +19,7 @@ from harness.estimate.collected import collected_part
 from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
 from harness.estimate.judged.judge_features import JudgeOpinion
-from harness.estimate.judged.judge_worth import JudgeWorth, measure_worth
+from harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWorth, measure_worth
 from harness.estimate.judged.whole_pool import spread_over_pool
 from harness.estimate.judged.with_judges import judged_accuracy
 from harness.estimate.routed import RoutedSample, resolved_correctness, routed_pool, settled_sample
@@ -134,10 +134,17 @@ def _take_resolved(
 
 
 def _tell_worth(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
-    """The estimate, with the questions that judges saved; none where nothing varies."""
+    """The estimate, with the questions that judges saved; none where nothing varies.
+
+    A ratio of variances says nothing where hardly an item is of the rarer kind, right or wrong.
+    """
     if worth is None:
         return estimate
     answers = estimate.n.ordinary + estimate.n.complementary
+    if min(estimate.clipped, 1 - estimate.clipped) * answers < LEAST_KINDS:
+        kind = "wrong" if estimate.clipped > 0.5 else "right"
+        why = f"fewer than {LEAST_KINDS} of {answers} items are {kind}, by these answers"
+        return replace(estimate, flags=(*estimate.flags, f"judge_worth: not known: {why}"))
     saved, least, most = (round(answers * (x - 1)) for x in (worth.ratio, worth.low, worth.high))
     flag = (
         f"judge_saved: {saved} questions ({least} to {most} at {estimate.level:.0%}): "

@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.arrays import IntArray
 from harness.errors import EstimateError
+from harness.estimate.judged import LEAST_KINDS
 from harness.estimate.planning.needed_questions import Aim, FoundRatio, find_ratios
 from harness.estimate.planning.pilot_answers import PilotAnswers
 from harness.estimate.planning.pilot_gathering import PARTITIONED, SEQUENTIAL, PilotStudy
@@ -30,8 +31,6 @@ from harness.estimate.routed import routed_accuracy, weigh_votes
 LEAST_ANSWERS = 50
 """Answered items from which on a plan is made: of fewer, numbers mean next to nothing."""
 _GRID = 9
-_LEAST_KINDS = 5
-"""Items right, and wrong, from which on what side information is worth is known."""
 
 
 def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
@@ -53,9 +52,9 @@ def _plan(
     found = routed_accuracy(pilot.option, pilot.data, level=aim.level, working=working)
     mean, size = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value)), study.pool_size(name)
     pool_why = few = ""
-    if min(found.value, 1 - found.value) * n < _LEAST_KINDS:
+    if min(found.value, 1 - found.value) * n < LEAST_KINDS:
         kind = "wrong" if mean > 0.5 else "right"
-        pool_why = few = f"not known: fewer than {_LEAST_KINDS} of {n} items are {kind}, by these answers"
+        pool_why = few = f"not known: fewer than {LEAST_KINDS} of {n} items are {kind}, by these answers"
     else:
         drawn = aim.find(ItemVariance(whole=accuracy_variance(pilot, mean)), 1.0, mean)
         try:
