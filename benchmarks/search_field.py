@@ -10,7 +10,7 @@
 
 An edit moves the accuracy a little, up as often as down. The last line is JSON.
 
-    python benchmarks/search_field.py [--quick]
+    python benchmarks/search_field.py [--quick] [--runs 160 --seed 1000]
 """
 
 from __future__ import annotations
@@ -47,11 +47,14 @@ Searched = tuple[Found, Labels]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="natural labels, 12 runs, few worlds")
+    parser.add_argument("--runs", type=int, help="searches of each kind of labels (default: 40, quick 12)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first search; others follow")
     args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "none")
     started = time.perf_counter()
     runs, draws, kinds = (12, 20, KINDS[:1]) if args.quick else (40, 100, KINDS)
-    fields: dict[str, dict[str, Any]] = {kind: compare(kind, runs) for kind in kinds}
+    seeds = range(args.seed, args.seed + (args.runs or runs))
+    fields: dict[str, dict[str, Any]] = {kind: compare(kind, seeds) for kind in kinds}
     covered = coverage(draws)
     usages = [measure_usage() for _ in range(1 if args.quick else 3)]
     show_usage(usages)
@@ -65,22 +68,24 @@ def main() -> None:
     print(json.dumps(result | details | {"seconds": round(time.perf_counter() - started)}))
 
 
-def compare(kind: str, runs: int) -> dict[str, Any]:
+def compare(kind: str, seeds: range) -> dict[str, Any]:
     """Part 1 on labels of one kind: true accuracies of the picks, and leads in standard errors."""
     with ProcessPoolExecutor(PROCESSES) as pool:
-        jobs = [pool.submit(search_once, seed, kind, K, START) for seed in range(runs)]
+        jobs = [pool.submit(search_once, seed, kind, K, START) for seed in seeds]
         searched = [job.result() for job in jobs]
     ours = np.array([found.true for found, _ in searched])
     bias = np.array([found.reported for found, _ in searched]) - ours
     calls = float(np.mean([found.calls for found, _ in searched]))
     held = float(np.mean([found.low <= found.true <= found.high for found, _ in searched]))
-    print(f"{kind} labels: {runs} searches from {100 * START:.0f} %, {calls:,.0f} calls each; true accuracy")
+    print(
+        f"{kind} labels: {len(seeds)} searches from {100 * START:.0f} %, {calls:,.0f} calls each; true accuracy"
+    )
     print(f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(bias)}; interval holds {held:.3f}")
     tried: dict[str, dict[str, FloatArray]] = {
-        rival: {name: _rival(searched, rule, given) for name, (rule, given) in settings.items()}
+        rival: {name: _rival(seeds, searched, rule, given) for name, (rule, given) in settings.items()}
         for rival, settings in SETTINGS.items()
     }
-    tried["gepa"] = _gepa(searched)
+    tried["gepa"] = _gepa(seeds, searched)
     field: dict[str, Any] = {"ours": round(float(ours.mean()), 4)}
     leads: dict[str, Any] = {}
     for rival, settings in tried.items():
@@ -106,17 +111,20 @@ def compare(kind: str, runs: int) -> dict[str, Any]:
 
 
 def _rival(
-    searched: Sequence[Searched], rule: Callable[[Trial], tuple[float, float]], given: dict[str, Any]
+    seeds: range,
+    searched: Sequence[Searched],
+    rule: Callable[[Trial], tuple[float, float]],
+    given: dict[str, Any],
 ) -> FloatArray:
     """True and reported accuracy of a rule's picks, one row a run."""
     rows = []
-    for seed, (found, labels) in enumerate(searched):
+    for seed, (found, labels) in zip(seeds, searched, strict=True):
         rng = np.random.default_rng([seed, 7])
         rows.append(rule(Trial(FieldTask(K, ITEMS, seed), labels, found.calls, START, rng, **given)))
     return np.array(rows)
 
 
-def _gepa(searched: Sequence[Searched]) -> dict[str, FloatArray]:
+def _gepa(seeds: range, searched: Sequence[Searched]) -> dict[str, FloatArray]:
     """The same by setting of gepa; nothing if it is not to be had."""
     runs = [
         {
@@ -130,7 +138,7 @@ def _gepa(searched: Sequence[Searched]) -> dict[str, FloatArray]:
             "refused": labels.refused.tolist(),
             "sizes": labels.sizes,
         }
-        for seed, (found, labels) in enumerate(searched)
+        for seed, (found, labels) in zip(seeds, searched, strict=True)
     ]
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "runs.json"
