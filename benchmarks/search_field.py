@@ -77,9 +77,8 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
     bias = np.array([found.reported for found, _ in searched]) - ours
     calls = float(np.mean([found.calls for found, _ in searched]))
     held = float(np.mean([found.low <= found.true <= found.high for found, _ in searched]))
-    print(
-        f"{kind} labels: {len(seeds)} searches from {100 * START:.0f} %, {calls:,.0f} calls each; true accuracy"
-    )
+    begun = f"{len(seeds)} searches from {100 * START:.0f} %, {calls:,.0f} calls each"
+    print(f"{kind} labels: {begun}; true accuracy")
     print(f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(bias)}; interval holds {held:.3f}")
     tried: dict[str, dict[str, FloatArray]] = {
         rival: {name: _rival(seeds, searched, rule, given) for name, (rule, given) in settings.items()}
