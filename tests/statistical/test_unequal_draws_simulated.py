@@ -17,6 +17,8 @@ from harness.estimate import (
     chances_by_deviation,
     draw_with_chances,
     guess_by_judges,
+    next_option,
+    split_by_agreement,
 )
 from harness.types import Item, Labels, Prediction
 from protocols.collect import SimulatedExperts
@@ -160,3 +162,16 @@ def test_even_draws_weigh_all_items_alike_and_the_whole_pool_weighs_one_each() -
     assert weigh_draws(np.full(40, np.nan), batch, 40) == pytest.approx(np.ones(40))
     assert chances_by_deviation(np.zeros(8), 3) == pytest.approx(np.full(8, 3 / 8))
     assert chances_by_deviation(np.arange(8).astype(np.float64), 8) == pytest.approx(np.ones(8))
+
+
+def test_the_last_digits_of_guesses_change_no_draw() -> None:
+    """Processors differ in them."""
+    rng = np.random.default_rng(2)
+    right = rng.integers(1, 5, size=(400, 2)) / 7
+    noisy = right * (1 + rng.uniform(-1e-14, 1e-14, size=right.shape))
+    assert split_by_agreement(right, 100).tolist() == split_by_agreement(noisy, 100).tolist()
+    chance = np.full(400, 0.25)
+    drawn = [draw_with_chances(chance, each[:, 0], np.random.default_rng(3)) for each in (right, noisy)]
+    assert drawn[0].tolist() == drawn[1].tolist()
+    posterior = np.array([0.3, 0.3 * (1 + 1e-14), 0.4 - 3e-15])
+    assert next_option([1, 0], posterior.tolist(), {}) == next_option([1, 0], [0.3, 0.3, 0.4], {}) == 0
