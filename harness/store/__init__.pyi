@@ -1,3 +1,7 @@
+from .audit import (
+    Absence as Absence, AuditEvent as AuditEvent, AuditRecord as AuditRecord, BatchDigest as BatchDigest,
+    Handover as Handover, START as START, append_events as append_events,
+)
 from .columns import (
     CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,
     RunColumns as RunColumns, STATUSES as STATUSES,

@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from harness.store.audit import AuditEvent, append_events
 from harness.store.database import Repository
 from harness.store.replies import ReplyRepository, Response
 from harness.store.tables import (
@@ -152,8 +153,8 @@ class LabellingRepository(Repository):
         seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(
             _REVISION.c.expert == queue.expert
         )
-        with self._database.transaction() as connection:
-            replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
+        with self._database.transaction(exclusive=True) as connection:
+            changes = replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
             execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
             execute_many(connection, sa.insert(_QUARANTINE), [row_of(q) for q in pulled.quarantine])
             known = set(connection.execute(seen).all())
@@ -161,8 +162,22 @@ class LabellingRepository(Repository):
             places = enumerate(new, count_rows(connection, _REVISION))
             rows = [{**row_of(revision), "position": place} for place, revision in places]
             execute_many(connection, sa.insert(_REVISION), rows)
+            append_events(connection, [*map(_describe_revision, new), *changes])
             _set_task_ids(connection, dict.fromkeys(pulled.lost))
             upsert(connection, _QUEUE, [row_of(queue)])
+
+
+def _describe_revision(revision: Revision) -> AuditEvent:
+    """The event of a state of an annotation; `version` is a hash of what it says."""
+    names = ("annotation_id", "task_id", "version", "author", "editor", "cancelled", "deleted", "updated_at")
+    return AuditEvent(
+        kind="revision",
+        way=SOURCE,
+        person=revision.expert,
+        asked_id=revision.question_id or "",
+        seconds=revision.seconds,
+        detail={name: getattr(revision, name) for name in names},
+    )
 
 
 _UPDATE_TASK = sa.update(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from harness.errors import StoreError
+from harness.store.audit import AuditEvent, BatchDigest, append_events
 from harness.store.database import Database, Repository, split_into_batches
 from harness.store.tables import AnswerRow, ControlAnswerRow, RatingRow, execute_many, insert_tuples
 
@@ -111,20 +112,41 @@ class ReplyRepository(Repository):
         StoreError
             If something has another reply already.
         """
-        new = 0
+        new, batch, sources = 0, BatchDigest(), set[str]()
         with self._database.transaction(exclusive=True) as connection:
             last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
-            places = count(0 if last is None else last + 1)
+            first = 0 if last is None else last + 1
+            places = count(first)
             for portion in split_into_batches(replies, SORTED):
                 known = {} if last is None else self._read_values(connection, portion)
                 fresh = _leave_out(portion, known) if known else portion
                 rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
-                rows.sort(key=itemgetter(0))  # stable: the first of two stays the first
+                arrived, rows = rows, sorted(rows, key=itemgetter(0))  # stable: the first of two stays it
                 stored = insert_tuples(connection, self._table, self._names, rows)
                 if stored < len(rows):  # this portion or those before hold one twice
                     _leave_out(portion, self._read_values(connection, portion))
+                    arrived = self._pick_stored(connection, arrived)
+                if arrived:
+                    ids, _, people, values, ways, _ = zip(*arrived, strict=True)
+                    batch.add(ids, people, values)
+                    sources.update(ways)
                 new += stored
+            if batch.number:
+                last = next(places) - 1
+                append_events(connection, [self._describe_batch(batch, first, last, sources)])
         return new
+
+    def _describe_batch(self, batch: BatchDigest, first: int, last: int, sources: set[str]) -> AuditEvent:
+        told = {"table": self._table.name, "first": first, "last": last, "digest": batch.digest()}
+        ways = sorted(sources)
+        return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
+
+    def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Those of the rows that are stored at the place that they were given."""
+        t = self._table.c
+        query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
+        stored = set(connection.execute(query).scalars())
+        return [row for row in rows if row[1] in stored]
 
     def _read_values(self, connection: sa.Connection, replies: Sequence[ReplyFields]) -> dict[str, str]:
         values = self._select_values([reply[0] for reply in replies])
@@ -140,10 +162,17 @@ class ReplyRepository(Repository):
 
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
-    ) -> None:
-        """Take back what came from a source on these, and store what it says now, places kept."""
+    ) -> list[AuditEvent]:
+        """Take back what came from a source on these, and store what it says now, places kept.
+
+        Returns
+        -------
+        list of AuditEvent
+            What changed by it, to be appended in the same transaction.
+        """
         t = self._table.c
         places = dict(connection.execute(sa.select(t[self._id], t.position)).all())
+        before = self._read_sourced(connection, ids := list(ids), source)
         gone = sa.delete(self._table).where(t[self._id] == sa.bindparam("q"), t.source == source)
         execute_many(connection, gone, [{"q": i} for i in ids])
         rows = self._make_rows(connection, replies, places)
@@ -151,6 +180,17 @@ class ReplyRepository(Repository):
             connection.execute(
                 sa.insert(self._table), [dict(zip(self._names, row, strict=True)) for row in rows]
             )
+        return _find_changes(before, replies, source)
+
+    def _read_sourced(self, connection: sa.Connection, ids: list[str], source: str) -> dict[str, Response]:
+        """Replies to these that came from a source."""
+        t, found = self._table.c, dict[str, Response]()
+        columns = (t[self._id], t.expert, t[self._value], t.source, t.comment)
+        for portion in split_into_batches(ids):
+            of_these = self._database.among(t[self._id], portion)
+            rows = connection.execute(sa.select(*columns).where(of_these, t.source == source))
+            found.update((row[0], Response(*row)) for row in rows)
+        return found
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -166,6 +206,23 @@ class ReplyRepository(Repository):
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
             for r in replies
         ]
+
+
+def _find_changes(
+    before: Mapping[str, Response], replies: Sequence[Response], source: str
+) -> list[AuditEvent]:
+    """Answers that were given or changed, and those that were taken back."""
+    given = [reply for reply in replies if before.get(reply.id) != reply]
+    gone = before.keys() - {reply.id for reply in replies}
+    return [
+        AuditEvent(
+            kind="answer", way=source, person=r.expert, asked_id=r.id, value=r.value, comment=r.comment
+        )
+        for r in given
+    ] + [
+        AuditEvent(kind="withdrawn", way=source, person=before[name].expert, asked_id=name)
+        for name in sorted(gone)
+    ]
 
 
 def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list[ReplyFields]:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 
-HEAD = "0018"
+HEAD = "0019"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 
@@ -20,6 +20,12 @@ def begin_exclusive(connection: sa.Connection) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
+        lock_exclusive(connection)
+
+
+def lock_exclusive(connection: sa.Connection) -> None:
+    """Wait, within a transaction, for others of its kind; in SQLite they would not have begun."""
+    if connection.dialect.name != "sqlite":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
 
 

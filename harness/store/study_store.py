@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
+from harness.store.audit import AbsenceRepository, AuditRepository, HandoverRepository
 from harness.store.columns import (
     CandidateColumnsRepository,
     ColumnRepository,
@@ -44,6 +45,9 @@ class Store(Database):
         super().__init__(url)
         self.content = ContentRepository(self)
         self.controls = ControlRepository(self)
+        self.audit = AuditRepository(self)
+        self.handovers = HandoverRepository(self)
+        self.absences = AbsenceRepository(self)
         self.columns = ColumnRepository(self)
         self.pool = PoolRepository(self)
         self.runs = RunRepository(self)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import sqlalchemy as sa
 
+from harness.store.audit import AuditEvent
 from harness.store.controls.control_questions import ControlRepository
 from harness.store.database import Database, split_into_batches
 from harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
@@ -72,16 +73,18 @@ class AllReplies(ReplyRepository):
 
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
-    ) -> None:
-        """Take back what came from a source on these, and store what it says now."""
-        names = list(ids)
+    ) -> list[AuditEvent]:
+        """Take back what came from a source on these, and store what it says now; return what changed."""
+        names, events = list(ids), list[AuditEvent]()
         apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
         if apart:
             others = self._controls.replies
             theirs = [reply for reply in replies if reply.id in apart]
-            others.replace_replies(connection, [name for name in names if name in apart], source, theirs)
+            asked = [name for name in names if name in apart]
+            events = others.replace_replies(connection, asked, source, theirs)
         own = [reply for reply in replies if reply.id not in apart]
-        super().replace_replies(connection, [name for name in names if name not in apart], source, own)
+        asked = [name for name in names if name not in apart]
+        return super().replace_replies(connection, asked, source, own) + events
 
     def _leave_controls(
         self, replies: Iterable[ReplyFields], aside: list[ReplyFields]

@@ -1,3 +1,6 @@
+from .audit_tables import (
+    AbsenceRow as AbsenceRow, AuditEventRow as AuditEventRow, HandoverRow as HandoverRow,
+)
 from .content_tables import (
     AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemDrawRow as ItemDrawRow, ItemRow as ItemRow,
     ItemSourceRow as ItemSourceRow, LookRow as LookRow, PoolItemRow as PoolItemRow,

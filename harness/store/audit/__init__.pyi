@@ -1,0 +1,7 @@
+from .absences import Absence as Absence, AbsenceRepository as AbsenceRepository
+from .audit_trail import (
+    AuditEvent as AuditEvent, AuditRepository as AuditRepository, AuditRecord as AuditRecord,
+    START as START, append_events as append_events, link_records as link_records,
+)
+from .batch_digest import BatchDigest as BatchDigest
+from .handovers import Handover as Handover, HandoverRepository as HandoverRepository

@@ -1,0 +1,187 @@
+"""SQL of the audit trail: what happened to a study's design and answers, each event chained to the last.
+
+An event's link is a hash of the link before it and of the event. So whoever noted a link can tell later
+whether anything up to it was changed, removed or added. Of a comment only a salted hash goes into the chain:
+it may be forgotten, and the chain still holds.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+import sqlalchemy as sa
+
+from harness.output import make_storable
+from harness.store.database import Repository
+from harness.store.schema import lock_exclusive
+from harness.store.stored_values import read_json, write_json
+from harness.store.tables import AuditEventRow, execute_many, row_of, select_values
+
+_EVENT = AuditEventRow.__table__
+START = "0" * 64
+"""The link before the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """Something that happened.
+
+    Attributes
+    ----------
+    kind
+        ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that came together, as
+        `BatchDigest` tells), ``revision`` (a state of an annotation on a server), ``design``, ``handover``,
+        ``absent``, ``returned``, ``removed`` (something foreign was taken off a server), ``requeued``.
+    way
+        How it came: the source of a reply, as ``page``, ``label_studio`` or ``offline``; or the command.
+    person
+        Who did it; empty where nobody is known.
+    asked_id
+        The question or assignment it is about; empty if none.
+    value
+        A verdict or label.
+    seconds
+        How long the question was looked at; None if nobody told.
+    key
+        Tells the event from its repetition: a second one of the same key is not stored.
+    detail
+        What else there is to tell, as JSON can hold it.
+    """
+
+    kind: str
+    way: str
+    person: str = ""
+    asked_id: str = ""
+    value: str = ""
+    comment: str = ""
+    seconds: float | None = None
+    key: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRecord:
+    """An event as it is stored: with its place, its time by this machine's clock in UTC, and its link.
+
+    `comment` is None where it was forgotten; `comment_digest` is empty where there was none.
+    """
+
+    position: int
+    at: str
+    kind: str
+    way: str
+    person: str
+    asked_id: str
+    value: str
+    comment: str | None
+    salt: str
+    comment_digest: str
+    seconds: float | None
+    key: str | None
+    detail: dict[str, Any]
+    link: str
+
+    def find_link(self, before: str) -> str:
+        """The link that follows from the fields and the link before."""
+        hashed = (getattr(self, name) for name in _HASHED)
+        told = json.dumps([before, *hashed], sort_keys=True, separators=(",", ":"))
+        return sha256(told.encode()).hexdigest()
+
+    @property
+    def holds_comment(self) -> bool:
+        """Whether the comment is the one whose hash is chained, or was forgotten."""
+        return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
+
+
+_HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment", "salt", "link"))
+
+
+class AuditRepository(Repository):
+    """The audit trail of a study."""
+
+    def append(self, events: Sequence[AuditEvent]) -> None:
+        """Store events; inside `harness.store.Store.together` with what they are about, or neither."""
+        with self._database.transaction(exclusive=True) as connection:
+            append_events(connection, events)
+
+    def read_records(self, *, since: int = 0) -> Iterator[AuditRecord]:
+        """All events from a place on, in their order, a portion at a time."""
+        names = [f.name for f in fields(AuditRecord)]
+        columns = [sa.cast(_EVENT.c[n], sa.Text) if n == "detail" else _EVENT.c[n] for n in names]
+        query = sa.select(*columns).where(_EVENT.c.position >= since).order_by(_EVENT.c.position)
+        for part in self._database.read_portions(query):
+            for row in zip(*part, strict=True):
+                values = dict(zip(names, row, strict=True))
+                with self._database.reading():
+                    yield AuditRecord(**values | {"detail": read_json(values["detail"])})
+
+    def find_records(self, asked_ids: Iterable[str]) -> list[AuditRecord]:
+        """Events about these questions, at most a portion of them, oldest first."""
+        about = self._database.among(_EVENT.c.asked_id, asked_ids)
+        query = select_values(AuditRecord, _EVENT).where(about).order_by(_EVENT.c.position)
+        return self._database.read_values(AuditRecord, query)
+
+    def find_last(self, kind: str) -> AuditRecord | None:
+        """The last event of a kind."""
+        query = select_values(AuditRecord, _EVENT).where(_EVENT.c.kind == kind)
+        found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
+        return found[0] if found else None
+
+    def has_key(self, key: str) -> bool:
+        """Whether an event of this key is stored."""
+        return bool(self._database.read_rows(sa.select(_EVENT.c.position).where(_EVENT.c.key == key)))
+
+    def read_head(self) -> str:
+        """The newest link; `START` where nothing is stored."""
+        query = sa.select(_EVENT.c.link).order_by(_EVENT.c.position.desc()).limit(1)
+        found = self._database.read_rows(query)
+        return str(found[0][0]) if found else START
+
+
+def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> None:
+    """Store events in a transaction that others of its kind wait for; those of a known key are left out."""
+    keys = [event.key for event in events if event.key is not None]
+    known = set()
+    if keys:
+        known = set(connection.execute(sa.select(_EVENT.c.key).where(_EVENT.c.key.in_(keys))).scalars())
+    fresh = [event for event in events if event.key is None or event.key not in known]
+    if not fresh:
+        return
+    lock_exclusive(connection)
+    query = sa.select(_EVENT.c.position, _EVENT.c.link).order_by(_EVENT.c.position.desc()).limit(1)
+    last = connection.execute(query).first()
+    position, link = (last.position + 1, last.link) if last else (0, START)
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    records = link_records(fresh, at, position, link)
+    execute_many(connection, sa.insert(_EVENT), [row_of(record) for record in records])
+
+
+def link_records(
+    events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
+) -> list[AuditRecord]:
+    """Events as they are stored, from a place and the link before it on."""
+    records = []
+    for place, event in enumerate(events, position):
+        # as a database gives them back, or the link would not follow from what is stored
+        person, asked_id, value, comment = map(
+            make_storable, (event.person, event.asked_id, event.value, event.comment)
+        )
+        salt = secrets.token_hex(8) if comment else ""
+        record = AuditRecord(
+            position=place, at=at, kind=event.kind, way=event.way, person=person, asked_id=asked_id,
+            value=value, comment=comment, salt=salt, comment_digest=_hash_comment(salt, comment),
+            seconds=event.seconds, key=event.key, detail=read_json(write_json(dict(event.detail))), link="",
+        )  # fmt: skip
+        link = record.find_link(link)
+        records.append(replace(record, link=link))
+    return records
+
+
+def _hash_comment(salt: str, comment: str) -> str:
+    return sha256(f"{salt}:{comment}".encode()).hexdigest() if comment else ""
