@@ -75,6 +75,8 @@ exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was c
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
     gc.set_threshold(20_000, 20, 20)  # a verb's many rows hold no cycles to be looked for all the time
+    if argv is None:  # the process is the verb's own
+        os.umask(0o077)  # answers about patients are nobody else's on this machine
     with guarded_terminal():
         return _main(sys.argv[1:], gc.freeze) if argv is None else _main(list(argv))
 

@@ -1,4 +1,5 @@
-from .files import cache_dir as cache_dir, write_whole as write_whole
+from .files import cache_dir as cache_dir, data_dir as data_dir, write_whole as write_whole
+from .private_files import repair_rights as repair_rights, repair_tree as repair_tree
 from .processes import (
     host_name as host_name, is_gone as is_gone, machine_id as machine_id, process_start as process_start,
 )

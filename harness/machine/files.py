@@ -23,19 +23,39 @@ def cache_dir() -> Path:
     ConfigError
         The directory cannot be made.
     """
-    own, shared = os.environ.get("OVERSIGHT_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    folder = Path(own) if own else Path(shared or "~/.cache") / "oversight"
+    return _user_dir("cache", "OVERSIGHT_CACHE", "XDG_CACHE_HOME", "~/.cache")
+
+
+def data_dir() -> Path:
+    """Return the user's directory for what is not made again when it is removed, made if it is missing.
+
+    Returns
+    -------
+    Path
+        ``$OVERSIGHT_DATA``, else ``$XDG_DATA_HOME/oversight``, else ``~/.local/share/oversight``.
+
+    Raises
+    ------
+    ConfigError
+        The directory cannot be made.
+    """
+    return _user_dir("data", "OVERSIGHT_DATA", "XDG_DATA_HOME", "~/.local/share")
+
+
+def _user_dir(what: str, own_name: str, shared_name: str, default: str) -> Path:
+    own, shared = os.environ.get(own_name), os.environ.get(shared_name)
+    folder = Path(own) if own else Path(shared or default) / "oversight"
     try:
         folder = folder.expanduser().absolute()
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError) as error:
         raise ConfigError(
-            f"the cache directory {folder} cannot be made ({error}): set OVERSIGHT_CACHE to one you can write"
+            f"the {what} directory {folder} cannot be made ({error}): set {own_name} to one you can write"
         ) from error
     return folder
 
 
-def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o666) -> Path:
+def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600) -> Path:
     """Write a file so that it is there whole or not at all, and return its path.
 
     Missing folders are made. `mode` is the permissions before the user's mask; a text may come in parts that

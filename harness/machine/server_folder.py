@@ -90,6 +90,7 @@ class ServerFolder(Generic[State]):
                 stdout=subprocess.PIPE,
                 start_new_session=True,
                 pass_fds=(lock,),
+                umask=0o077,
                 check=True,
             )
         finally:

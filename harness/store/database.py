@@ -21,6 +21,7 @@ from harness.store.sqlite_files import (
     identify_file,
     is_read_only,
     keeping_few,
+    make_private,
     set_up_sqlite,
 )
 from harness.store.stored_values import (
@@ -84,6 +85,7 @@ class Database:
         sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
+                make_private(self._file)  # before anything is in it; its log takes the same rights
                 migrate(connection, self._shown, read_only=self.read_only)
         except StoreError:
             self.close()

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from harness.errors import StoreError
+from harness.machine import repair_rights
 
 PATIENT = "PRAGMA busy_timeout=300000"
 """A large import writes for minutes, and whoever else writes waits for it."""
@@ -62,6 +63,13 @@ def identify_file(file: str, shown: str) -> tuple[int, int] | None:
     except OSError as error:
         raise StoreError(f"{shown}: the database cannot be used: {error.strerror}") from error
     return found.st_dev, found.st_ino
+
+
+def make_private(file: str | None) -> None:
+    """Take others' rights off a database and what lies beside it, if they are this user's."""
+    if file is not None:
+        for ending in ("", "-wal", "-shm"):
+            repair_rights(file + ending)
 
 
 def set_up_sqlite(connection: Any, _record: object) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from harness import ConfigError
 from protocols.collect import find_server, make_server_name, start_server, stop_server
-from protocols.collect.label_studio.server.install import find_home
+from protocols.collect.label_studio.server.own_server import find_servers
 from tests.e2e.conftest import client
 
 pytestmark = pytest.mark.label_studio
@@ -35,6 +35,11 @@ def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.M
             start_server(port=first.port + 1, folder=tmp_path)
         with client(first, first.token) as http:
             made = http.post("/api/projects/", json={"title": "kept"}).json()["id"]
+            invited = http.get("/api/invite").json()["invite_url"]
+            assert http.get(invited).status_code == 200
+        assert invited.rpartition("=")[2].encode() not in (tmp_path / "server.log").read_bytes()
+        others = [path for path in tmp_path.rglob("*") if path.lstat().st_mode & 0o077 and path != tmp_path]
+        assert not others  # every token of every expert lies in there
         assert not _listens_elsewhere(first.port)
     finally:
         assert stop_server(folder=tmp_path)
@@ -90,7 +95,7 @@ def test_isolated_experts_share_nothing(
     finally:
         assert oversight("label-studio", "stop", "--isolated")["stopped"] == names
         for name in names:
-            shutil.rmtree(find_home() / "servers" / name)
+            shutil.rmtree(find_servers() / name)
 
 
 def _listens_elsewhere(port: int) -> bool:

@@ -15,10 +15,18 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness import ConfigError, LabelStudioError
-from harness.machine import ServerFolder, hold_start_lock, is_alive, is_free
+from harness.machine import (
+    ServerFolder,
+    cache_dir,
+    data_dir,
+    hold_start_lock,
+    is_alive,
+    is_free,
+    repair_rights,
+    repair_tree,
+)
 from protocols.collect.label_studio.server.install import (
     DATABASE,
-    find_home,
     make_clean_environment,
     make_environment,
     make_template,
@@ -27,6 +35,11 @@ from protocols.collect.label_studio.server.install import (
 
 ADMIN = "admin@oversight.invalid"
 MAIN = "main"
+_QUIET_SERVER = (
+    "import logging; logging.getLogger('django.server').addFilter(lambda record: False); "
+    "from label_studio.server import main; main()"
+)
+"""The server without a line for each request: addresses may hold the token of an invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ def start_server(
     port
         On the loopback interface; 0 takes the one it had last, or any free one.
     folder
-        Where its data go; by default a folder of that name in the user's cache.
+        Where its data go; by default a folder of that name in the user's data.
     hooks
         Whether webhooks may call this machine. Everybody with an account can then have the server
         fetch addresses that only this machine reaches. A server that runs keeps to how it was started.
@@ -95,7 +108,8 @@ def start_server(
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
     require_client()
     files = _open_folder(name, folder)
-    files.path.mkdir(parents=True, exist_ok=True)
+    files.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    repair_tree(files.path)
     with hold_start_lock(files.path):
         if not is_alive(files.path):
             _launch(files, port, hooks=hooks)
@@ -123,9 +137,25 @@ def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioS
     return files.read() if files.path.is_dir() and is_alive(files.path) else None
 
 
+def find_servers() -> Path:
+    """Directory of the data of all servers of one's own."""
+    return data_dir() / "label-studio"
+
+
+def _find_folder(name: str) -> Path:
+    """Where a server's data lie; those that lie in the cache are moved, unless the server runs."""
+    place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
+    if name and not place.exists() and before.is_dir():
+        if is_alive(before):
+            return before
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        shutil.move(before, place)
+    return place
+
+
 def _open_folder(name: str, folder: Path | None) -> ServerFolder[LabelStudioServer]:
     return ServerFolder(
-        path=folder or find_home() / "servers" / name,
+        path=folder or _find_folder(name),
         kind=LabelStudioServer,
         program="Label Studio",
         product="Label Studio",
@@ -149,9 +179,10 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -
         password=last.password if last else secrets.token_urlsafe(12),
     )
     if not (data / DATABASE).exists():
-        data.mkdir(exist_ok=True)
+        data.mkdir(mode=0o700, exist_ok=True)
         shutil.copyfile(make_template(), data / f"{DATABASE}.part")
         (data / f"{DATABASE}.part").replace(data / DATABASE)
+        repair_rights(data / DATABASE)
     environ = make_clean_environment(
         {
             "LABEL_STUDIO_BASE_DATA_DIR": str(data),
@@ -163,7 +194,7 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -
             "SSRF_PROTECTION_ENABLED": str(not hooks).lower(),
         }
     )
-    serve = [str(python), "-m", "label_studio.server", "start", "--no-browser"]
+    serve = [str(python), "-c", _QUIET_SERVER, "start", "--no-browser"]
     # Its default is to listen on every interface.
     where = ["--internal-host", "127.0.0.1", "--port", str(port)]
     files.write(server)  # so that no process number of an earlier server stays behind
