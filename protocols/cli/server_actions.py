@@ -11,7 +11,7 @@ from harness import BadInput
 from harness.analysis import read_quality
 from harness.cli import emit
 from harness.config import Study
-from harness.output import pool_text, say
+from harness.output import counted, pool_text, say
 from harness.report import quality_table, quality_to_json
 from harness.store import Store
 from protocols.collect import measure_progress
@@ -143,6 +143,8 @@ def _payload(seen: Look) -> dict[str, object]:
         "experts": {expert: asdict(p) for expert, p in seen.progress.items()},
         "share": seen.share,
         "slowest": seen.slowest,
+        "waiting": seen.waiting,
+        "passed": {expert: list(questions) for expert, questions in seen.passed.items()},
         "used": seen.used,
         "estimates": {name: estimate_to_json(e) for name, e in seen.estimates.items()},
         "undefined": seen.undefined,
@@ -159,9 +161,13 @@ def _lines(seen: Look) -> str:
         lines.append(f"{expert:<{wide}} {bar:<20} {p.answered}/{p.asked}{left}")
     lines += [f"{name}: {estimate}" for name, estimate in seen.estimates.items()]
     lines += [f"{name}: no estimate yet ({why})" for name, why in seen.undefined.items()]
-    if seen.slowest and seen.estimates:
+    if seen.slowest:
         share = f"the first {seen.share:.0%} of every queue"
-        lines.append(f"estimated from {share}, as far as {seen.slowest} has come")
+        lines.append(f"answered by all: {share}, as far as {seen.slowest} has come (next: {seen.waiting})")
+    lines += [
+        f"{expert} passed over {counted(len(questions), 'question')}: missing, intervals allow for any answer"
+        for expert, questions in seen.passed.items()
+    ]
     return "\n".join(lines)
 
 

@@ -14,9 +14,9 @@ from harness import BadInput, DataError
 from harness.config import Study, read_study
 from harness.store import SOURCE, ControlKind, Pulled, Queue, Response, Store
 from protocols.collect import measure_progress
+from protocols.collect.label_studio.queue_share import balance_queues
 from protocols.collect.label_studio.queues import check_experts, plan_tasks
 from protocols.collect.label_studio.task_payload import TaskSheet
-from protocols.collect.label_studio.watch import balance_queues
 from protocols.routing import read_pending, read_roster
 from protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
 
@@ -175,8 +175,9 @@ def test_a_labelling_server_gets_and_returns_them_like_all_others(tmp_path: Path
             assert {r.id for r in said} == found.keys()
         own = {c.id for c in store.controls.read_controls()} & ids
         assert store.controls.replies.read_replies().keys() == own & found.keys()
-        used, share, _ = balance_queues(mine, store.replies(panel=False).read_replies())
-        assert (used, share) == ([], 0.0)  # the first in the queue is open again
+        part = balance_queues(mine, store.replies(panel=False).read_replies())
+        first = mine[0].question_id  # open again
+        assert (part.passed, len(part.used)) == ({"red0": (first,)}, len(mine) - 1)
 
 
 def test_items_of_the_study_may_be_gold_but_are_put_to_others(tmp_path: Path) -> None:

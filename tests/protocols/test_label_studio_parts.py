@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,17 +16,17 @@ import numpy as np
 import pytest
 
 from harness import ConfigError, DataError
-from harness.store import QueuedTask
+from harness.store import Handover, QueuedTask
 from harness.types import Answer, Question, Verdict
 from protocols.collect import Connection, make_server_name, make_verdict_page, start_server
 from protocols.collect.label_studio.accounts import make_account_email, make_slug
 from protocols.collect.label_studio.labelling_page import check_page, is_same_page, make_panel_page
 from protocols.collect.label_studio.push import make_project_title
+from protocols.collect.label_studio.queue_share import balance_queues
 from protocols.collect.label_studio.queues import plan_queues, plan_tasks
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import connect
 from protocols.collect.label_studio.server.webhooks import listen_for_webhooks
-from protocols.collect.label_studio.watch import balance_queues
 from protocols.routing import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
@@ -151,6 +152,7 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
+    monkeypatch.setenv("OVERSIGHT_DATA", str(tmp_path))
     with pytest.raises(ConfigError, match="oversight label-studio start"):
         connect()
 
@@ -162,15 +164,37 @@ def ids_of(*numbers: int) -> set[str]:
 def test_balanced_takes_the_same_share_of_every_queue() -> None:
     queues = {"ana": range(10), "bea": range(10, 15)}
     tasks = [QueuedTask(f"q{j}", e, place, "") for e, q in queues.items() for place, j in enumerate(q)]
-    used, share, slowest = balance_queues(tasks, ids_of(*range(10), 10, 11))
-    assert (sorted(used), share, slowest) == (
-        sorted(["q0", "q1", "q2", "q3", "q10", "q11"]),
-        0.4,
-        "bea",
-    )
+    part = balance_queues(tasks, ids_of(*range(10), 10, 11))
+    assert sorted(part.used) == sorted(["q0", "q1", "q2", "q3", "q10", "q11"])
+    assert (part.share, part.slowest, part.waiting, part.passed) == (0.4, "bea", "q12", {})
     # An answer out of turn does not count before its turn.
-    assert balance_queues(tasks, ids_of(*range(10), 12, 13, 14))[1:] == (0.0, "bea")
-    assert balance_queues(tasks, ids_of(*range(15)))[1:] == (1.0, "")
+    part = balance_queues(tasks, ids_of(*range(10), 12, 13, 14))
+    assert (part.share, part.slowest, part.waiting) == (0.0, "bea", "q10")
+    part = balance_queues(tasks, ids_of(*range(15)))
+    assert (part.share, part.slowest, part.waiting) == (1.0, "", "")
+
+
+def test_a_question_long_passed_over_holds_nobody_up() -> None:
+    queues = {"ana": range(60), "bea": range(60, 120)}
+    tasks = [QueuedTask(f"q{j}", e, place, "") for e, q in queues.items() for place, j in enumerate(q)]
+    part = balance_queues(tasks, ids_of(*range(1, 120)))
+    assert (part.share, part.slowest, part.passed) == (1.0, "", {"ana": ("q0",)})
+    assert len(part.used) == 119
+    # not yet long passed: four are answered behind it
+    assert balance_queues(tasks, ids_of(1, 2, 3, 4, *range(60, 120))).waiting == "q0"
+    # many are no postponed ones, but somebody who answers out of order
+    part = balance_queues(tasks, ids_of(*range(20, 120)))
+    assert (part.share, part.waiting, part.passed) == (0.05, "q3", {"ana": ("q0", "q1", "q2")})
+
+
+def test_handed_over_questions_stay_in_the_order_they_were_drawn_in() -> None:
+    tasks = [QueuedTask(f"q{j}", "ana", j, "") for j in range(5)]
+    tasks += [QueuedTask(f"q{j}", "bea", j - 5, "") for j in range(5, 15)]
+    handed = {f"q{j}": Handover(f"q{j}", "ana", "bea", j) for j in (3, 4)}
+    moved = [replace(t, expert="bea", place=t.place + 7) if t.question_id in handed else t for t in tasks]
+    for answered in (ids_of(0, 1, 2, *range(5, 15)), ids_of(0, 1, 2, 3, *range(5, 15))):
+        before, after = balance_queues(tasks, answered), balance_queues(moved, answered, handed)
+        assert (set(before.used), before.share, before.slowest) == (set(after.used), after.share, "ana")
 
 
 @pytest.mark.statistical
@@ -199,7 +223,7 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
                 answers.append(Answer(q, expert, Verdict.YES if yes else Verdict.NO, "t"))
             queued[expert] += 1
         predictions = [Prediction(f"i{j}", int(predicted[j])) for j in range(n)]
-        used, _, _ = balance_queues(tasks, {a.question.id for a in answers})
+        used = balance_queues(tasks, {a.question.id for a in answers}).used
         balanced = decode([a for a in answers if a.question.id in used])
         fair.append(estimate_anytime(predictions, balanced))
         plain.append(estimate_anytime(predictions, decode(answers)))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from harness.arrays import AnyIntArray, BoolArray
-from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
+from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.data import LabelledArrays, Tallies, estimate_tallies, tally_arrays
+from harness.estimate.data import LabelledArrays, Tallies, estimate_tallies, fill_answers, tally_arrays
 
 
 def abstention(a: LabelledArrays, tallies: Tallies) -> Check:
@@ -80,26 +80,7 @@ def _part(a: LabelledArrays, items: BoolArray) -> LabelledArrays:
 
 
 def _filled(a: LabelledArrays, *, favourable: bool) -> AnyIntArray:
-    """Answers put in for the missing ones, all for or all against the model.
-
-    For it: yes on its prediction, no elsewhere. Against it: no on its prediction, and one yes
-    elsewhere. An item has one truth, so there is no second yes; and where all other options are
-    refused, the last one stays open (it must be true).
-    """
-    on_prediction = a.option == a.y_hat[a.item]
-    alone = np.bincount(a.item, minlength=a.n_options.size)[a.item] == 1
-    kind = np.where(alone & (a.kind == ABSTAINED), np.where(on_prediction == favourable, YES, NO), a.kind)
-    has_yes = np.bincount(a.item[kind == YES], minlength=a.n_options.size) > 0
-    refused = np.bincount(a.item[kind == NO], minlength=a.n_options.size)
-    for row in np.flatnonzero(kind == ABSTAINED).tolist():
-        i = int(a.item[row])
-        if not has_yes[i] and on_prediction[row] == favourable:
-            kind[row] = YES
-            has_yes[i] = True
-        elif refused[i] < a.n_options[i] - 1:
-            kind[row] = NO
-            refused[i] += 1
-    return kind
+    return fill_answers(a.kind, a.option, a.item, a.y_hat, a.n_options, favourable=favourable)
 
 
 def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:

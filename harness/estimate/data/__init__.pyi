@@ -4,6 +4,7 @@ from .every_estimator import (
     Estimates as Estimates, ModelEstimates as ModelEstimates,
     all_estimators as all_estimators, estimate_counts as estimate_counts,
 )
+from .filled_answers import fill_answers as fill_answers, fill_open as fill_open
 from .labelled_arrays import (
     LabelledArrays as LabelledArrays, label_arrays as label_arrays, to_arrays as to_arrays,
 )

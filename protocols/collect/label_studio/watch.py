@@ -1,9 +1,9 @@
 """Watch a campaign: what its answers say so far, without being misled by who answers faster.
 
 Options are drawn uniformly, but experts do not answer equally fast: while only the cardiologist has
-answered, every answer is about cardiology, and the estimate would be of nothing. Each expert's queue is
-in random order, so the same share f of every queue, from its start, is a random part of all questions.
-The running estimate uses just these, with f as large as the slowest expert allows.
+answered, every answer is about cardiology, and the estimate would be of nothing. So the running estimate
+uses the same share of every queue (`queue_share`), as large as the slowest expert allows. What was passed
+over in it is missing for a reason that nobody knows: the interval holds whatever would have been answered.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness import BadInput, EstimateError
 from harness.analysis import describe_errors, read_control_answers, study_labels
-from harness.columns import keep_drawn
+from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.config import Study
-from harness.estimate import accuracy, keep_predicted
-from harness.store import QueuedTask, Store
+from harness.estimate import accuracy, fill_open, keep_predicted
+from harness.store import Store
 from harness.types import Estimate
 from protocols.collect.label_studio.campaign import Campaign, Difference
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
+from protocols.collect.label_studio.queue_share import QueueShare, balance_queues
 from protocols.collect.label_studio.server import listen_for_webhooks
 
 _GAP = 1.0
@@ -45,6 +45,10 @@ class Look:
         Share of every queue, from its start, that has been answered by all.
     slowest
         The expert whom that share waits for; empty when all is answered.
+    waiting
+        The question that this expert has to answer next; empty when all is answered.
+    passed
+        Expert → questions within that share that were passed over; intervals allow for any answer to them.
     used
         Number of answers that the estimates rest on.
     estimates
@@ -60,6 +64,8 @@ class Look:
     progress: Mapping[str, QueueProgress]
     share: float
     slowest: str
+    waiting: str
+    passed: Mapping[str, Sequence[str]]
     used: int
     estimates: Mapping[str, Estimate]
     undefined: Mapping[str, str]
@@ -125,22 +131,25 @@ def take_look(
     """Pull, send what follows, and estimate from what is stored by now; of a panel, nothing."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
-    used, share, slowest = list[str](), 0.0, ""
+    part, used = QueueShare(passed={}), list[str]()
     estimates, undefined = dict[str, Estimate](), dict[str, str]()
     if not study.experts.is_panel:
         answered, apart = store.replies(panel=False).read_replies(), store.controls.read_experts()
         second = {q.id for q in store.content.read_questions(second=True)}
         tasks = [task for task in store.labelling.read_tasks() if task.question_id not in second]
-        reached, share, slowest = balance_queues(tasks, answered)
-        used = [name for name in reached if name not in apart]
-        estimates, undefined = estimate_running(study, store, used, models)
+        part = balance_queues(tasks, answered, store.handovers.read_handovers())
+        used = [name for name in part.used if name not in apart]
+        passed = [name for names in part.passed.values() for name in names if name not in apart]
+        estimates, undefined = estimate_running(study, store, used, models, passed=passed)
     width = 1.0 if undefined else max((e.high - e.low for e in estimates.values()), default=1.0)
     return Look(
         difference=difference,
         follow=follow,
         progress=measure_progress(study, store),
-        share=share,
-        slowest=slowest,
+        share=part.share,
+        slowest=part.slowest,
+        waiting=part.waiting,
+        passed=part.passed,
         used=len(used),
         estimates=estimates,
         undefined=undefined,
@@ -149,47 +158,40 @@ def take_look(
 
 
 def estimate_running(
-    study: Study, store: Store, used: Sequence[str], models: Sequence[str] | None
+    study: Study,
+    store: Store,
+    used: Sequence[str],
+    models: Sequence[str] | None,
+    *,
+    passed: Sequence[str] = (),
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate each model (or those named, newest runs) from answers to these questions, or say why not."""
+    """Estimate each model (or those named, newest runs) from answers to these questions, or say why not.
+
+    Intervals hold whatever would have been answered to those that were `passed` over.
+    """
     index = store.columns.read_index()
     labels, options = study_labels(study, store, index, only=used), store.columns.read_options(index)
+    every = study_labels(study, store, index, only=[*used, *passed]) if passed else labels
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     estimates, undefined = {}, {}
+
+    def estimate(predictions: PredictionColumns, labels: LabelColumns) -> Estimate:
+        said = keep_predicted(labels, predictions)
+        return accuracy(predictions, said, interval="anytime", level=study.estimate.level, n_options=options)
+
     for name in models or newest:
-        predictions = keep_drawn(store.run_columns.read_run(newest[name], index).predictions, labels)
+        run = store.run_columns.read_run(newest[name], index).predictions
+        predictions = keep_drawn(run, every)
         try:
-            estimates[name] = accuracy(
-                predictions,
-                keep_predicted(labels, predictions),
-                interval="anytime",
-                level=study.estimate.level,
-                n_options=options,
-            )
+            found = estimate(keep_drawn(run, labels), labels)
+            if passed:
+                worst, best = (
+                    estimate(predictions, fill_open(every, predictions, favourable=f)) for f in (False, True)
+                )
+                flags = (*found.flags, f"passed_over: {len(passed)}")
+                found = replace(found, low=worst.low, high=best.high, flags=flags)
+            estimates[name] = found
         except EstimateError as error:
             undefined[name] = str(error)
     errors = describe_errors(read_control_answers(store))
     return {name: replace(e, why=e.why or errors) for name, e in estimates.items()}, undefined
-
-
-def balance_queues(tasks: Iterable[QueuedTask], answered: Collection[str]) -> tuple[list[str], float, str]:
-    """Answered questions of the same share of every queue, that share, and whom it waits for.
-
-    Examples
-    --------
-    >>> balance_queues([], set())
-    ([], 0.0, '')
-    """
-    queues: dict[str, list[str]] = defaultdict(list)
-    for task in sorted(tasks, key=lambda t: t.place):
-        queues[task.expert].append(task.question_id)
-    if not queues:
-        return [], 0.0, ""
-    done = {
-        expert: next((j for j, q in enumerate(queue) if q not in answered), len(queue)) / len(queue)
-        for expert, queue in queues.items()
-    }
-    slowest = min(done, key=lambda expert: done[expert])
-    share = done[slowest]
-    used = [q for queue in queues.values() for q in queue[: int(share * len(queue) + 1e-9)]]
-    return used, share, "" if share == 1.0 else slowest

@@ -1,0 +1,68 @@
+"""The best and the worst that missing answers could say of a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from harness.arrays import AnyIntArray
+from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
+
+
+def fill_answers(
+    said: AnyIntArray,
+    option: AnyIntArray,
+    item: AnyIntArray,
+    y_hat: AnyIntArray,
+    n_options: AnyIntArray,
+    *,
+    favourable: bool,
+) -> AnyIntArray:
+    """Answers put in for the missing ones, all for or all against the model.
+
+    For it: yes on its prediction, no elsewhere. Against it: no on its prediction, and one yes
+    elsewhere. An item has one truth, so there is no second yes; and where all other options are
+    refused, the last one stays open (it must be true).
+
+    Parameters
+    ----------
+    said, option, item
+        Shape (L,): 1 yes, 0 no, −1 missing; the option asked about; the place of its item.
+    y_hat, n_options
+        Shape (N,): the model's option, negative if it named none; K.
+    """
+    on_prediction = option == y_hat[item]
+    alone = np.bincount(item, minlength=n_options.size)[item] == 1
+    kind = np.where(alone & (said == ABSTAINED), np.where(on_prediction == favourable, YES, NO), said)
+    has_yes = np.bincount(item[kind == YES], minlength=n_options.size) > 0
+    refused = np.bincount(item[kind == NO], minlength=n_options.size)
+    for row in np.flatnonzero(kind == ABSTAINED).tolist():
+        i = int(item[row])
+        if not has_yes[i] and on_prediction[row] == favourable:
+            kind[row] = YES
+            has_yes[i] = True
+        elif refused[i] < n_options[i] - 1:
+            kind[row] = NO
+            refused[i] += 1
+    return kind
+
+
+def fill_open(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
+    """Labels as if every open question had been answered, for or against a model; none is left open.
+
+    What an expert was unsure of stays so.
+    """
+    drawn = labels.drawn
+    if drawn is None:
+        return labels
+    is_open = labels.answers < 0
+    said = np.where(is_open, ABSTAINED, labels.kind[labels.answers]) if len(labels) else -is_open.astype(int)
+    filled, n_options = said.copy(), np.zeros(labels.index.size, np.int64)
+    n_options[drawn.item] = drawn.n_options
+    meant = np.flatnonzero(is_open | (said != ABSTAINED))
+    of_these = (said[meant], drawn.option[meant], drawn.item[meant])
+    filled[meant] = fill_answers(*of_these, predictions.option, n_options, favourable=favourable)
+    # those that were answered first, as they came in
+    rows = np.argsort(np.where(is_open, len(labels), labels.answers), kind="stable")
+    return replace(labels, questions=drawn.take(rows), kind=filled[rows])
