@@ -19,7 +19,9 @@ from .labelling import (
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
 from .planned_looks import PlannedLook as PlannedLook
-from .replies import ReplyFields as ReplyFields, Response as Response
+from .replies import (
+    ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response,
+)
 from .reservations import (
     Charge as Charge, ReservedAnswer as ReservedAnswer, Spending as Spending, Spent as Spent,
 )

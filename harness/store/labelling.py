@@ -80,7 +80,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """An annotation that counts for nothing, and why."""
+    """An annotation that counts for nothing, and why; `over` if its question was sent anew since."""
 
     expert: str
     annotation_id: int
@@ -88,6 +88,7 @@ class Quarantined:
     question_id: str | None
     reason: str
     detail: str = ""
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,28 @@ class LabellingRepository(Repository):
         with self._database.transaction() as connection:
             _set_task_ids(connection, ids)
 
+    def note(self, event: AuditEvent) -> None:
+        """Note what happened on a server."""
+        with self._database.transaction(exclusive=True) as connection:
+            append_events(connection, [event])
+
+    def ask_again(self, again: Mapping[str, Sequence[Quarantined]]) -> None:
+        """Note that questions lost their task, to be sent again; what lay on it stays in quarantine."""
+        with self._database.transaction(exclusive=True) as connection:
+            _set_task_ids(connection, dict.fromkeys(again))
+            ended = sa.update(_QUARANTINE).where(_QUARANTINE.c.question_id == sa.bindparam("q"))
+            execute_many(connection, ended.values(over=True), [{"q": name} for name in again])
+            append_events(
+                connection,
+                [
+                    AuditEvent(
+                        kind="requeued", way=SOURCE, person=found[0].expert, asked_id=question,
+                        detail={"reasons": sorted({row.reason for row in found})},
+                    )
+                    for question, found in again.items()
+                ],
+            )  # fmt: skip
+
     def read_revisions(self) -> list[Revision]:
         """Every state of every annotation ever seen, oldest first."""
         return self._database.read_table(Revision, _REVISION, _REVISION.c.position)
@@ -149,14 +172,16 @@ class LabellingRepository(Repository):
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
         """Store one look at a project: answers, quarantine, revisions and cursor, all or nothing."""
-        here = (_QUARANTINE.c.expert == queue.expert, _QUARANTINE.c.task_id == sa.bindparam("t"))
+        of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
+        here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)
         seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(
             _REVISION.c.expert == queue.expert
         )
         with self._database.transaction(exclusive=True) as connection:
             changes = replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
             execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
-            execute_many(connection, sa.insert(_QUARANTINE), [row_of(q) for q in pulled.quarantine])
+            # a server may give the number of an annotation that is gone again
+            upsert(connection, _QUARANTINE, [row_of(q) for q in pulled.quarantine])
             known = set(connection.execute(seen).all())
             new = [r for r in pulled.revisions if (r.annotation_id, r.version) not in known]
             places = enumerate(new, count_rows(connection, _REVISION))

@@ -158,6 +158,7 @@ SUB_VERBS = {
     "push": (_on_server("push"), "send the questions to Label Studio, one project per expert"),
     "pull": (_on_server("pull"), "bring answers from Label Studio; only what changed"),
     "watch": (_on_server("watch"), "pull again and again, with progress and the running estimate"),
+    "requeue": (_on_server("requeue"), "serve questions again whose answers count for nothing"),
     "close": (_on_server("close"), "pull a last time and end the campaign"),
     "status": (_on_server("show_status"), "who was asked what, and what came back"),
 }
@@ -194,6 +195,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--seed", type=int, help="default: the study's")
     again = "read every task again, not only changed ones"
     verb["pull"].add_argument("--full", action="store_true", help=again)
+    without = "do not serve questions again whose answers count for nothing"
+    verb["pull"].add_argument("--no-requeue", action="store_true", help=without)
     after = "delete the projects on the server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
     option = verb["watch"].add_argument

@@ -34,6 +34,8 @@ def push(args: argparse.Namespace, study: Study) -> int:
         f"{expert}: {p.sent} sent, {p.adopted} found there"
         + (f", {p.removed} doubles removed" if p.removed else "")
         + (", page put back" if p.restored else "")
+        + (f", settings put back: {', '.join(p.settings)}" if p.settings else "")
+        + (f", {counted(p.foreign, 'task')} of somebody else's removed" if p.foreign else "")
         + f"; {p.url}"
         for expert, p in done.items()
     ]
@@ -47,7 +49,7 @@ def pull(args: argparse.Namespace, study: Study) -> int:
     from protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
-        found = campaign.pull(full=args.full)
+        found = campaign.pull(full=args.full, requeue=not args.no_requeue)
         follow = campaign.push_next()
     emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
     return 0
@@ -59,7 +61,21 @@ def close(args: argparse.Namespace, study: Study) -> int:
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.close(delete=args.delete)
-    emit(args, asdict(found), _told(found, 0) + "; closed: later answers are not counted")
+    text = _told(found.last, 0) + "\nclosed: later answers are not counted"
+    if found.open:
+        each = ", ".join(f"{expert} {n}" for expert, n in found.open.items())
+        text += f"; {counted(sum(found.open.values()), 'question')} stayed open and count as missing: {each}"
+    emit(args, {**asdict(found.last), "open": found.open}, text)
+    return 0
+
+
+def requeue(args: argparse.Namespace, study: Study) -> int:
+    """Serve questions again whose answers count for nothing."""
+    from protocols.collect import Campaign
+
+    with Store(study.store_url) as store, Campaign(study, store) as campaign:
+        number = campaign.requeue()
+    emit(args, {"requeued": number}, f"{counted(number, 'question')} served again")
     return 0
 
 
@@ -131,6 +147,16 @@ def _told(found: Difference, follow: int) -> str:
     text += f"; {found.answers} in all"
     if found.quarantined:
         text += f"; {found.quarantined} annotations count for nothing, see oversight label status --json"
+    if found.requeued:
+        text += f"; {counted(found.requeued, 'question')} served again"
+    for expert, names in found.settings.items():
+        text += f"\nsomebody changed settings of {expert}'s project; put back: {', '.join(names)}"
+    for expert, number in found.predictions.items():
+        told = "removed; what was answered in front of them does not count"
+        text += f"\nsomebody put {counted(number, 'prediction')} on {expert}'s tasks: {told}"
+    for expert, number in found.foreign.items():
+        told = "that nobody sent; oversight label push removes them"
+        text += f"\n{counted(number, 'task')} in {expert}'s project {told}"
     return text + (f"; {follow} questions follow from them and were sent" if follow else "")
 
 

@@ -37,6 +37,10 @@ def test_push_pull_estimate(bench: Bench) -> None:
         "withdrawn": 0,
         "answers": 30,
         "quarantined": 0,
+        "requeued": 0,
+        "settings": {},
+        "predictions": {},
+        "foreign": {},
         "next_questions": 0,
     }
     assert bench.call("label", "pull", "--full")["new"] == 0

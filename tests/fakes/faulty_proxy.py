@@ -29,11 +29,15 @@ class Fault:
 
 @dataclass
 class FaultyProxy:
-    """`fault(method, path)` decides for each request; all requests are kept as "METHOD path"."""
+    """`fault(method, path)` decides for each request; all requests are kept as "METHOD path".
+
+    `date` is what it says the time is, in place of the server's own.
+    """
 
     target: str
     fault: Callable[[str, str], Fault | None] = lambda method, path: None
     url: str = ""
+    date: str | None = None
     seen: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -89,6 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
             connection.request(self.command, self.path, body, headers)
             reply = connection.getresponse()
             kept = {n: reply.headers[n] for n in ("Content-Type", "Date") if n in reply.headers}
+            if self.server.proxy.date is not None:
+                kept["Date"] = self.server.proxy.date
             return reply.status, reply.read(), kept
         finally:
             connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import JSON
 from sqlmodel import Field
 
@@ -56,8 +57,9 @@ class LabelRevisionRow(_Annotation, table=True):
 
 
 class LabelQuarantineRow(_Annotation, table=True):
-    """An annotation that counts for nothing, and why."""
+    """An annotation that counts for nothing, and why; `over` if its task was removed, and sent anew."""
 
     task_id: int
     reason: str
     detail: str
+    over: bool = Field(default=False, sa_column_kwargs={"server_default": sa.false()})

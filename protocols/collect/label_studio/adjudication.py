@@ -31,6 +31,17 @@ class Reason(StrEnum):
     UNKNOWN_TASK = "a task that was never pushed"
     ALTERED_TASK = "the task's text was changed on the server"
     ELSEWHERE = "the question has an answer from elsewhere"
+    PRELABELLED = "answered while a prediction of somebody's lay on the task"
+
+
+ASKED_AGAIN = (
+    Reason.EDITED,
+    Reason.INVALID,
+    Reason.CONTRADICTION,
+    Reason.ALTERED_TASK,
+    Reason.PRELABELLED,
+)
+"""Why a question that stays open is served again: to its expert it seems to be answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,32 +3,63 @@
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness import BadInput, LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Queue, Store
 from protocols.collect.label_studio.accounts import make_server_name
+from protocols.collect.label_studio.mending import Mended, find_asked_again, mend_project
 from protocols.collect.label_studio.pull import Snapshot, pull_queue
 from protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
 from protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
-from protocols.collect.label_studio.server import Client, connect, require_client
+from protocols.collect.label_studio.server import Client, Project, connect, require_client
 from protocols.collect.label_studio.task_payload import TaskSheet
 from protocols.routing import next_questions, read_pending, read_roster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Changes of a pull to the stored answers, and how many annotations are in quarantine."""
+    """Changes of a pull to the stored answers, and what it found and mended on the server.
+
+    Attributes
+    ----------
+    new, changed, withdrawn
+        Answers.
+    answers
+        All that came through Label Studio.
+    quarantined
+        Annotations that count for nothing.
+    requeued
+        Questions that are served again, as what was said to them counts for nothing.
+    settings
+        Expert → settings of the project that somebody had changed, and that were put back.
+    predictions
+        Expert → predictions that somebody had put on tasks, and that were removed.
+    foreign
+        Expert → tasks that nobody sent; the next push removes them.
+    """
 
     new: int
     changed: int
     withdrawn: int
     answers: int
     quarantined: int
+    requeued: int = 0
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    predictions: Mapping[str, int] = field(default_factory=dict)
+    foreign: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The end of a campaign: what the last pull brought, and expert → questions that stayed open."""
+
+    last: Difference
+    open: Mapping[str, int]
 
 
 class Campaign(contextlib.AbstractContextManager["Campaign"]):
@@ -123,16 +154,24 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
 
     # --- pull --------------------------------------------------------------------------------
 
-    def pull(self, *, full: bool = False) -> Difference:
-        """Bring home what experts did since the last pull, or everything.
+    def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
+        """Bring home what experts did since the last pull, or everything; mend what somebody changed.
+
+        Parameters
+        ----------
+        full
+            Whether to read every answer again, and not what changed alone.
+        requeue
+            Whether to serve questions again whose answers count for nothing.
 
         Raises
         ------
         BadInput
             If nothing was pushed yet.
         LabelStudioError
-            If a server fails, or a project is gone or changed; what was stored stays.
+            If a server fails, or a project is gone or its page was changed; what was stored stays.
         """
+        before = self._pulled()
         with self._alone():
             queues = [q for q in self._pushed() if not q.closed]
             known = Snapshot(self.study, self.store)
@@ -141,15 +180,53 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             for queue in queues:
                 ids[clients[queue.expert]].append(queue.project_id or 0)
             projects = {client: client.read_projects(given) for client, given in ids.items()}
-            before = self._pulled()
-            for queue in queues:
-                client = clients[queue.expert]
-                project = check_project(client, queue, projects[client])
-                looked, pulled = pull_queue(client, queue, project, self.sheet.page, known, full=full)
-                self.labels.apply_look(looked, pulled, self.replies)
-            return self._difference(before)
+            found = [
+                self._pull_one(clients[q.expert], q, projects[clients[q.expert]], known, full) for q in queues
+            ]
+        requeued = self.requeue() if requeue else 0
+        return replace(
+            self._difference(before),
+            requeued=requeued,
+            settings={mended.expert: mended.settings for mended in found if mended.settings},
+            predictions={mended.expert: mended.predictions for mended in found if mended.predictions},
+            foreign={mended.expert: mended.foreign for mended in found if mended.foreign},
+        )
 
-    def close(self, *, delete: bool = False) -> Difference:
+    def _pull_one(
+        self,
+        client: Client,
+        queue: Queue,
+        projects: Mapping[int, Project],
+        known: Snapshot,
+        full: bool,  # noqa: FBT001
+    ) -> Mended:
+        project = check_project(client, queue, projects)
+        looked, pulled = pull_queue(client, queue, project, self.sheet.page, known, full=full)
+        self.labels.apply_look(looked, pulled, self.replies)
+        # after what was answered in front of them is known as such
+        return mend_project(client, self.labels, queue, project, self.sheet, len(known.queued[queue.expert]))
+
+    def requeue(self) -> int:
+        """Serve questions again whose answers count for nothing, and that their expert cannot get any more.
+
+        Their tasks are removed with all that lies on them, which is kept here, and sent anew.
+        """
+        with self._alone():
+            again = find_asked_again(self.labels, self.replies)
+            queues = {q.expert: q for q in self._pushed() if not q.closed}
+            tasks = {task.question_id: task for task in self.labels.read_tasks()}
+            lost = {
+                name: rows for name, rows in again.items() if name in tasks and tasks[name].expert in queues
+            }
+            for name in lost:
+                if (number := tasks[name].task_id) is not None:
+                    self.open_client(tasks[name].expert).drop_task(number)
+            self.labels.ask_again(lost)
+        if lost:
+            self.push()
+        return len(lost)
+
+    def close(self, *, delete: bool = False) -> Closed:
         """Bring everything home a last time and end the campaign; later answers count for nothing.
 
         The projects say so from then on, in their titles and to whoever opens them: nothing in the
@@ -160,20 +237,42 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         delete
             Whether to delete the projects on the server; all that was answered is stored here.
         """
-        found = self.pull(full=True)
+        found = self.pull(full=True, requeue=False)
         left = [queue for queue in self._pushed() if not queue.closed]
         if not delete:
             for queue in left:
                 finish_project(self.open_client(queue.expert), queue, self.study.study.name)
-            last = self.pull()  # what was answered before it said so
+            last = self._pull_finished()  # what was answered before it said so
             new, changed = found.new + last.new, found.changed + last.changed
-            found = replace(last, new=new, changed=changed, withdrawn=found.withdrawn + last.withdrawn)
+            found = replace(
+                found,
+                new=new,
+                changed=changed,
+                withdrawn=found.withdrawn + last.withdrawn,
+                answers=last.answers,
+                quarantined=last.quarantined,
+            )
         with self._alone():
             for queue in left:
                 if delete:
                     self.open_client(queue.expert).delete_project(queue.project_id or 0)
                 self.labels.save_queue(replace(self.labels.read_queues()[queue.expert], closed=True))
-        return found
+        answered = self.replies.read_replies().keys()
+        stayed = Counter(a.expert for a in read_pending(self.study, self.store) if a.id not in answered)
+        return Closed(last=found, open=dict(stayed))
+
+    def _pull_finished(self) -> Difference:
+        """Pull, whatever is written over the projects by now."""
+        before = self._pulled()
+        with self._alone():
+            known = Snapshot(self.study, self.store)
+            for queue in self._pushed():
+                if not queue.closed:
+                    client = self.open_client(queue.expert)
+                    project = check_project(client, queue, client.read_projects([queue.project_id or 0]))
+                    looked, pulled = pull_queue(client, queue, project, self.sheet.page, known, full=False)
+                    self.labels.apply_look(looked, pulled, self.replies)
+        return self._difference(before)
 
     # --- what is here ------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
 
     def close(self, *, delete: bool = False) -> Difference:
         """Pull a last time and end the campaign."""
-        return self.campaign.close(delete=delete)
+        return self.campaign.close(delete=delete).last
 
     def close_files(self) -> None:
         """Close the database and the connections."""

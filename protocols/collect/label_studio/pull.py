@@ -8,9 +8,10 @@ had; an annotation that was removed takes its answer with it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from harness import LabelStudioError
@@ -18,6 +19,7 @@ from harness.config import Study
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from protocols.collect.label_studio.adjudication import Judgement, Reason, adjudicate, read_annotation
 from protocols.collect.label_studio.labelling_page import is_same_page
+from protocols.collect.label_studio.push import has_own_tasks
 from protocols.collect.label_studio.server import Client, Project
 from protocols.collect.label_studio.task_payload import hash_task
 from protocols.routing import read_pending
@@ -42,7 +44,9 @@ class Snapshot:
     live
         (expert, task id) → annotation id → its last revision, unless that was its end.
     quarantined
-        Expert → ids of tasks with something in quarantine.
+        Expert → ids of tasks with something in quarantine; those that were sent anew aside.
+    prelabelled
+        Expert → annotations that were made while a prediction lay on their task.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
@@ -59,8 +63,13 @@ class Snapshot:
         for revision in {(r.expert, r.annotation_id): r for r in store.labelling.read_revisions()}.values():
             if not revision.deleted:
                 self.live[revision.expert, revision.task_id][revision.annotation_id] = revision
+        self.prelabelled: dict[str, set[int]] = defaultdict(set)
         for row in store.labelling.read_quarantine():
+            if row.over:
+                continue
             self.quarantined[row.expert].add(row.task_id)
+            if row.reason == Reason.PRELABELLED:
+                self.prelabelled[row.expert].add(row.annotation_id)
 
 
 def pull_queue(
@@ -73,8 +82,8 @@ def pull_queue(
     page
         The page as it was pushed.
     full
-        Whether to read every task; done anyway at the first pull, and where the server has another
-        number of tasks than were pushed.
+        Whether to read every answered task; done anyway until something was answered, and where the tasks on
+        the server are not those that were pushed.
 
     Raises
     ------
@@ -86,44 +95,108 @@ def pull_queue(
             f"{client.url}: the labelling page of {queue.expert!r} was changed on the server, so answers "
             "may mean something else. Look at it; oversight label push puts it back, then pull again"
         )
-    started = client.clock
     if queue.user_id is None:
         queue = replace(queue, user_id=client.read_users().get(queue.email), cursor="")
-    full = full or not queue.cursor or project.tasks != len(known.queued[queue.expert])
-    rows = client.read_tasks(project.id, None if full else datetime.fromisoformat(queue.cursor))
-    pulled = examine(queue, rows, known, full=full)
-    return replace(queue, cursor=(started - OVERLAP).isoformat()), pulled
+    tasks = known.queued[queue.expert]
+    is_whole = has_own_tasks(client, project, tasks)
+    predictions = client.read_predictions(project.id) if project.predictions else []
+    if full or not queue.cursor or not is_whole:
+        rows = client.read_answered_tasks(project.id)
+        there = tasks.keys() if is_whole else {row["id"] for row in client.list_tasks(project.id)}
+    else:
+        rows = client.read_changed_tasks(project.id, datetime.fromisoformat(queue.cursor))
+        there = None
+    since: dict[int, str] = {}
+    for prediction in sorted(predictions, key=lambda p: p.created_at, reverse=True):
+        since[prediction.task] = prediction.created_at
+    pulled = examine(queue, rows, known, there=there, predicted=since)
+    return replace(queue, cursor=_move_on(queue.cursor, rows)), pulled
 
 
-def examine(queue: Queue, rows: Iterable[Mapping[str, Any]], known: Snapshot, *, full: bool) -> Pulled:
-    """Judge every task that was read; pure."""
+def _move_on(cursor: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """The newest change that was seen, a little before: by the server's own notes, and no clock."""
+    newest = max((datetime.fromisoformat(row["updated_at"]) for row in rows), default=None)
+    if newest is None:
+        return cursor
+    found = (newest - OVERLAP).isoformat()
+    return max(cursor, found, key=datetime.fromisoformat) if cursor else found
+
+
+def examine(
+    queue: Queue,
+    rows: Iterable[Mapping[str, Any]],
+    known: Snapshot,
+    *,
+    there: Collection[int] | None,
+    predicted: Mapping[int, str] | None = None,
+) -> Pulled:
+    """Judge every task that was read; pure.
+
+    Parameters
+    ----------
+    there
+        Ids of all tasks on the server, where `rows` are all that were answered; None where `rows` are those
+        that changed.
+    predicted
+        Task → since when a prediction lies on it.
+    """
     tasks = known.queued[queue.expert]
     replies: list[Response] = []
     quarantine: list[Quarantined] = []
     revisions: list[Revision] = []
     seen: set[int] = set()
-    for row in rows:
+    rows = list(rows)
+    for row in chain(rows, _find_emptied(queue, rows, known, there or ())):
         task = tasks.get(row["id"])
         question_id = None if task is None else task.question_id
         annotations = [read_annotation(a, queue.expert, row["id"], question_id) for a in row["annotations"]]
         seen.add(row["id"])
         revisions += _find_changes(annotations, known.live[queue.expert, row["id"]])
-        judged = _judge(row, task, annotations, queue.user_id, known)
+        led = _find_led(row, known.prelabelled[queue.expert], (predicted or {}).get(row["id"]))
+        judged = _judge(row, task, annotations, queue.user_id, known, led)
         if task is not None and judged.value is not None:
             replies.append(Response(task.question_id, task.expert, judged.value, SOURCE, judged.comment))
         quarantine += [
             Quarantined(queue.expert, a.annotation_id, row["id"], question_id, reason.value, detail)
             for a, reason, detail in judged.rejected
         ]
-    gone = {*tasks, *known.quarantined[queue.expert]} if full else set()
+    gone = set() if there is None else {*tasks, *known.quarantined[queue.expert]}
     return Pulled(
         task_ids=frozenset(seen | gone),
         question_ids=frozenset(tasks[i].question_id for i in seen & tasks.keys()),
         replies=tuple(replies),
         quarantine=tuple(quarantine),
         revisions=tuple(revisions),
-        lost=frozenset(tasks[i].question_id for i in tasks.keys() - seen if full),
+        lost=frozenset()
+        if there is None
+        else frozenset(tasks[i].question_id for i in tasks.keys() - {*there}),
     )
+
+
+def _find_emptied(
+    queue: Queue, rows: Sequence[Mapping[str, Any]], known: Snapshot, there: Collection[int]
+) -> list[dict[str, Any]]:
+    """Tasks on the server that had an annotation when they were last seen, and have none any more."""
+    answered, tasks = {row["id"] for row in rows}, known.queued[queue.expert]
+    had = {task for expert, task in known.live if expert == queue.expert and known.live[expert, task]}
+    return [
+        {"id": i, "data": None, "annotations": []} for i in sorted((had & {*there} & {*tasks}) - answered)
+    ]
+
+
+def _find_led(row: Mapping[str, Any], before: Collection[int], since: str | None) -> set[int]:
+    """Annotations of a task that were made while a prediction lay on it, or from one."""
+    led = {int(a["id"]) for a in row["annotations"] if a.get("parent_prediction")}
+    if since is not None:
+        start = datetime.fromisoformat(since)
+        led |= {int(a["id"]) for a in row["annotations"] if _changed_at(a) >= start}
+    return led | {int(a["id"]) for a in row["annotations"] if int(a["id"]) in before}
+
+
+def _changed_at(annotation: Mapping[str, Any]) -> datetime:
+    told = annotation.get("updated_at") or annotation.get("created_at")
+    found = told if isinstance(told, datetime) else datetime.fromisoformat(str(told))
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _judge(
@@ -132,13 +205,23 @@ def _judge(
     annotations: Sequence[Revision],
     user_id: int | None,
     known: Snapshot,
+    led: Collection[int],
 ) -> Judgement:
-    """Judge one task; what was answered elsewhere keeps that answer."""
+    """Judge one task; what was answered elsewhere keeps that answer.
+
+    `led` are the annotations that a prediction may have led to.
+    """
+    if not annotations:
+        return Judgement()
     if task is None or hash_task(row["data"]) != task.digest:
         reason = Reason.UNKNOWN_TASK if task is None else Reason.ALTERED_TASK
         return Judgement(rejected=tuple((a, reason, f"task {row['id']}") for a in annotations))
     asked = known.asked[task.question_id]
-    judged = adjudicate(annotations, user_id, asked, known.items[asked.item_id])
+    free = [a for a in annotations if a.annotation_id not in led]
+    judged = adjudicate(free, user_id, asked, known.items[asked.item_id])
+    if led:
+        after = [(a, Reason.PRELABELLED, "") for a in annotations if a.annotation_id in led]
+        judged = replace(judged, rejected=(*judged.rejected, *after))
     other = known.elsewhere.get(asked.id)
     if judged.annotation is None or other is None:
         return judged

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness import LabelStudioError
-from harness.store import LabellingRepository, Queue, QueuedTask
+from harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask
 from protocols.collect.label_studio.labelling_page import is_same_page
 from protocols.collect.label_studio.server import Client, Project
 from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
@@ -34,6 +34,10 @@ class Pushed:
         Tasks sent now, found to be there already, and removed as doubles of an interrupted push.
     restored
         Whether the page had been changed on the server and was put back.
+    settings
+        Other settings of the project that had been changed and were put back.
+    foreign
+        Tasks of somebody else's that lay in the project and were removed.
     """
 
     project: int
@@ -42,6 +46,8 @@ class Pushed:
     adopted: int = 0
     removed: int = 0
     restored: bool = False
+    settings: tuple[str, ...] = ()
+    foreign: int = 0
 
 
 def push_queue(
@@ -67,13 +73,13 @@ def push_queue(
         If the server fails, or has another number of tasks in the end.
     """
     project, restored = _open_project(client, labels, queue, sheet)
+    settings = put_back_settings(client, labels, queue, project, sheet.instructions)
     queue = replace(queue, project_id=project.id, server=client.url)
     tasks = _tasks_of(labels, queue)
-    adopted = removed = 0
-    known = {task.question_id: task.task_id for task in tasks if task.task_id is not None}
-    if project.tasks != len(known) or any(task.sending for task in tasks):
-        adopted, removed, known = _reconcile(client, labels, queue, tasks)
-    left = [t for t in tasks if t.question_id not in known and t.question_id not in answered]
+    found = Reconciled({t.question_id: t.task_id for t in tasks if t.task_id is not None})
+    if any(task.sending for task in tasks) or not has_own_tasks(client, project, found.known.values()):
+        found = _reconcile(client, labels, queue, tasks)
+    left = [t for t in tasks if t.question_id not in found.known and t.question_id not in answered]
     for start in range(0, len(left), CHUNK):
         chunk = left[start : start + CHUNK]
         sent = [data[task.question_id] for task in chunk]
@@ -81,15 +87,40 @@ def push_queue(
         ids = client.import_tasks(project.id, sent)
         if ids is not None:
             labels.set_task_ids(dict(zip((t.question_id for t in chunk), ids, strict=True)))
-    _check_count(client, labels, queue)
+    foreign = found.foreign + _check_tasks(client, labels, queue)
     return Pushed(
         project=project.id,
         url=f"{client.url}/projects/{project.id}/data?labeling=1",
         sent=len(left),
-        adopted=adopted,
-        removed=removed,
+        adopted=found.adopted,
+        removed=found.removed,
         restored=restored,
+        settings=settings,
+        foreign=foreign,
     )
+
+
+def has_own_tasks(client: Client, project: Project, known: Collection[int]) -> bool:
+    """Whether a project holds just the tasks that were sent: none is missing, and none is somebody else's.
+
+    Every push ends with that. Tasks are numbered in the order in which they are made, so later ones that are
+    nobody's lie behind the last, and where as many as were sent lie before it, none of them was removed.
+    """
+    last = max(known, default=0)
+    return project.tasks == len(known) and client.count_tasks_after(project.id, last) == 0
+
+
+def put_back_settings(
+    client: Client, labels: LabellingRepository, queue: Queue, project: Project, instructions: str
+) -> tuple[str, ...]:
+    """Put the settings back that somebody changed; their names."""
+    changed = project.find_changed(instructions)
+    if not changed:
+        return ()
+    client.update_project(project.id, **changed)
+    found = {name: [str(project.settings[name]), str(value)] for name, value in changed.items()}
+    labels.note(AuditEvent(kind="restored", way=SOURCE, person=queue.expert, detail={"settings": found}))
+    return tuple(sorted(changed))
 
 
 def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
@@ -146,50 +177,68 @@ def _open_project(
     return made, False
 
 
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """Question → its task on the server now, and what it took: tasks adopted, and removed, of either kind."""
+
+    known: dict[str, int]
+    adopted: int = 0
+    removed: int = 0
+    foreign: int = 0
+
+
 def _reconcile(
     client: Client, labels: LabellingRepository, queue: Queue, tasks: list[QueuedTask]
-) -> tuple[int, int, dict[str, int]]:
-    """Compare with what is on the server; return adopted, removed, and question → task there now."""
+) -> Reconciled:
+    """Compare with what is on the server; tasks that nobody sent are removed."""
+    rows = client.list_tasks(queue.project_id or 0)
     there: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    rows = client.read_tasks(queue.project_id or 0)
     for row in rows:
         there[str(row["data"].get("question_id"))].append(row)
-    present = {row["id"] for row in rows}
-    ids: dict[str, int | None] = {}
-    known: dict[str, int] = {}
-    removed = adopted = 0
+    present, ids, known = {row["id"] for row in rows}, dict[str, int | None](), dict[str, int]()
+    doubles, adopted = list[dict[str, Any]](), 0
     for task in tasks:
         ours = [row for row in there[task.question_id] if hash_task(row["data"]) == task.digest]
-        found = min((row["id"] for row in ours), default=None)
+        # only what was under way may be there without being known
+        found = min((row["id"] for row in ours), default=None) if task.sending else None
         keep = task.task_id if task.task_id in present else found
         if keep is not None:
             known[task.question_id] = keep
             adopted += keep != task.task_id
         if keep != task.task_id or task.sending:
             ids[task.question_id] = keep
-        for row in ours:
-            if row["id"] != keep and not row["annotations"]:
-                client.delete_task(row["id"])
-                removed += 1
+        doubles += [row for row in ours if row["id"] != keep]
     labels.set_task_ids(ids)
+    own = {*known.values(), *(row["id"] for row in doubles)}
+    foreign = [row for row in rows if row["id"] not in own]
+    for row in (*doubles, *foreign):
+        client.delete_task(row["id"])
+        told = {"task": row["id"], "digest": hash_task(row["data"]), "annotations": len(row["annotations"])}
+        labels.note(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
     if adopted:  # what was answered there before it was known must not be passed over
         labels.save_queue(replace(queue, cursor=""))
-    return adopted, removed, known
+    return Reconciled(known, adopted, len(doubles), len(foreign))
 
 
-def _check_count(client: Client, labels: LabellingRepository, queue: Queue) -> None:
-    """Compare the number of tasks with the queue; where ids were not told, read them back."""
-    tasks = _tasks_of(labels, queue)
-    if any(task.sending for task in tasks):
-        _reconcile(client, labels, queue, tasks)
+def _check_tasks(client: Client, labels: LabellingRepository, queue: Queue) -> int:
+    """Compare the tasks with the queue; where ids were not told, read them back. Foreign ones removed."""
+    foreign = 0
+    for _ in range(2):
         tasks = _tasks_of(labels, queue)
+        known = [task.task_id for task in tasks if task.task_id is not None]
+        project = check_project(client, queue, client.read_projects([queue.project_id or 0]))
+        if not any(task.sending for task in tasks) and has_own_tasks(client, project, known):
+            return foreign
+        foreign += _reconcile(client, labels, queue, tasks).foreign
+    tasks = _tasks_of(labels, queue)
     expected = sum(task.task_id is not None for task in tasks)
     there = check_project(client, queue, client.read_projects([queue.project_id or 0])).tasks
-    if any(task.sending for task in tasks) or there < expected:
+    if any(task.sending for task in tasks) or there != expected:
         raise LabelStudioError(
             f"{client.url}: project {queue.project_id} of {queue.expert!r} holds {there} tasks, {expected} "
             "were sent; run the same command again"
         )
+    return foreign
 
 
 def _tasks_of(labels: LabellingRepository, queue: Queue) -> list[QueuedTask]:

@@ -45,9 +45,13 @@ def upgrade() -> None:
         sa.Column("until", sa.String(), nullable=False),
         sa.Column("reason", sa.String(), nullable=False),
     )
+    op.add_column(
+        "label_quarantine", sa.Column("over", sa.Boolean(), nullable=False, server_default=sa.false())
+    )
 
 
 def downgrade() -> None:
+    op.drop_column("label_quarantine", "over")
     op.drop_table("absence")
     op.drop_table("handover")
     op.drop_table("audit_event")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from protocols.collect.label_studio.server.transport import Transport
+from protocols.collect.label_studio.server.transport import MissingError, Transport
 
-_FIELDS = "id,description,label_config,task_number"  # all the others cost a query each
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the one form the server's filter reads
 _HOOKED = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"]
 _SETTINGS = {
@@ -22,17 +22,54 @@ _SETTINGS = {
     "show_skip_button": False,
     "enable_empty_annotation": False,
     "show_collab_predictions": False,
+    # What nobody needs here, and what would show an expert more than the question.
+    "evaluate_predictions_automatically": False,
+    "model_version": "",
+    "overlap_cohort_percentage": 100,
+    "reveal_preannotations_interactively": False,
+    "show_annotation_history": False,
+    "show_ground_truth_first": False,
+    "show_overlap_first": False,
 }
+_TOLD = ("expert_instruction", "show_instruction")
+_FIELDS = ",".join(
+    ("id", "description", "label_config", "task_number", "total_predictions_number", *_TOLD, *_SETTINGS)
+)  # most others cost a query each
+_ANSWERED = [
+    {"filter": f"filter:tasks:{name}", "operator": "greater", "type": "Number", "value": 0}
+    for name in ("total_annotations", "cancelled_annotations")
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project as it is on the server at present."""
+    """A project as it is on the server at present; `settings` are those that push makes."""
 
     id: int
     description: str
     page: str
     tasks: int
+    predictions: int = 0
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def find_changed(self, instructions: str) -> dict[str, object]:
+        """Settings that are not as push makes them → what they should be."""
+        meant = make_settings(instructions)
+        return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
+
+
+@dataclass(frozen=True, slots=True)
+class Prelabelled:
+    """A prediction that lies on a task, and since when."""
+
+    id: int
+    task: int
+    created_at: str
+
+
+def make_settings(instructions: str) -> dict[str, object]:
+    """A project's settings, with what is shown before the first question."""
+    return {**_SETTINGS, "expert_instruction": instructions, "show_instruction": bool(instructions)}
 
 
 class Client(Transport):
@@ -74,9 +111,7 @@ class Client(Transport):
             title=title,
             label_config=page,
             description=description,
-            expert_instruction=instructions,
-            show_instruction=bool(instructions),
-            **_SETTINGS,
+            **make_settings(instructions),
         )
         return Project(int(made.id), description, page, 0)
 
@@ -124,26 +159,77 @@ class Client(Transport):
         """Remove a task."""
         self.write("tasks.delete", id=str(task_id))
 
-    def read_tasks(self, project_id: int, since: datetime | None = None) -> list[dict[str, Any]]:
-        """List tasks with ``id``, ``data`` and all their ``annotations``.
+    def drop_task(self, task_id: int) -> None:
+        """Remove a task that may be gone already."""
+        with contextlib.suppress(MissingError):
+            self.delete_task(task_id)
 
-        Parameters
-        ----------
-        since
-            Only tasks changed after this time of the server: answered, edited, skipped, …
-        """
-        query: dict[str, Any] = {"ordering": ["tasks:id"]}
-        if since is not None:
-            changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
-            value = since.astimezone(UTC).strftime(_CLOCK)
-            query["filters"] = {"conjunction": "and", "items": [{**changed, "value": value}]}
-        rows = self.read_pages("tasks.list", project=project_id, query=json.dumps(query), fields="all")
+    def list_tasks(self, project_id: int) -> list[dict[str, Any]]:
+        """All tasks with ``id``, ``data`` and the ids of their ``annotations``."""
+        ordered = json.dumps({"ordering": ["tasks:id"]})
+        wanted = {"fields": "all", "include": "id,data,annotations"}
+        rows = self.read_pages("tasks.list", project=project_id, query=ordered, **wanted)
         return [{"id": int(r.id), "data": r.data, "annotations": _annotations(r)} for r in rows]
+
+    def count_tasks_after(self, project_id: int, task_id: int) -> int:
+        """Number of tasks that were made after another."""
+        later = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number", "value": task_id}
+        query = json.dumps({"filters": {"conjunction": "and", "items": [later]}})
+        return self.read_total("tasks.list", project=project_id, query=query, include="id")
+
+    def read_answered_tasks(self, project_id: int) -> list[dict[str, Any]]:
+        """Tasks that somebody answered or skipped, as `read_changed_tasks`."""
+        return self._read_tasks(project_id, {"conjunction": "or", "items": _ANSWERED})
+
+    def read_changed_tasks(self, project_id: int, since: datetime) -> list[dict[str, Any]]:
+        """Tasks changed after a time of the server, such as by an answer, an edit or a skip.
+
+        Returns
+        -------
+        list of dict
+            ``id``, ``data``, ``updated_at`` in ISO 8601, and all ``annotations``.
+        """
+        changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
+        value = since.astimezone(UTC).strftime(_CLOCK)
+        return self._read_tasks(project_id, {"conjunction": "and", "items": [{**changed, "value": value}]})
+
+    def _read_tasks(self, project_id: int, filters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        query = json.dumps({"ordering": ["tasks:id"], "filters": filters})
+        rows = self.read_pages("tasks.list", project=project_id, query=query, fields="all")
+        return [
+            {
+                "id": int(r.id),
+                "data": r.data,
+                "updated_at": _write_time(r.updated_at),
+                "annotations": _annotations(r),
+            }
+            for r in rows
+        ]
+
+    # --- predictions -------------------------------------------------------------------------
+
+    def read_predictions(self, project_id: int) -> list[Prelabelled]:
+        """Predictions that somebody put on a project's tasks."""
+        found = self.read("predictions.list", project=project_id)
+        return [Prelabelled(int(p.id), int(p.task), _write_time(p.created_at)) for p in found]
+
+    def delete_prediction(self, prediction_id: int) -> None:
+        """Remove a prediction."""
+        self.write("predictions.delete", id=prediction_id)
+
+
+def _write_time(told: object) -> str:
+    return told.isoformat() if isinstance(told, datetime) else str(told or "")
 
 
 def _project(row: Any) -> Project:
     return Project(
-        int(row.id), str(row.description or ""), str(row.label_config or ""), int(row.task_number or 0)
+        int(row.id),
+        str(row.description or ""),
+        str(row.label_config or ""),
+        int(row.task_number or 0),
+        int(getattr(row, "total_predictions_number", 0) or 0),
+        {name: getattr(row, name) for name in (*_TOLD, *_SETTINGS) if hasattr(row, name)},
     )
 
 

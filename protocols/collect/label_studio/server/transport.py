@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from protocols.collect.label_studio.server.connection import Connection
 
-PAGE = 500
+PAGE = 1000
 
 
 class Transport:
@@ -64,7 +64,7 @@ class Transport:
             while number == 1 or (len(rows) < total and steady):
                 try:
                     found = self.read(call, page=number, page_size=PAGE, **arguments)
-                except _MissingError:
+                except MissingError:
                     if number == 1:
                         raise
                     break  # it has become shorter
@@ -79,6 +79,11 @@ class Transport:
         raise LabelStudioError(
             f"{self.url}: a list has {len(rows)} of {total} entries; run the command again"
         )
+
+    def read_total(self, call: str, **arguments: Any) -> int:
+        """How many rows a list has."""
+        reply = self.read(call, page=1, page_size=1, **arguments).response
+        return int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
 
     def read(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
         """Call, and again while the server is away; first waits are short, as a restart may be."""
@@ -124,7 +129,7 @@ class Transport:
             return ConfigError(f"{self.url}: the account may not do this ({said}): use the owner's token")
         if status >= 500 or status in (0, 200, 201, 429):
             return _AwayError(f"{self.url} failed with status {status}: {said}")
-        kind = _MissingError if status == 404 else LabelStudioError
+        kind = MissingError if status == 404 else LabelStudioError
         return kind(f"{self.url} answered with status {status}: {said}")
 
     def _clean(self, text: str) -> str:
@@ -157,7 +162,7 @@ class Transport:
         return make(base_url=self.url, api_key=self.connection.token, max_retries=0, httpx_client=self._http)
 
 
-class _MissingError(LabelStudioError):
+class MissingError(LabelStudioError):
     """There is no such thing on the server."""
 
 
