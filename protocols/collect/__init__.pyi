@@ -8,7 +8,7 @@ from .label_studio import (
     start_server as start_server, stop_server as stop_server, watch_campaign as watch_campaign,
 )
 from .simulated import SimulatedExperts as SimulatedExperts
-from .spreadsheet import (
+from .spreadsheets import (
     export_questions as export_questions, iterate_replies as iterate_replies,
     read_answers as read_answers, read_panel as read_panel, write_ratings as write_ratings,
 )

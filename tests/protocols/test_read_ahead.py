@@ -78,7 +78,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
     for module in (
         "harness.analysis.inputs",
         "harness.datasets.logs.row_logs",
-        "protocols.collect.spreadsheet",
+        "protocols.collect.spreadsheets.verdict_files",
     ):
         monkeypatch.setattr(f"{module}.read_portions", read)
     monkeypatch.setattr("harness.analysis.inputs.MANY", 0)
