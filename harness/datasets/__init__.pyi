@@ -19,7 +19,8 @@ from .ratings_and_predictions import (
 )
 from .row import BadRows as BadRows, Row as Row
 from .rows import (
-    read_hub_portions as read_hub_portions, read_portions as read_portions, read_rows as read_rows,
+    read_filled_portions as read_filled_portions, read_hub_portions as read_hub_portions,
+    read_portions as read_portions, read_rows as read_rows,
 )
 from .spool import pause_collector as pause_collector, read_ahead as read_ahead
 from .text_files import no_file as no_file

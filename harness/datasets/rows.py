@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -33,18 +34,28 @@ def read_portions(path: Source) -> Iterator[Portion]:
     """Read the same, a portion at a time; where a record cannot be read, those before it come first."""
     if is_frame(path):
         return map(RowPortion, split_records(read_frame(path)))
+    return _pick_reader(path, _READERS)
+
+
+def read_filled_portions(path: Source, columns: Sequence[str]) -> Iterator[Portion]:
+    """Read a file that people filled in, as spreadsheet programs save it, a portion at a time.
+
+    Other than with `read_portions` it may be UTF-16 or Windows-1252, end in ``.txt``, have empty columns at
+    its end and further sheets beside the one with some needed `columns`; names of columns are made plain.
+    """
+    if is_frame(path):
+        return read_portions(path)
+    as_saved = partial(read_csv_portions, as_saved=True)
+    readers = {**_READERS, **dict.fromkeys((".csv", ".tsv", ".txt"), as_saved)}
+    return _pick_reader(path, {**readers, ".xlsx": partial(read_workbook_portions, columns=columns)})
+
+
+def _pick_reader(path: Any, readers: Mapping[str, _Reader]) -> Iterator[Portion]:
     path = Path(check_path(path))
     if not path.is_file():
         raise no_file(path)
     suffixes = [s.lower() for s in path.suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    readers: dict[str, Callable[[Path], Iterator[Portion]]] = {
-        ".csv": read_csv_portions,
-        ".tsv": read_csv_portions,
-        ".jsonl": read_jsonl_portions,
-        ".parquet": _parquet_portions,
-        ".xlsx": read_workbook_portions,
-    }
     if kind not in readers:
         raise DataError(f"unknown format; known are {', '.join(readers)}", file=path)
     return readers[kind](path)
@@ -91,6 +102,16 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         message = f"not a whole Parquet file: {str(error).splitlines()[0]}"
         raise DataError(message, file=path, line=number + 1) from None
+
+
+_Reader = Callable[[Path], Iterator[Portion]]
+_READERS: dict[str, _Reader] = {
+    ".csv": read_csv_portions,
+    ".tsv": read_csv_portions,
+    ".jsonl": read_jsonl_portions,
+    ".parquet": _parquet_portions,
+    ".xlsx": read_workbook_portions,
+}
 
 
 def import_parquet(path: str | Path) -> tuple[Any, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
+import re
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, islice
@@ -17,36 +20,46 @@ from harness.output import did_you_mean
 
 _BYTES = 1 << 18
 """Of a text are decoded at once."""
+_UTF_8 = "utf-8-sig"
 _DELIMITERS = (",", ";", "\t")
 _MOST_NAMES = 1000
 """Of files beside one that is not there are looked at."""
+_SEPARATOR = re.compile(r"\ufeff?sep=(.)", re.IGNORECASE)
+"""A first line by which Excel is told what separates values."""
 _ENCODING = (
     "not UTF-8, perhaps Windows-1252 or another code page; save it with UTF-8 encoding "
     '(in Excel: "CSV UTF-8")'
 )
 
 
-def read_csv_portions(path: Path) -> Iterator[Portion]:
-    """Read a CSV file; the line with the columns' names tells what separates them."""
+def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion]:
+    """Read a CSV file; the line with the columns' names tells what separates them.
+
+    One `as_saved` by a spreadsheet program may be UTF-16 or Windows-1252, begin with empty lines or
+    ``sep=;``, have empty columns at its end, and its columns' names are made plain (`tidy_header`).
+    """
     csv.field_size_limit(2**31 - 1)
-    text = _lines(path)
-    head = next(text, "")
-    reader = csv.reader(chain([head], text), strict=True, delimiter=_find_delimiter(head))
-    header = _read_header(reader, path)
+    text = _lines(path, find_encoding(path) if as_saved else _UTF_8)
+    skipped, delimiter, head = _read_head(text, as_saved)
+    reader = csv.reader(chain([head], text), strict=True, delimiter=delimiter)
+    header = _read_header(reader, path, as_saved)
     number = PORTION
     while number == PORTION:
         start, records, bad = reader.line_num + 1, list[list[str]](), None
         try:
             records.extend(islice(reader, PORTION))  # up to one that cannot be read
         except csv.Error as error:
-            bad = _name_malformed(error, path, reader.line_num)
+            bad = _name_malformed(error, path, skipped + reader.line_num)
         except DataError as error:
             bad = error
         number = len(records)
-        lines: Sequence[int] = range(start, reader.line_num + 1)
+        lines: Sequence[int] = range(skipped + start, skipped + reader.line_num + 1)
         if len(lines) != number or not all(records):
-            filled = [pair for pair in zip(_number_lines(records, start), records, strict=True) if pair[1]]
+            numbered = zip(_number_lines(records, skipped + start), records, strict=True)
+            filled = [pair for pair in numbered if pair[1]]
             lines, records = [line for line, _ in filled], [record for _, record in filled]
+        if as_saved and set(map(len, records)) != {len(header)}:
+            records = [fit_record(record, len(header)) for record in records]
         if records:
             yield CsvPortion(str(path), lines, header, records)
         if bad is not None:
@@ -77,14 +90,66 @@ def check_header(header: Sequence[str] | None, path: Path) -> list[str]:
     return list(header)
 
 
-def _lines(path: Path) -> Iterator[str]:
+def tidy_header(names: Sequence[str]) -> list[str]:
+    """Names of columns in small letters, with ``_`` for blanks, and without empty ones at the end.
+
+    Those without a name in between are called by their place, counted from 1.
+    """
+    plain = [re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", name).strip().lower()) for name in names]
+    while plain and not plain[-1]:
+        plain.pop()
+    return [name or f"(column {place})" for place, name in enumerate(plain, start=1)]
+
+
+def fit_record(record: list[str], width: int) -> list[str]:
+    """A record without empty cells beyond a width; one of empty cells alone is as wide."""
+    while len(record) > width and not record[-1]:
+        record = record[:-1]
+    return record if any(record) else [""] * width
+
+
+def find_encoding(path: Path) -> str:
+    """UTF-8 (also where the file cannot be read), UTF-16, or Windows-1252 of a text that is neither.
+
+    A file that is UTF-8 up to its first fault, with letters that ASCII does not have, is damaged UTF-8.
+    """
+    is_ascii, decoder = True, codecs.getincrementaldecoder("utf-8")()
+    try:
+        with _open(path) as stream:
+            start = stream.read(_BYTES)
+            if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                return "utf-16"
+            if b"\0" in start[:2]:
+                return "utf-16-be" if start.startswith(b"\0") else "utf-16-le"
+            while start:
+                decoder.decode(start)
+                is_ascii, start = is_ascii and start.isascii(), stream.read(_BYTES)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        return "cp1252" if is_ascii and error.object[: error.start].isascii() else _UTF_8
+    except (OSError, EOFError, zlib.error):
+        pass  # reading says so
+    return _UTF_8
+
+
+def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # noqa: FBT001
+    """How many lines come before the one with the columns' names, what separates these, and that line."""
+    head, skipped = next(text, ""), 0
+    while as_saved and head and not head.strip("".join(_DELIMITERS) + " \r\n\ufeff"):
+        head, skipped = next(text, ""), skipped + 1
+    if as_saved and (found := _SEPARATOR.fullmatch(head.rstrip("\r\n"))):
+        return skipped + 1, found[1], next(text, "")
+    return skipped, _find_delimiter(head), head
+
+
+def _lines(path: Path, encoding: str = _UTF_8) -> Iterator[str]:
     """Decode a text, so that a file of any length takes little memory."""
-    return chain.from_iterable(_line_portions(path))
+    return chain.from_iterable(_line_portions(path)) if encoding == _UTF_8 else _each_decoded(path, encoding)
 
 
 def _line_portions(path: Path) -> Iterator[Iterable[str]]:
     """Decode many lines at once; where that fails, those that are left one by one, up to the bad one."""
-    given, encoding = 0, "utf-8-sig"
+    given, encoding = 0, _UTF_8
     try:
         with _open(path) as stream:
             while text := stream.read(_BYTES) + stream.readline():
@@ -99,9 +164,23 @@ def _each_line(path: Path) -> Iterator[str]:
     try:
         with _open(path) as stream:
             for number, line in enumerate(stream, start=1):
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield line.decode(_UTF_8 if number == 1 else "utf-8")
     except UnicodeDecodeError:
         raise DataError(_ENCODING, file=path, line=number) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from None
+
+
+def _each_decoded(path: Path, encoding: str) -> Iterator[str]:
+    """Lines of a text in another encoding than UTF-8."""
+    number = 0
+    try:
+        with _open(path) as stream, io.TextIOWrapper(stream, encoding, newline="\n") as text:
+            for line in text:
+                number += 1  # noqa: SIM113  needed after the loop
+                yield line
+    except UnicodeError as error:
+        raise DataError(f"not {encoding}: {error}; save it as UTF-8", file=path, line=number + 1) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
 
@@ -116,9 +195,10 @@ def _find_delimiter(head: str) -> str:
     return max(_DELIMITERS, key=outside.count)
 
 
-def _read_header(reader: Any, path: Path) -> list[str]:
+def _read_header(reader: Any, path: Path, as_saved: bool) -> list[str]:  # noqa: FBT001
     try:
-        return check_header(next(reader, None), path)
+        names = next(reader, None)
+        return check_header(tidy_header(names) if names and as_saved else names, path)
     except csv.Error as error:
         raise _name_malformed(error, path, reader.line_num) from None
 

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from harness.datasets.portions import CsvPortion, Portion, split_records
-from harness.datasets.text_files import check_header
+from harness.datasets.text_files import check_header, fit_record, tidy_header
 from harness.distribution import install_line
 from harness.errors import DataError
 
 
-def read_workbook_portions(path: Path) -> Iterator[Portion]:
+def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
     """Read the sheet of a workbook that holds something; its first row names the columns.
+
+    Where some `columns` are needed, names are made plain (`tidy_header`), and of several sheets that hold
+    something the one that has these columns is read.
 
     Raises
     ------
     DataError
         If the ``xlsx`` extra is missing, the file is no workbook, or several sheets hold something.
     """
-    records = _read_records(path)
+    records = _read_records(path, columns)
     first = next(records, None)
-    header = check_header(None if first is None else _name_columns(first[1]), path)
+    names = None if first is None else _name_columns(first[1])
+    header = check_header(tidy_header(names) if names and columns else names, path)
     for portion in split_records(records):
         filled = [(line, _fit(record, len(header))) for line, record in portion if any(record)]
         if filled:
@@ -32,8 +36,20 @@ def read_workbook_portions(path: Path) -> Iterator[Portion]:
             yield CsvPortion(str(path), lines, header, values)
 
 
-def _read_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Number and texts of every row, from the first that holds something."""
+    book, sheets = _open_book(path)
+    try:
+        if len(sheets) > 1:
+            sheets = _pick_sheet(path, sheets, columns)
+        for sheet in sheets:
+            yield from _read_sheet(sheet)
+    finally:
+        book.close()
+
+
+def _open_book(path: Path) -> tuple[Any, list[Any]]:
+    """A workbook, and its sheets that hold something."""
     try:
         import openpyxl
     except ImportError:
@@ -47,20 +63,34 @@ def _read_records(path: Path) -> Iterator[tuple[int, list[str]]]:
             raise
         except Exception as error:  # noqa: BLE001  the library names no errors of its own
             raise DataError(f"not a whole Excel workbook: {error}", file=path) from None
-        if len(sheets) > 1:
-            names = ", ".join(repr(sheet.title) for sheet in sheets)
-            raise DataError(f"several sheets hold something: {names}; keep one of them", file=path)
-        try:
-            for sheet in sheets:
-                rows = enumerate(sheet.iter_rows(values_only=True), start=1)
-                texts = ((line, [_text(value) for value in row]) for line, row in rows)
-                started = False
-                for line, record in texts:
-                    started = started or any(record)
-                    if started:
-                        yield line, record
-        finally:
-            book.close()
+    return book, sheets
+
+
+def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
+    """The one sheet that has some columns, of several that hold something."""
+    fit = [sheet for sheet in sheets if columns and _has_columns(sheet, columns)]
+    if len(fit) != 1:
+        names = ", ".join(repr(sheet.title) for sheet in fit or sheets)
+        which = (
+            f"hold something and none has the columns {', '.join(columns)}" if columns else "hold something"
+        )
+        told = f"several sheets {'have these columns' if fit else which}: {names}; keep one of them"
+        raise DataError(told, file=path)
+    return fit
+
+
+def _has_columns(sheet: Any, columns: Sequence[str]) -> bool:
+    _, first = next(_read_sheet(sheet))
+    return {*tidy_header(_name_columns(first))} >= {*columns}
+
+
+def _read_sheet(sheet: Any) -> Iterator[tuple[int, list[str]]]:
+    started = False
+    for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        record = [_text(value) for value in row]
+        started = started or any(record)
+        if started:
+            yield line, record
 
 
 def _holds_something(sheet: Any) -> bool:
@@ -84,6 +114,5 @@ def _name_columns(record: list[str]) -> list[str]:
 
 def _fit(record: list[str], width: int) -> list[str]:
     """A row as wide as the header, if what it has less or more is empty cells."""
-    while len(record) > width and not record[-1]:
-        record = record[:-1]
+    record = fit_record(record, width)
     return record + [""] * (width - len(record))
