@@ -27,6 +27,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._scale_studies import CLASSES, STRATA, VOCABULARY, WORDS, item_id
 from benchmarks.scale import outside
+from harness.config import read_study
+from harness.store import Store
+from protocols.asked_questions import text_key
+from protocols.collect.spreadsheets.cells import write_checks
 
 LIMIT = 3600.0
 SETTINGS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "cache_size=-65536")
@@ -103,16 +107,27 @@ def lay_out(folder: Path, number: int) -> None:
 def write_answers(folder: Path) -> None:
     """Fill the questions in as `label export` writes them, in random order."""
     draw = random.Random(8)  # noqa: S311  nothing secret
-    query = "SELECT q.id, q.expert, i.text, q.option FROM question q JOIN item i ON i.id = q.item_id"
+    query = (
+        "SELECT q.id, q.expert, i.text, q.option, i.permutation "
+        "FROM question q JOIN item i ON i.id = q.item_id"
+    )
     with closing(sqlite3.connect(folder / "study.db")) as connection:
         rows = connection.execute(query).fetchall()
     draw.shuffle(rows)
+    cells = [
+        (text, " | ".join([CLASSES[j] for j in json.loads(order)]), f"Is the answer: {CLASSES[option]}?")
+        for _, _, text, option, order in rows
+    ]
+    study = read_study(folder / "study.toml")
+    with Store(study.store_url) as store:
+        key = text_key(study, store)
+    checks = "" if key is None else write_checks(list(zip(*cells, strict=True)), key)
     with folder.joinpath("answers.csv").open("w", encoding="utf-8", newline="") as stream:
         write = csv.writer(stream).writerow
         write(("question_id", "expert", "text", "options", "question", "answer", "comment"))
-        for name, expert, text, option in rows:
-            asked, said = f"Is the answer: {CLASSES[option]}?", draw.choice(("yes", "no", "no", "unsure"))
-            write((name, expert, text, " | ".join(CLASSES), asked, said, ""))
+        for place, (name, expert, *_) in enumerate(rows):
+            check, said = checks[8 * place : 8 * place + 8], draw.choice(("yes", "no", "no", "unsure"))
+            write((f"q-{name}-{check}", expert, *cells[place], said, ""))
 
 
 def write_raw(folder: Path, tables: tuple[str, ...]) -> tuple[float, float]:

@@ -15,16 +15,11 @@ from pathlib import Path
 from harness import BadInput, ConfigError
 from harness.analysis import note_source, read_gold, read_items_ahead, stream_items, study_items, study_truth
 from harness.config import Study
-from harness.datasets import pause_collector, read_ahead
-from harness.store import GoldItem, ItemDraw, ReplyFields, Response, Store
+from harness.datasets import BadRows, pause_collector, read_ahead
+from harness.store import GoldItem, ItemDraw, Response, Store
 from harness.types import Assignment, Item, Question
-from protocols.asked_experts import AskedExperts
-from protocols.collect import (
-    export_questions,
-    iterate_replies,
-    read_panel,
-    write_ratings,
-)
+from protocols.asked_questions import AskedLookup, text_key
+from protocols.collect import AnswerWords, VerdictFiles, export_questions, read_panel, write_ratings
 from protocols.routing import (
     ANY_CLASS,
     Roster,
@@ -197,7 +192,8 @@ def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[li
         asked = read_pending(study, store)
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
-    return export_questions(asked, items, answered, folder, form), len(asked) - len(answered)
+        key = text_key(study, store)
+    return export_questions(asked, items, answered, folder, form, key), len(asked) - len(answered)
 
 
 def read_draws(study: Study) -> list[ItemDraw]:
@@ -216,13 +212,28 @@ def export_ratings(study: Study, path: str | Path) -> int:
 
 
 def import_answers(
-    study: Study, files: Sequence[str | Path], *, label_studio: bool = False
+    study: Study,
+    files: Sequence[str | Path],
+    *,
+    label_studio: bool = False,
+    words: AnswerWords | None = None,
+    skipped: BadRows | None = None,
 ) -> tuple[int, int]:
-    """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new."""
+    """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new.
+
+    Parameters
+    ----------
+    label_studio
+        Whether the files are exports of Label Studio.
+    words
+        What words of filled-in files mean yes, no and unsure; None takes those of `make_words`.
+    skipped
+        Notes wrong rows of filled-in files, which are left out; None imports nothing because of one.
+    """
     with Store(study.store_url) as store:
         if not (study.experts.is_panel or label_studio):
             check_drawn(study, store)
-            return _import_yes_no(store, files)
+            return _import_yes_no(study, store, files, words, skipped)
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from protocols.collect import read_label_studio_export  # with much that nobody else needs
@@ -230,23 +241,22 @@ def import_answers(
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, asked, items, roster)
             return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
-        choices = read_panel(files, [a for a in asked if isinstance(a, Assignment)], items)
+        choices = read_panel(files, [a for a in asked if isinstance(a, Assignment)], items, skipped)
         return len(choices), store.panel.add_choices(choices)
 
 
-def _import_yes_no(store: Store, files: Sequence[str | Path]) -> tuple[int, int]:
+def _import_yes_no(
+    study: Study,
+    store: Store,
+    files: Sequence[str | Path],
+    words: AnswerWords | None,
+    skipped: BadRows | None,
+) -> tuple[int, int]:
     """Read to the end, then store all or nothing; others wait for the latter only."""
-    read = 0
-
-    def count() -> Iterator[list[ReplyFields]]:
-        nonlocal read
-        for portion in iterate_replies(files, AskedExperts(store).find):
-            read += len(portion)
-            yield portion
-
+    read = VerdictFiles(files, AskedLookup(study, store), words, skipped)
     with pause_collector():
-        replies = chain.from_iterable(read_ahead(count()))
-        return read, store.replies(panel=False).add_replies(replies)
+        replies = chain.from_iterable(read.leave_contradicted(read_ahead(read)))
+        return read.good, store.replies(panel=False).add_replies(replies)
 
 
 def simulate_answers(

@@ -21,8 +21,9 @@ from .gate import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
 )
 from .inputs import (
-    check_items as check_items, note_source as note_source, read_items_ahead as read_items_ahead,
-    stream_items as stream_items, study_clusters as study_clusters, study_items as study_items,
+    check_items as check_items, digest_source as digest_source, note_source as note_source,
+    read_items_ahead as read_items_ahead, stream_items as stream_items,
+    study_clusters as study_clusters, study_items as study_items,
     study_truth as study_truth,
 )
 from .inspect_scores import (

@@ -11,7 +11,7 @@ from .logs import (
     READERS as READERS, format_of as format_of, how_log_ended as how_log_ended,
     iterate_foreign as iterate_foreign, read_foreign as read_foreign,
 )
-from .portions import Portion as Portion, are_texts as are_texts
+from .portions import CsvPortion as CsvPortion, Portion as Portion, are_texts as are_texts
 from .presets import PRESETS as PRESETS, read_preset as read_preset
 from .ratings_and_predictions import (
     predictions_from_arrays as predictions_from_arrays, read_choices as read_choices,

@@ -151,12 +151,12 @@ class BadRows:
         left = self.number - len(self.shown)
         return [*map(str, self.shown), *([f"and {left:,} more wrong rows"] if left else [])]
 
-    def error(self, good: int) -> DataError:
+    def error(self, good: int, mend: str = "skip_bad = true under [items] leaves such rows out") -> DataError:
         """Make one error of all; it names the place of the first. `good` is how many rows are not wrong."""
         first, lines = self.shown[0], self.lines()
         if self.number == 1 or (self.alike and not good):
             return first
-        end = f"{self.number:,} rows are wrong; skip_bad = true under [items] leaves such rows out"
+        end = f"{self.number:,} rows are wrong; {mend}"
         told = "\n".join([first.reason, *lines[1:], end])
         return DataError(told, file=first.file, line=first.line, field=first.field)
 

@@ -45,7 +45,7 @@ def read_filled_portions(path: Source, columns: Sequence[str]) -> Iterator[Porti
     """
     if is_frame(path):
         return read_portions(path)
-    as_saved = partial(read_csv_portions, as_saved=True)
+    as_saved: _Reader = partial(read_csv_portions, as_saved=True)
     readers = {**_READERS, **dict.fromkeys((".csv", ".tsv", ".txt"), as_saved)}
     return _pick_reader(path, {**readers, ".xlsx": partial(read_workbook_portions, columns=columns)})
 

@@ -177,7 +177,7 @@ def _each_decoded(path: Path, encoding: str) -> Iterator[str]:
     try:
         with _open(path) as stream, io.TextIOWrapper(stream, encoding, newline="\n") as text:
             for line in text:
-                number += 1  # noqa: SIM113  needed after the loop
+                number += 1
                 yield line
     except UnicodeError as error:
         raise DataError(f"not {encoding}: {error}; save it as UTF-8", file=path, line=number + 1) from None

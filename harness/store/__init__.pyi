@@ -4,7 +4,8 @@ from .audit import (
 )
 from .columns import (
     CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,
-    RunColumns as RunColumns, STATUSES as STATUSES,
+    RunColumns as RunColumns, STATUSES as STATUSES, ShownRepository as ShownRepository,
+    mark_shown as mark_shown,
 )
 from .controls import (
     ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,

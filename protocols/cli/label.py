@@ -3,7 +3,7 @@
 examples: oversight label route
           oversight label route --questions 300   of a larger pool of items
           oversight label route --more 50 --second   about items answered no
-          oversight label export --folder questions
+          oversight label export --folder questions --format xlsx
           oversight label import questions/*.csv
           oversight label simulate --key key.csv --abstention 0.03
           oversight label push        questions to Label Studio, see oversight label-studio
@@ -22,8 +22,10 @@ from importlib import import_module
 from harness import BadInput
 from harness.cli import add_study, emit, study_of
 from harness.config import Study
+from harness.datasets import BadRows
 from harness.output import counted, pool_text
 from harness.store import ItemDraw
+from protocols.collect import make_words
 from protocols.routing import SecondDraw, Woven
 from protocols.study_labels import (
     Routed,
@@ -126,9 +128,22 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
 
 def import_files(args: argparse.Namespace, study: Study) -> int:
     """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
-    read, new = import_answers(study, args.files, label_studio=args.label_studio)
-    what, then = ("rating", "; next: oversight agree") if study.experts.is_panel else ("answer", "")
-    emit(args, {"answers": read, "new": new}, f"{counted(read, what)} read, {new} new{then}")
+    panel, given = study.experts.is_panel, bool(args.yes or args.no or args.unsure)
+    if given and (panel or args.label_studio):
+        raise BadInput("--yes, --no and --unsure are for files filled in with yes or no")
+    if args.skip_bad and args.label_studio:
+        raise BadInput("--skip-bad is for filled-in files, not for exports of Label Studio")
+    words = make_words(args.yes, args.no, args.unsure)
+    skipped = BadRows() if args.skip_bad else None
+    read, new = import_answers(
+        study, args.files, label_studio=args.label_studio, words=words, skipped=skipped
+    )
+    what, then = ("rating", "; next: oversight agree") if panel else ("answer", "")
+    text, payload = f"{counted(read, what)} read, {new} new{then}", {"answers": read, "new": new}
+    left = {} if skipped is None else {"skipped": skipped.number, "wrong": list(map(str, skipped.shown))}
+    if skipped is not None and skipped.number:
+        text = "\n".join([*skipped.lines(), f"{counted(skipped.number, 'wrong row')} left out", text])
+    emit(args, payload | left, text)
     return 0
 
 
@@ -153,7 +168,7 @@ def _on_server(name: str) -> Callable[[argparse.Namespace, Study], int]:
 SUB_VERBS = {
     "route": (route, "draw the questions (of a panel: who rates what) and store them"),
     "export": (export_files, "write the open questions, one file per expert"),
-    "import": (import_files, "read filled-in files; all or nothing"),
+    "import": (import_files, "read filled-in files; all or nothing, but for --skip-bad"),
     "simulate": (simulate, "answer the open questions from a sealed key"),
     "push": (_on_server("push"), "send the questions to Label Studio, one project per expert"),
     "pull": (_on_server("pull"), "bring answers from Label Studio; only what changed"),
@@ -181,12 +196,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--second", action="store_true", help=seconds)
     option = verb["export"].add_argument
     option("--folder", default="questions", help="default: %(default)s")
-    option("--format", choices=("csv", "jsonl"), default="csv", help="default: %(default)s")
+    option("--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="default: %(default)s")
     option("--ratings", metavar="FILE", help="of a panel: write the ratings that are there")
     option = verb["import"].add_argument
-    option("files", nargs="+", help="CSV or JSON Lines files that `label export` wrote")
+    option("files", nargs="+", help="CSV, Excel or JSON Lines files that `label export` wrote")
     exports = "the files are Label Studio's JSON exports (not JSON-MIN)"
     option("--label-studio", action="store_true", help=exports)
+    for verdict in ("yes", "no", "unsure"):
+        other = f"a word that means {verdict}, besides those that are known; may be repeated"
+        option(f"--{verdict}", action="append", default=[], metavar="WORD", help=other)
+    option("--skip-bad", action="store_true", help="leave wrong rows out, and list them")
     option = verb["simulate"].add_argument
     option("--key", help="sealed key (columns id,label); presets bring their own")
     option("--sensitivity", type=float, default=1.0, help="P(yes | it is), default 1")

@@ -105,7 +105,9 @@ def test_nothing_in_a_file_tells_them_apart(tmp_path: Path) -> None:
     with Store(study.store_url) as store:
         controls = {c.id: c for c in store.controls.read_controls()}
     assert left == len(rows) == N + len(controls)
-    assert all(re.fullmatch(r"[0-9a-f]{16}", row["question_id"]) for row in rows)
+    assert all(re.fullmatch(r"q-[0-9a-f]{16}", row["question_id"]) for row in rows)
+    for row in rows:
+        row["question_id"] = row["question_id"].removeprefix("q-")
     assert all(re.fullmatch(r"note \d+\.", row["text"]) for row in rows)
     assert all(row["question"].startswith("Is the answer: ") and not row["comment"] for row in rows)
     assert "gold" not in "".join(path.read_text() for path in paths)

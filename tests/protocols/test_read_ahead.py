@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from harness.analysis import import_predictions
 from harness.config import Study, read_study
-from harness.datasets import Portion, read_portions
+from harness.datasets import Portion, read_filled_portions, read_portions
 from harness.store import Store
 from protocols.study_labels import import_answers, route_questions
 from tests.test_studies import call, inside
@@ -65,8 +65,8 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
     """Files during whose reading another connection wrote, without waiting."""
     written = list[str]()
 
-    def read(path: str | Path) -> Iterator[Portion]:
-        for portion in read_portions(path):
+    def read(path: str | Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
+        for portion in read_filled_portions(path, columns) if columns else read_portions(path):
             if study.path("study.db").exists():
                 other: Any = sqlite3.connect(study.path("study.db"), timeout=0)
                 with other:
@@ -75,12 +75,12 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
                 written.append(Path(path).name)
             yield portion
 
-    for module in (
-        "harness.analysis.inputs",
-        "harness.datasets.logs.row_logs",
-        "protocols.collect.spreadsheets.verdict_files",
+    for reader in (
+        "harness.analysis.inputs.read_portions",
+        "harness.datasets.logs.row_logs.read_portions",
+        "protocols.collect.spreadsheets.verdict_files.read_filled_portions",
     ):
-        monkeypatch.setattr(f"{module}.read_portions", read)
+        monkeypatch.setattr(reader, read)
     monkeypatch.setattr("harness.analysis.inputs.MANY", 0)
     return written
 

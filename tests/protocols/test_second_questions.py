@@ -111,7 +111,7 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
         rows = list(csv.DictReader(path.read_text().splitlines()))
         by_id = {q.id: q for q in second}
         for row in rows:
-            q = by_id[row["question_id"]]
+            q = by_id[row["question_id"].removeprefix("q-")]
             row["answer"] = "yes" if truth[q.item_id] == q.option else "no"
         with path.open("w", newline="") as stream:
             writer = csv.DictWriter(stream, list(rows[0]))

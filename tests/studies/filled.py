@@ -56,7 +56,7 @@ def export_answers(folder: Path, truth: Truth) -> None:
             said = [{"from_name": "verdict", "value": {"choices": ["yes" if yes else "no"]}}]
             number = 100 * user + j
             annotation = {"id": number, "completed_by": user, "updated_by": user, "result": said}
-            data = {"question_id": row["question_id"]}
+            data = {"question_id": row["question_id"].removeprefix("q-")}
             tasks.append({"id": number, "data": data, "annotations": [] if j % 3 == 2 else [annotation]})
     folder.joinpath("export.json").write_text(json.dumps(tasks, indent=0) + "\n", encoding="utf-8")
     shutil.rmtree(folder / "questions")

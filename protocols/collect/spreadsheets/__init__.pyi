@@ -1,3 +1,7 @@
+from .answer_words import AnswerWords as AnswerWords, make_words as make_words
+from .cells import (
+    mark_cells as mark_cells, write_cells as write_cells, write_options as write_options,
+)
 from .handed_out import export_questions as export_questions, write_ratings as write_ratings
 from .panel_files import read_panel as read_panel
-from .verdict_files import iterate_replies as iterate_replies, read_answers as read_answers
+from .verdict_files import VerdictFiles as VerdictFiles, read_answers as read_answers

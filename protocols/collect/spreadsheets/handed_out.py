@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import IO
 
 from harness import BadInput, DataError, check_mapping, check_names, derive_seed
-from harness.datasets import read_rows
+from harness.datasets import read_filled_portions
 from harness.types import Item, Question, Rating
+from protocols.collect.spreadsheets.answer_workbook import write_workbook
+from protocols.collect.spreadsheets.cells import (
+    ASSIGNMENT_PREFIX,
+    QUESTION_PREFIX,
+    SHOWN,
+    escape,
+    guard,
+    read_id,
+    write_cells,
+    write_checks,
+)
 from protocols.collect.spreadsheets.filled_rows import LONG
 from protocols.routing import Pending, order_queue
+
+_QUESTION, _ASSIGNMENT = ("question_id", QUESTION_PREFIX), ("assignment_id", ASSIGNMENT_PREFIX)
 
 
 def export_questions(
@@ -23,6 +40,7 @@ def export_questions(
     answered: Iterable[str],
     folder: str | Path,
     form: str = "csv",
+    key: int | None = None,
 ) -> list[Path]:
     """Write what is open, one file per person, in an order shuffled per person.
 
@@ -37,7 +55,11 @@ def export_questions(
     folder
         Where the files go; it is made if need be.
     form
-        ``"csv"``, or ``"jsonl"`` with the same fields, one object a line.
+        ``"csv"``; ``"xlsx"`` with a drop-down list for answers, and other cells protected; or ``"jsonl"``
+        with the same fields, one object a line.
+    key
+        Of yes/no questions in CSV: binds the check that each id then has to what is shown of the question,
+        so that rows of very many need not be compared with it; None writes no checks.
 
     Returns
     -------
@@ -48,6 +70,8 @@ def export_questions(
     ------
     BadInput
         If a file is there already with answers that were not imported yet.
+    DataError
+        If the ``xlsx`` extra is missing, or a text is longer than a cell of a workbook can hold.
     """
     check_mapping("items", items, "id to item")
     check_names("answered", answered)
@@ -57,14 +81,20 @@ def export_questions(
         if asked.id not in done:
             by_person[asked.expert].append(asked)
     yes_no = all(isinstance(asked, Question) for asked in questions)
-    start, column = ("questions-", "question_id") if yes_no else ("panel-", "assignment_id")
+    start = "questions-" if yes_no else "panel-"
     paths = {name: folder / f"{start}{_file_name(name)}.{form}" for name in by_person}
-    _refuse_unread(paths, column, done)
+    _refuse_unread(paths, _QUESTION if yes_no else _ASSIGNMENT, done)
     folder.mkdir(parents=True, exist_ok=True)
     for name, given in by_person.items():
         queue = order_queue(given, derive_seed(given[0].seed, "order", name))
-        rows = [_row(asked, items[asked.item_id]) for asked in queue]
-        _write_rows(paths[name], list(rows[0]), rows)
+        rows = [_row(asked, items[asked.item_id], form) for asked in queue]
+        if yes_no and key is not None and form == "csv":
+            _add_checks(rows, key)
+        if form == "xlsx":
+            choices = [() if yes_no else items[asked.item_id].shown_options for asked in queue]
+            _write_whole(paths[name], partial(write_workbook, rows=rows, choices=choices))
+        else:
+            _write_rows(paths[name], list(rows[0]), rows)
     return list(paths.values())
 
 
@@ -75,37 +105,64 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
     return path
 
 
-def _refuse_unread(paths: Mapping[str, Path], column: str, done: Container[str]) -> None:
+def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Container[str]) -> None:
     """Refuse to write over files (by person) whose rows were not all read back, or one file twice."""
     if len(set(paths.values())) < len(paths):
         raise BadInput("two people's names make the same file name; rename one")
-    for path in paths.values():
-        if path.exists() and any(str(row.fields.get(column)) not in done for row in read_rows(path)):
+    column, prefix = named
+    for path in filter(Path.exists, paths.values()):
+        rows = chain.from_iterable(read_filled_portions(path, [column]))
+        if any(read_id(str(row.fields.get(column)), prefix) not in done for row in rows):
             raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
 
 
-def _row(asked: Pending, item: Item) -> dict[str, str]:
-    shown = {"text": item.text, "options": " | ".join(item.shown_options)}
+def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
+    """What a file says of one question; in a spreadsheet, ids are texts and texts no formulas."""
     if isinstance(asked, Question):
-        question = f"Is the answer: {item.options[asked.option]}?"
-        named = {"question_id": asked.id, "expert": asked.expert}
-        return {**named, **shown, "question": question, "answer": "", "comment": ""}
-    return {"assignment_id": asked.id, "item": item.id, "annotator": asked.annotator, **shown, "label": ""}
+        (column, prefix), said = _QUESTION, {"answer": "", "comment": ""}
+        named, shown = {"expert": asked.expert}, write_cells(item, asked.option)
+    else:
+        (column, prefix), said = _ASSIGNMENT, {"label": ""}
+        named, shown = {"item": item.id, "annotator": asked.annotator}, write_cells(item)
+    if form == "jsonl":
+        return {column: asked.id, **named, **shown, **said}
+    write = guard if form == "csv" else escape
+    return {column: prefix + asked.id, **{name: write(text) for name, text in (named | shown | said).items()}}
+
+
+def _add_checks(rows: Sequence[dict[str, str]], key: int) -> None:
+    """Put behind the ids what tells whether a row still shows what it showed."""
+    checks = write_checks([[row[column] for row in rows] for column in SHOWN], key)
+    for place, row in enumerate(rows):
+        row["question_id"] += f"-{checks[8 * place : 8 * place + 8]}"
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
     """Write CSV, or JSON Lines by the name's ending, whole or not at all."""
+    text = io.StringIO(newline="")
+    if path.suffix == ".jsonl":
+        text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    else:
+        writer = csv.DictWriter(text, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+    # by a byte order mark Excel knows UTF-8 from the code page of its machine
+    marked = path.suffix != ".jsonl" and not text.getvalue().isascii()
+    written = text.getvalue().encode("utf-8-sig" if marked else "utf-8")
+    _write_whole(path, lambda stream: stream.write(written))
+
+
+def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file whole or not at all."""
     part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as stream:
-        if path.suffix == ".jsonl":
-            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        else:
-            writer = csv.DictWriter(stream, columns)
-            writer.writeheader()
-            writer.writerows(rows)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _file_name(expert: str) -> str:

@@ -3,56 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
-from harness.datasets import Row, read_rows
+from harness import DataError
+from harness.datasets import BadRows, Row, read_filled_portions
 from harness.types import Assignment, Choice, Item, find_option
-from protocols.collect.spreadsheets.filled_rows import LONG, SOURCE, check_same, fill
+from protocols.collect.spreadsheets.cells import (
+    ASSIGNMENT_PREFIX,
+    ReadCell,
+    cell_reader,
+    read_id,
+    write_cells,
+)
+from protocols.collect.spreadsheets.filled_rows import (
+    LONG,
+    SOURCE,
+    FilledRow,
+    WrongRows,
+    check_person,
+    check_same,
+    check_shown,
+    fill,
+    unknown_id,
+)
 
 
 def read_panel(
-    paths: Iterable[str | Path], assignments: Sequence[Assignment], items: Mapping[str, Item]
+    paths: Iterable[str | Path],
+    assignments: Sequence[Assignment],
+    items: Mapping[str, Item],
+    skipped: BadRows | None = None,
 ) -> list[Choice]:
     """Read filled-in files, or any with the columns ``item, annotator, label``; empty labels are passed over.
 
     The same file read twice is one rating; two different labels are an error.
 
+    Parameters
+    ----------
+    paths
+        CSV, JSON Lines or Excel files.
+    assignments
+        All assignments of the panel.
+    items
+        Item id → item.
+    skipped
+        Notes the wrong rows, which are then left out, as are both of two different labels; None refuses all
+        rows because of one.
+
     Raises
     ------
     DataError
-        Naming file, line and field: a missing column, an assignment that was never made or is
-        another annotator's, a label that is no option of the item, a second label.
+        Naming file, line and field of every wrong row: an assignment that was never made, is another
+        annotator's or was edited, a label that is no option of the item, a second label; or a column that is
+        missing.
     """
-    known = {a.id: a for a in assignments}
-    by_pair = {(a.item_id, a.annotator): a for a in assignments}
-    choices: dict[str, Choice] = {}
-    rows = chain.from_iterable(map(read_rows, paths))
-    for row, said in fill(rows, LONG, f"needed are {', '.join(LONG)}"):
-        assignment = _find_assignment(row, known, by_pair)
-        item = items[assignment.item_id]
-        place = find_option(item.options, said)
+    reader = _PanelReader(assignments, items, WrongRows(skipped))
+    try:
+        for path in paths:
+            read = cell_reader(path)
+            for portion in read_filled_portions(path, LONG):
+                for filled in fill(portion, LONG, f"needed are {', '.join(LONG)}", reader.wrong.add):
+                    reader.add(filled, read)
+    except DataError as error:
+        reader.wrong.raise_with(error, len(reader.choices))
+    reader.wrong.close(len(reader.choices))
+    return [choice for name, choice in reader.choices.items() if name not in reader.contradicted]
+
+
+class _PanelReader:
+    def __init__(
+        self, assignments: Sequence[Assignment], items: Mapping[str, Item], wrong: WrongRows
+    ) -> None:
+        self._known = {a.id: a for a in assignments}
+        self._by_pair = {(a.item_id, a.annotator): a for a in assignments}
+        self._items, self.wrong = items, wrong
+        self.choices, self.contradicted = dict[str, Choice](), set[str]()
+
+    def add(self, filled: FilledRow, read: ReadCell) -> None:
+        """Take up the label of a row, or note what is wrong with it."""
+        row, said = filled
+        try:
+            assignment = self._find_assignment(row, read)
+            label = self._find_label(row, said, assignment, read)
+            first = self.choices.setdefault(assignment.id, Choice(assignment, label, SOURCE))
+            if first.label != label:
+                self.contradicted.add(assignment.id)
+            check_same(row, "label", first.label, label)
+        except DataError as error:
+            self.wrong.add(error)
+
+    def _find_label(self, row: Row, said: str, assignment: Assignment, read: ReadCell) -> str:
+        item = self._items[assignment.item_id]
+        check_shown(row, write_cells(item))
+        places = (find_option(item.options, text) for text in dict.fromkeys((said, read(said))))
+        place = next((place for place in places if place is not None), None)
         if place is None:
             shown = " | ".join(item.shown_options)
             raise row.error("label", f"{said!r} is no option; options are {shown}")
-        label = item.options[place]
-        first = choices.setdefault(assignment.id, Choice(assignment, label, SOURCE))
-        check_same(row, "label", first.label, label)
-    return list(choices.values())
+        return item.options[place]
 
-
-def _find_assignment(
-    row: Row, known: Mapping[str, Assignment], by_pair: Mapping[tuple[str, str], Assignment]
-) -> Assignment:
-    item, annotator = str(row.fields["item"]), str(row.fields["annotator"])
-    if "assignment_id" not in row.fields:
-        found = by_pair.get((item, annotator))
+    def _find_assignment(self, row: Row, read: ReadCell) -> Assignment:
+        item, annotator = str(row.fields["item"]), str(row.fields["annotator"])
+        if "assignment_id" not in row.fields:
+            pairs = ((item, annotator), (read(item.strip()), read(annotator.strip())))
+            found = next((self._by_pair[pair] for pair in pairs if pair in self._by_pair), None)
+            if found is None:
+                raise row.error("annotator", f"the item {item!r} was never given to {annotator!r}")
+            return found
+        text = str(row.fields["assignment_id"])
+        found = self._known.get(read_id(text, ASSIGNMENT_PREFIX))
         if found is None:
-            raise row.error("annotator", f"the item {item!r} was never given to {annotator!r}")
+            raise unknown_id(row, "assignment_id", f"{text!r} was never assigned")
+        check_person(row, "annotator", read, found.annotator, "the item was given")
         return found
-    found = known.get(str(row.fields["assignment_id"]))
-    if found is None:
-        raise row.error("assignment_id", f"{row.fields['assignment_id']!r} was never assigned")
-    if annotator != found.annotator:
-        raise row.error("annotator", f"the item was given to {found.annotator!r}, not to {annotator!r}")
-    return found

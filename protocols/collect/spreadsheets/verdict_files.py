@@ -2,98 +2,214 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from pathlib import Path
 
-from harness import DataError, check_names
-from harness.datasets import Portion, are_texts, read_portions
-from harness.store import ReplyFields, Response
-from harness.types import Answer, Question, Verdict
-from protocols.collect.spreadsheets.filled_rows import SOURCE, FilledRow, check_same, fill
+from harness import DataError, check_mapping, check_names
+from harness.datasets import BadRows, Portion, Row, are_texts, read_filled_portions
+from harness.store import ReplyFields, Response, mark_shown
+from harness.types import Answer, Item, Question, Verdict
+from protocols.collect.spreadsheets.answer_words import AnswerWords, make_words
+from protocols.collect.spreadsheets.asked_cells import Asked, ListedQuestions
+from protocols.collect.spreadsheets.cells import (
+    QUESTION_PREFIX,
+    SHOWN,
+    ReadCell,
+    cell_reader,
+    read_id,
+    write_checks,
+)
+from protocols.collect.spreadsheets.filled_rows import (
+    SOURCE,
+    WrongRows,
+    check_person,
+    check_same,
+    check_shown,
+    fill,
+    unknown_id,
+)
 
 _YES_NO = ("question_id", "expert", "answer")
-_VERDICTS = {verdict.value: verdict.value for verdict in Verdict}
-_SAID = {**_VERDICTS, "": ""}
+_CHECKED = len(QUESTION_PREFIX) + 16 + len("-") + 8
+"""Length of an id with a check."""
+_BARE = slice(len(QUESTION_PREFIX), len(QUESTION_PREFIX) + 16)
+_NEEDED = "import the files that `label export` wrote"
 
-_FindExperts = Callable[[Sequence[str]], Sequence[str | None]]
 
-
-def read_answers(paths: Iterable[str | Path], questions: Sequence[Question]) -> list[Answer]:
+def read_answers(
+    paths: Iterable[str | Path],
+    questions: Sequence[Question],
+    items: Mapping[str, Item] | None = None,
+    words: AnswerWords | None = None,
+) -> list[Answer]:
     """Read filled-in files; rows without an answer are passed over.
+
+    Parameters
+    ----------
+    paths
+        CSV, JSON Lines or Excel files.
+    questions
+        All questions of the study.
+    items
+        Item id → item, of which rows that show something else are refused; None looks at no texts.
+    words
+        What words mean; None takes those of `make_words`.
 
     Raises
     ------
     DataError
-        Naming file, line and field: a missing column, an answer that is not yes, no, unsure or
-        skip, a question that was never asked or was put to another expert, a second answer.
+        Naming file, line and field of every wrong row: an answer that is no known word, a question that was
+        never asked, was put to another expert or was edited, a second answer; or a column that is missing.
     """
     check_names("paths", paths, "['questions-ana.csv']")
+    check_mapping("items", items or {}, "id to item")
     known = {question.id: question for question in questions}
-    read = iterate_replies(paths, lambda ids: [known[i].expert if i in known else None for i in ids])
+    read = VerdictFiles(paths, ListedQuestions(known, items or {}), words)
     replies = (Response(*fields) for portion in read for fields in portion)
     return [Answer(known[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
 
-def iterate_replies(paths: Iterable[str | Path], find_experts: _FindExperts) -> Iterator[list[ReplyFields]]:
-    """Read the same as the fields of replies, one a question, in portions; errors as of `read_answers`.
+class VerdictFiles:
+    """Filled-in files, read once as the fields of replies, one a question, in portions.
 
-    `find_experts` tells whom some questions were put to, None of one that was never asked.
+    Errors are as of `read_answers`, and come at the end.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    asked
+        What was asked.
+    words
+        What words mean; None takes those of `make_words`.
+    skipped
+        Notes the wrong rows, which are then left out; None refuses all rows because of one.
+
+    Attributes
+    ----------
+    good
+        Replies read so far, without those that `leave_contradicted` leaves out.
     """
-    given: dict[str, str] = {}
-    for path in paths:
-        for portion in read_portions(path):
-            read = _read_columns(portion, given, find_experts)
-            yield _read_filled(portion, given, find_experts) if read is None else read
 
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        asked: Asked,
+        words: AnswerWords | None = None,
+        skipped: BadRows | None = None,
+    ) -> None:
+        self._paths, self._asked = paths, asked
+        self._words = words or make_words()
+        self._wrong = WrongRows(skipped)
+        self._given = dict[str, str]()
+        self._contradicted = set[str]()
+        self._told = False
 
-def _read_columns(
-    portion: Portion, given: dict[str, str], find_experts: _FindExperts
-) -> list[ReplyFields] | None:
-    """The replies of a portion that is plainly good; None where a row is to be looked at."""
-    columns = portion.columns()
-    if columns is None or not columns.keys() >= set(_YES_NO):
-        return None
-    names, experts, said = (columns[name] for name in _YES_NO)
-    comments = columns.get("comment", [""] * len(names))
-    if not are_texts(names, experts, said, comments):
-        return None
-    verdicts = [_SAID.get(text, "?") for text in said]
-    if "?" in verdicts:
-        verdicts = [_SAID.get(text.strip().lower(), "?") for text in said]
-    if "" in verdicts:
-        filled = (list(compress(column, verdicts)) for column in (names, experts, comments, verdicts))
-        names, experts, comments, verdicts = filled
-    values = dict(zip(names, verdicts, strict=True))
-    is_good = "?" not in verdicts and find_experts(names) == list(experts)
-    if not is_good or len(values) < len(names) or not given.keys().isdisjoint(values):
-        return None
-    given.update(values)
-    return list(zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False))
+    @property
+    def good(self) -> int:
+        """As of the class."""
+        return len(self._given) - len(self._contradicted)
 
+    def __iter__(self) -> Iterator[list[ReplyFields]]:
+        try:
+            for path in self._paths:
+                for portion in read_filled_portions(path, _YES_NO):
+                    read = self._read_columns(portion)
+                    yield self._read_filled(portion, path) if read is None else read
+        except DataError as error:
+            self._wrong.raise_with(error, self.good)
+        self._wrong.close(self.good)
 
-def _read_filled(portion: Portion, given: dict[str, str], find_experts: _FindExperts) -> list[ReplyFields]:
-    """The replies of a portion, row by row; where one cannot be read, those before it come first."""
-    filled, bad, found = list[FilledRow](), None, list[ReplyFields]()
-    try:
-        filled.extend(fill(portion, _YES_NO, "import the files that `label export` wrote"))
-    except DataError as error:
-        bad = error
-    asked = find_experts([str(row.fields["question_id"]) for row, _ in filled])
-    for (row, said), put_to in zip(filled, asked, strict=True):
-        name, expert = str(row.fields["question_id"]), str(row.fields["expert"])
-        verdict = _VERDICTS.get(said.lower())
-        if verdict is None:
-            raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}")
-        if put_to is None:
-            raise row.error("question_id", f"the question {row.fields['question_id']!r} was never asked")
-        if expert != put_to:
-            raise row.error("expert", f"the question was put to {put_to!r}, not to {expert!r}")
-        if name in given:
-            check_same(row, "answer", given[name], verdict)
-            continue
-        given[name] = verdict
-        found.append((name, expert, verdict, SOURCE, str(row.fields.get("comment") or "")))
-    if bad is not None:
-        raise bad
-    return found
+    def leave_contradicted(self, portions: Iterable[list[ReplyFields]]) -> Iterator[list[ReplyFields]]:
+        """The replies that were read, to the end, without those to questions with two different answers."""
+        for portion in portions:
+            yield [r for r in portion if r[0] not in self._contradicted] if self._contradicted else portion
+
+    def _read_columns(self, portion: Portion) -> list[ReplyFields] | None:
+        """The replies of a portion that is plainly good; None where a row is to be looked at."""
+        columns = portion.columns()
+        if columns is None or not columns.keys() >= set(_YES_NO):
+            return None
+        shown: list[Sequence[str]] = [columns[name] for name in SHOWN if name in columns]
+        names, experts, said = (columns[name] for name in _YES_NO)
+        comments = columns.get("comment", [""] * len(names))
+        if len(shown) not in (0, len(SHOWN)) or not are_texts(names, experts, said, comments, *shown):
+            return None
+        if any("\r" in text or "_x" in text or text[:1] == "'" for text in set(comments)):
+            return None
+        meanings = self._words.meanings
+        verdicts = [meanings.get(text, "?") for text in said]
+        if "?" in verdicts:
+            verdicts = [meanings.get(text.strip().lower(), "?") for text in said]
+        if "" in verdicts:
+            names, experts, comments = (list(compress(c, verdicts)) for c in (names, experts, comments))
+            shown = [list(compress(column, verdicts)) for column in shown]
+            verdicts = list(filter(None, verdicts))
+        is_checked = bool(shown) and self._is_checked(names, shown)
+        names = (
+            [name[_BARE] for name in names] if is_checked else [read_id(i, QUESTION_PREFIX) for i in names]
+        )
+        values = dict(zip(names, verdicts, strict=True))
+        is_good = "?" not in verdicts and self._asked.find_experts(names) == list(experts)
+        if not is_good or len(values) < len(names) or not self._given.keys().isdisjoint(values):
+            return None
+        if shown and not is_checked and self._asked.find_marks(names) != mark_shown(*shown):
+            return None
+        self._given.update(values)
+        return list(zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False))
+
+    def _is_checked(self, names: Sequence[str], shown: Sequence[Sequence[str]]) -> bool:
+        """Whether the checks in the ids say that no row shows anything else than was written."""
+        if set(map(len, names)) != {_CHECKED} or self._asked.key is None:
+            return False
+        return "".join([name[-8:] for name in names]) == write_checks(shown, self._asked.key)
+
+    def _read_filled(self, portion: Portion, path: str | Path) -> list[ReplyFields]:
+        """The replies of a portion, row by row."""
+        wrong = list[DataError]()
+        filled = list(fill(portion, _YES_NO, _NEEDED, wrong.append))
+        ids = [read_id(str(row.fields["question_id"]), QUESTION_PREFIX) for row, _ in filled]
+        experts = dict(zip(ids, self._asked.find_experts(ids), strict=True))
+        cells, read = self._asked.find_cells(ids), cell_reader(path)
+        found = list[ReplyFields]()
+        for name, (row, said) in zip(ids, filled, strict=True):
+            try:
+                verdict = self._read_verdict(row, said)
+                expert = self._check_asked(row, experts[name], read)
+                check_shown(row, cells.get(name, {}))
+                if name in self._given:
+                    self._check_again(row, name, verdict)
+                    continue
+            except DataError as error:
+                wrong.append(error)
+                continue
+            self._given[name] = verdict
+            found.append((name, expert, verdict, SOURCE, read(str(row.fields.get("comment") or ""))))
+        for each in sorted(wrong, key=lambda error: error.line or 0):
+            self._wrong.add(each)
+        return found
+
+    @staticmethod
+    def _check_asked(row: Row, expert: str | None, read: ReadCell) -> str:
+        """Whom the question was put to, who has to be the one of the row."""
+        if expert is None:
+            raise unknown_id(
+                row, "question_id", f"the question {row.fields['question_id']!r} was never asked"
+            )
+        check_person(row, "expert", read, expert, "the question was put")
+        return expert
+
+    def _read_verdict(self, row: Row, said: str) -> str:
+        verdict = self._words.read(said)
+        if verdict:
+            return verdict
+        known = "" if self._told else f"; words that are known: {self._words.tell()}"
+        self._told = True
+        raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}{known}")
+
+    def _check_again(self, row: Row, name: str, verdict: str) -> None:
+        """Refuse another answer than the first; which of the two is meant cannot be known."""
+        if self._given[name] != verdict:
+            self._contradicted.add(name)
+        check_same(row, "answer", self._given[name], verdict)

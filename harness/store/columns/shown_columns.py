@@ -1,0 +1,89 @@
+"""SQL of what people are shown of a question: its item and the option that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from harness.store.database import Repository
+from harness.store.stored_values import read_json
+from harness.store.tables import (
+    ControlQuestionRow,
+    GoldItemRow,
+    ItemRow,
+    ItemSourceRow,
+    QuestionRow,
+    select_values,
+)
+from harness.types import Item
+
+_ITEM, _GOLD, _SOURCE = ItemRow.__table__, GoldItemRow.__table__, ItemSourceRow.__table__
+_ASKED = (QuestionRow.__table__.c, ControlQuestionRow.__table__.c)
+
+WriteShown = Callable[[tuple[str, ...], tuple[int, ...]], tuple[str, Sequence[str]]]
+"""Options and their display order → what is shown of them, and how each is asked about."""
+
+
+class ShownRepository(Repository):
+    """What is shown of questions and of control questions."""
+
+    def find_shown(self, ids: Collection[str]) -> dict[str, tuple[Item, int]]:
+        """Item and option of at most a portion of questions; fewer if some were never asked."""
+        asked = dict[str, tuple[str, int]]()
+        for t in _ASKED:
+            query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))
+            asked |= {name: (item, option) for name, item, option in self._database.read_tuples(query)}
+        items = self._find_items({item for item, _ in asked.values()})
+        return {name: (items[item], option) for name, (item, option) in asked.items()}
+
+    def _find_items(self, ids: Collection[str]) -> dict[str, Item]:
+        query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))
+        found = {item.id: item for item in self._database.read_values(Item, query)}
+        if len(found) < len(ids):
+            t = _GOLD.c
+            gold = sa.select(t.id, t.text, t.options, t.permutation).where(self._database.among(t.id, ids))
+            found = {row.id: Item(*row) for row in self._database.read_rows(gold)} | found
+        return found
+
+    def has_source(self, digest: str) -> bool:
+        """Whether all items of a source were stored, and none of its texts can have changed since."""
+        query = sa.select(_SOURCE.c.digest).where(_SOURCE.c.digest == digest)
+        return bool(self._database.read_rows(query))
+
+    def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
+        """Question → whom it was put to, and → the mark of what is shown, of all of the study's questions.
+
+        Of texts only a hash remains in memory: a mark is ``mark_shown(text, options, question)``.
+        """
+        marked, t = dict[str, tuple[int, tuple[str, Sequence[str]]]](), _ASKED[0]
+        for names, marks in self._iterate_items(write):
+            marked.update(zip(names, marks, strict=True))
+        experts, found = dict[str, str](), dict[str, int]()
+        query = sa.select(t.id, t.expert, t.item_id, t.option)
+        for ids, people, items, options in self._database.read_portions(query):
+            about = zip(map(marked.__getitem__, items), options, strict=True)
+            experts.update(zip(ids, people, strict=True))
+            marks = [hash((text, shown, asked[option])) for (text, (shown, asked)), option in about]
+            found.update(zip(ids, marks, strict=True))
+        return experts, found
+
+    def _iterate_items(self, write: WriteShown) -> Iterator[tuple[Sequence[str], Any]]:
+        """Ids of items, and of each the hash of its text and what is written of its options."""
+
+        @lru_cache(maxsize=4096)  # fixed classes in orders of few options come again and again
+        def write_json(options: str, permutation: str) -> tuple[str, Sequence[str]]:
+            return write(tuple(read_json(options)), tuple(read_json(permutation)))
+
+        json = (sa.cast(column, sa.Text) for column in (_ITEM.c.options, _ITEM.c.permutation))
+        query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
+        with self._database.reading():
+            for names, texts, options, permutations in self._database.read_portions(query):
+                yield names, zip(map(hash, texts), map(write_json, options, permutations), strict=True)
+
+
+def mark_shown(texts: Sequence[str], options: Sequence[str], questions: Sequence[str]) -> list[int]:
+    """Marks of what is shown of questions: equal within a process where all three texts are."""
+    return list(map(hash, zip(map(hash, texts), options, questions, strict=True)))

@@ -1,0 +1,88 @@
+"""Whom questions were put to and what was shown of them, for answers that come back in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import repeat
+
+from harness.analysis import digest_source
+from harness.config import Study
+from harness.store import ShownRepository, Store
+from protocols.collect import mark_cells, write_cells, write_options
+
+
+def text_key(study: Study, store: Store) -> int | None:
+    """A number that other texts of items would change; None of a study whose items are few, or not known.
+
+    It is made of the digest of a source with many items, which is noted once all of them are stored.
+    """
+    digest = digest_source(study)
+    return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None
+
+
+class AskedLookup:
+    """What was asked: looked up, until it is quicker to read the rest at one go.
+
+    What was read is given once, since each question has one answer, and looked up should there be another.
+
+    Parameters
+    ----------
+    study
+        The study.
+    store
+        Its database.
+    """
+
+    def __init__(self, study: Study, store: Store) -> None:
+        self._study, self._store = study, store
+        self._content, self._controls = store.content, store.controls
+        self._shown = ShownRepository(store)
+        # one that is looked up takes as long as five or six that are read with all
+        self._enough, self._looked_up = store.content.count_questions() / 30, 0
+        self._experts: dict[str, str] | None = None
+        self._marks: dict[str, int] | None = None
+        self._wants_marks = False
+
+    @cached_property
+    def key(self) -> int | None:
+        """What binds the checks of files to the study's texts, as of `text_key`."""
+        return text_key(self._study, self._store)
+
+    def find_experts(self, ids: Sequence[str]) -> list[str | None]:
+        """Whom each question was put to, None if it was never asked."""
+        if self._experts is None and self._looked_up > self._enough:
+            self._read_all()
+        found: list[str | None] = (
+            [None] * len(ids) if self._experts is None else list(map(self._experts.pop, ids, repeat(None)))
+        )
+        if None in found:
+            others = [name for name, expert in zip(ids, found, strict=True) if expert is None]
+            self._looked_up += len(others)
+            looked_up = self._content.find_experts(others)
+            if len(looked_up) < len(others):
+                looked_up |= self._controls.find_experts([i for i in others if i not in looked_up])
+            found = [expert or looked_up.get(name) for name, expert in zip(ids, found, strict=True)]
+        return found
+
+    def find_marks(self, ids: Sequence[str]) -> list[int | None]:
+        """Mark of what was shown of each question, None if it was never asked."""
+        self._wants_marks = True
+        read = self._marks or {}
+        found = list(map(read.pop, ids, repeat(None)))
+        if None in found:
+            others = [name for name, mark in zip(ids, found, strict=True) if mark is None]
+            looked_up = {name: mark_cells(cells) for name, cells in self.find_cells(others).items()}
+            found = [looked_up.get(i) if mark is None else mark for i, mark in zip(ids, found, strict=True)]
+        return found
+
+    def find_cells(self, ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
+        """Question → column → what was shown there, of those that were asked."""
+        return {name: write_cells(*shown) for name, shown in self._shown.find_shown(ids).items()}
+
+    def _read_all(self) -> None:
+        if self._wants_marks:
+            self._experts, self._marks = self._shown.read_marks(write_options)
+        else:
+            self._experts = self._content.read_experts()
+        self._experts |= self._controls.read_experts()

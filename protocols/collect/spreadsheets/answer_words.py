@@ -1,0 +1,70 @@
+"""Words for yes, no and unsure, as people write them in spreadsheets."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from harness import BadInput, check_names
+from harness.types import Verdict
+
+_KNOWN = {
+    Verdict.YES: "y ja j oui si sí sim true wahr vrai vero verdadero verdadeiro 1",
+    Verdict.NO: "n nein non não nao nej nee false falsch faux falso 0",
+    Verdict.UNSURE: "unsicher incertain",
+    Verdict.SKIP: "",
+}
+"""Besides the verdicts' names; words that mean yes in one language and no in another are none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWords:
+    """What words mean.
+
+    Attributes
+    ----------
+    meanings
+        Word in small letters → verdict; of nothing it is empty.
+    """
+
+    meanings: Mapping[str, str]
+
+    def read(self, said: str) -> str | None:
+        """The verdict that somebody wrote, empty where nothing is; None of a word that is not known."""
+        return self.meanings.get(_fold(said))
+
+    def tell(self) -> str:
+        """The words of each verdict."""
+        by_verdict = (
+            f"{verdict}: {', '.join(word for word, meant in self.meanings.items() if meant == verdict)}"
+            for verdict in Verdict
+        )
+        return "; ".join(by_verdict)
+
+
+def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:
+    """The words that are known, with others; these may give a known word another meaning.
+
+    Raises
+    ------
+    BadInput
+        If a word is empty, is given two meanings, or is the name of another verdict.
+    """
+    meanings = {"": ""} | {verdict.value: verdict.value for verdict in Verdict}
+    names = dict(meanings)
+    meanings |= {word: verdict.value for verdict, words in _KNOWN.items() for word in words.split()}
+    given = dict[str, str]()
+    for verdict, words in ((Verdict.YES, yes), (Verdict.NO, no), (Verdict.UNSURE, unsure)):
+        check_names(verdict.value, words)
+        for word in map(_fold, words):
+            if not word:
+                raise BadInput(f"the word for {verdict} is empty; an empty cell is a question left open")
+            meant = given.setdefault(word, names.get(word, verdict.value))
+            if meant != verdict:
+                raise BadInput(f"the word {word!r} cannot mean both {meant} and {verdict}")
+    return AnswerWords(meanings | given)
+
+
+def _fold(said: str) -> str:
+    return unicodedata.normalize("NFC", said).strip().casefold()

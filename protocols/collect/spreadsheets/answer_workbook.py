@@ -1,0 +1,110 @@
+"""A workbook to be filled in: answers are picked from a list, all that is asked is protected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import IO, Any
+
+from harness import DataError
+from harness.distribution import install_line
+from harness.types import Verdict
+
+_WIDTHS = {"text": 70, "options": 36, "question": 36, "comment": 40, "question_id": 20, "assignment_id": 20}
+"""In characters; of all other columns 16."""
+_FILLED_IN = ("answer", "comment", "label")
+_PICKED = ("answer", "label")
+_MOST = 32_767
+"""Characters that a cell can hold."""
+_VERDICTS = '"' + ",".join(v for v in Verdict if v is not Verdict.SKIP) + '"'
+_LISTS = "choices"
+"""Name of the hidden sheet with each row's options: a list inside of a cell's rule could hold no commas."""
+
+
+def write_workbook(
+    stream: IO[bytes], rows: Sequence[Mapping[str, str]], choices: Sequence[Sequence[str]]
+) -> None:
+    """Write rows as a workbook.
+
+    Parameters
+    ----------
+    stream
+        Where to.
+    rows
+        Column → text, the same columns in each.
+    choices
+        What may be picked in each row; nothing where these are verdicts.
+
+    Raises
+    ------
+    DataError
+        If the ``xlsx`` extra is missing, or a text is longer than a cell can hold.
+    """
+    try:
+        from openpyxl import Workbook
+    except ImportError:
+        raise DataError(f"Excel workbooks need: {install_line('xlsx')}") from None
+    book, columns = Workbook(), list(rows[0])
+    sheet: Any = book.active
+    sheet.title = "questions"
+    _write_sheet(sheet, columns, rows)
+    picked = next(place for place, name in enumerate(columns, start=1) if name in _PICKED)
+    if any(choices):
+        lists: Any = book.create_sheet(_LISTS)
+        lists.sheet_state = "hidden"
+        lists.protection.sheet = True
+        for line, options in enumerate(choices, start=2):
+            for place, option in enumerate(options, start=1):
+                _write_text(lists.cell(line, place), option)
+    for rule in _make_rules(choices, sheet.cell(1, picked).column_letter):
+        sheet.add_data_validation(rule)
+    book.save(stream)
+
+
+def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
+    from openpyxl.styles import Alignment, Font, Protection
+
+    wrapped, open_to_all = Alignment(wrap_text=True, vertical="top"), Protection(locked=False)
+    for place, name in enumerate(columns, start=1):
+        head = sheet.cell(1, place, name)
+        head.font = Font(bold=True)
+        sheet.column_dimensions[head.column_letter].width = _WIDTHS.get(name, 16)
+    for line, row in enumerate(rows, start=2):
+        for place, name in enumerate(columns, start=1):
+            cell = sheet.cell(line, place)
+            _write_text(cell, row[name])
+            cell.alignment = wrapped
+            if name in _FILLED_IN:
+                cell.protection = open_to_all
+    sheet.freeze_panes = "A2"
+    # without a password, against slips alone; columns and rows may be made wider
+    sheet.protection.sheet = True
+    sheet.protection.formatColumns = sheet.protection.formatRows = False
+
+
+def _write_text(cell: Any, text: str) -> None:
+    """Put a text into a cell as it is, never as a formula, a number or an error."""
+    if len(text) > _MOST:
+        told = f"a text has {len(text):,} characters, and a cell holds {_MOST:,}; use --format csv"
+        raise DataError(f"{told}: it begins {text[:60]!r}")
+    cell.number_format = "@"
+    if text:
+        cell.value = text
+        cell.data_type = "s"
+        cell.quotePrefix = True  # or a formula would be made of it as soon as somebody edits the cell
+
+
+def _make_rules(choices: Sequence[Sequence[str]], column: str) -> Iterator[Any]:
+    """The lists to pick from; one for each stretch of rows with as many options."""
+    from openpyxl.utils import get_column_letter
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    numbered = enumerate(map(len, choices), start=2)
+    for width, stretch in groupby(numbered, key=lambda pair: pair[1]):
+        lines = [line for line, _ in stretch]
+        # relative to the first row of the stretch
+        cells = f"{_LISTS}!$A{lines[0]}:${get_column_letter(width)}{lines[0]}" if width else _VERDICTS
+        rule = DataValidation(type="list", formula1=cells, allow_blank=True, showErrorMessage=True)
+        rule.error, rule.errorTitle = "Pick one of the list, or leave the cell empty.", "Not in the list"
+        rule.add(f"{column}{lines[0]}:{column}{lines[-1]}")
+        yield rule

@@ -1,0 +1,114 @@
+"""Cells of spreadsheets: what stands in them, safe from formulas and numbers, and what comes back."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+
+from harness.store import mark_shown
+from harness.types import Item
+
+SHOWN = ("text", "options", "question")
+"""Columns that show what is asked."""
+QUESTION_PREFIX, ASSIGNMENT_PREFIX = "q-", "a-"
+"""What makes an id a text: ``1234567890123456`` and ``12345678e9012345`` are numbers to a spreadsheet."""
+_FORMULA = "=+\\-@\t\r\n＝＋－＠"
+_TO_GUARD, _GUARDED = re.compile(f"'*[{_FORMULA}]"), re.compile(f"'+[{_FORMULA}]")
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+_CHECK = re.compile("(?<=^[0-9a-f]{16})-[0-9a-f]{8}$")
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ufffd\ufffe\uffff]")
+"""Characters that workbooks cannot hold, or programs drop."""
+
+ReadCell = Callable[[str], str]
+
+
+def write_cells(item: Item, option: int | None = None) -> dict[str, str]:
+    """Column → what is shown of an item, and of the question about one of its options."""
+    options, questions = write_options(item.options, item.permutation)
+    cells = {"text": item.text, "options": options}
+    return cells if option is None else cells | {"question": questions[option]}
+
+
+def write_options(options: tuple[str, ...], permutation: tuple[int, ...]) -> tuple[str, Sequence[str]]:
+    """What is shown of an item's options, and how each of them is asked about."""
+    shown = " | ".join([options[j] for j in permutation])
+    return shown, [f"Is the answer: {option}?" for option in options]
+
+
+def mark_cells(cells: Mapping[str, str]) -> int:
+    """The mark of what is shown of one question."""
+    return mark_shown(*([cells[column]] for column in SHOWN))[0]
+
+
+def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
+    """Eight hexadecimal digits a row for what is shown there, one behind the other, bound to a `key`.
+
+    `cells` are the columns of `SHOWN`, as written.
+    """
+    texts, options, questions = cells
+    found = np.fromiter(map(crc32, map(str.encode, texts)), np.uint32, len(texts))
+    found ^= np.fromiter(map(_check_question, options, questions), np.uint32, len(texts))
+    return (found ^ np.uint32(key)).astype(">u4").tobytes().hex()
+
+
+@lru_cache(maxsize=4096)  # the same come again and again
+def _check_question(options: str, question: str) -> int:
+    return crc32(f"{options}\x1f{question}".encode())
+
+
+def guard(text: str) -> str:
+    """A text that no spreadsheet program takes for a formula: an apostrophe before it where one would.
+
+    Line breaks are those that programs keep in a cell. `unguard` gives back what was guarded.
+    """
+    text = join_lines(text)
+    return f"'{text}" if _TO_GUARD.match(text) else text
+
+
+def unguard(text: str) -> str:
+    """A text as it was before `guard`."""
+    return text[1:] if _GUARDED.match(text) else text
+
+
+def escape(text: str) -> str:
+    """A text as workbooks write it: ``_x0041_`` would be read as a letter, some characters not at all."""
+    return _UNSEEN.sub("\ufffd", _ESCAPED.sub(r"_x005F_x\1_", join_lines(text)))
+
+
+def unescape(text: str) -> str:
+    """What a workbook's text says."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def join_lines(text: str) -> str:
+    """A text with one character for each line break."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def cell_reader(path: str | Path) -> ReadCell:
+    """What undoes to a cell of a file what was done to it on the way out, by the file's ending."""
+    suffixes = {suffix.lower() for suffix in Path(path).suffixes}
+    if suffixes & {".csv", ".tsv", ".txt"}:
+        return lambda text: unguard(join_lines(text))
+    return (lambda text: join_lines(unescape(text))) if ".xlsx" in suffixes else str
+
+
+def read_id(text: str, prefix: str) -> str:
+    """An id as it is stored, with or without the prefix, and the check, that files have."""
+    return _CHECK.sub("", text.strip().removeprefix(prefix))
+
+
+def is_same(said: str, shown: str) -> bool:
+    """Whether a cell still says what was shown, whatever programs do to white space and to guards."""
+    wanted = _fold(shown)
+    return any(_fold(text) == wanted for text in (said, unguard(join_lines(said)), unescape(said)))
+
+
+def _fold(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", _UNSEEN.sub("", text)).split())

@@ -1,0 +1,182 @@
+"""Spreadsheets there and back: as every program saves them, guarded, edited, wrong in many rows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import BadInput, DataError
+from harness.config import Study, read_study
+from harness.store import Store
+from protocols.collect import export_questions, make_words, read_answers
+from protocols.collect.spreadsheets.cells import escape, guard, read_id, unescape, unguard
+from protocols.study_labels import export_open, import_answers, route_questions
+from tests.protocols.sheets import HARD, ask, fill, save
+from tests.test_studies import call, inside
+
+NUMBERS = ("1234567890123456", "12345678e9012345", "0000000000000012", "1e10000000000000")
+MANGLED = ("1.23457E+15", "#######", "12", "1E+10")
+
+
+@given(HARD)
+def test_guards_are_taken_off_as_they_were_put_on(text: str) -> None:
+    assert unguard(guard(text)) == text.replace("\r\n", "\n").replace("\r", "\n")
+    assert guard(text)[:1] not in ("=", "+", "-", "@", "\t", "\r")
+    assert guard(guard(text)) == guard(text) or guard(text).startswith("'")
+    assert unguard(text) == text or text.startswith("'")
+    if "\ufffd" not in escape(text):
+        assert unescape(escape(text)) == text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(HARD, min_size=1, max_size=4),
+    note=HARD,
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]),
+    separator=st.sampled_from([",", ";", "\t"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    header=st.sampled_from([str.upper, str.title, lambda name: f" {name.replace('_', ' ')} ", str]),
+)
+def test_whatever_a_program_saves_comes_back(
+    texts: list[str], note: str, encoding: str, separator: str, end: str, header: Any
+) -> None:
+    questions, items = ask(texts)
+    with TemporaryDirectory() as name:
+        path = export_questions(questions, items, (), name)[0]
+        rows = [
+            {header(column): text for column, text in row.items()} for row in fill(path, " Oui ", guard(note))
+        ]
+        answers = read_answers([save(path, rows, encoding, separator, end)], questions, items)
+    assert [a.question.id for a in answers] == [read_id(next(iter(row.values())), "q-") for row in rows]
+    assert {(a.verdict.value, a.comment, a.expert) for a in answers} == {
+        ("yes", note.replace("\r\n", "\n").replace("\r", "\n"), "=ana")
+    }
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_ids_that_look_like_numbers(tmp_path: Path, form: str) -> None:
+    questions, items = ask(["a", "b", "c", "d"], list(NUMBERS))
+    path = export_questions(questions, items, (), tmp_path, form)[0]
+    if form == "csv":
+        rows = fill(path)
+        assert all(not row["question_id"][0].isdigit() for row in rows)
+        old = save(tmp_path / "old.csv", [row | {"question_id": row["question_id"][2:]} for row in rows])
+        assert len(read_answers([save(path, rows), old], questions, items)) == 4
+        for wrong in MANGLED:
+            save(path, [rows[0] | {"question_id": wrong}])
+            with pytest.raises(DataError, match=r"\[question_id\]: the question .* was never asked"):
+                read_answers([path], questions, items)
+        save(path, [rows[0] | {"question_id": "1.23457E+15"}])
+        with pytest.raises(DataError, match="made a number of it: export the questions again"):
+            read_answers([path], questions, items)
+
+
+@pytest.mark.parametrize("column", ["text", "options", "question"])
+def test_an_edited_text_is_refused(tmp_path: Path, column: str) -> None:
+    questions, items = ask(["one  text\r\nand more", "=two", "three"])
+    path = export_questions(questions, items, (), tmp_path)[0]
+    rows = fill(path)
+    spaced = [
+        row | {column: row[column].replace(" ", "\u00a0 ").replace("\n", "\r\n") + "  "} for row in rows
+    ]
+    assert len(read_answers([save(path, spaced)], questions, items)) == 3
+    rows[1][column] = rows[1][column] + "s"
+    with pytest.raises(DataError, match="may belong to another question") as refused:
+        read_answers([save(path, rows, end="\n")], questions, items)
+    assert refused.value.field == column
+    shifted = [row | {column: other[column]} for row, other in zip(rows, [*rows[1:], rows[0]], strict=True)]
+    with pytest.raises(DataError, match="may belong to another question"):
+        read_answers([save(path, shifted)], questions, items)
+    bare = [{name: row[name] for name in ("answer", "expert", "question_id")} for row in rows]
+    assert len(read_answers([save(path, bare)], questions, items)) == 3
+
+
+def test_words_of_other_languages() -> None:
+    words = make_words(["Tak", "0"], ["nie"], ["?"])
+    assert [words.read(said) for said in ("tak", " NIE", "?", "0", "Sí", "na\u0303o", "WAHR", "", "x")] == [
+        "yes", "no", "unsure", "yes", "yes", "no", "yes", "", None,
+    ]  # fmt: skip
+    for wrong in ((["a"], ["A "]), (["no"],), ([], [], [" "])):
+        with pytest.raises(BadInput, match=r"cannot mean both|is empty"):
+            make_words(*wrong)
+
+
+def lay_out(folder: Path, items: int = 60, protocol: str = "") -> Study:
+    (folder / "study.toml").write_text(
+        f'[study]\nname = "s"\n[items]\nfile = "items.csv"\nclasses = ["red", "blue"]\n{protocol}'
+    )
+    (folder / "experts.toml").write_text(
+        "".join(
+            f'[[expert]]\nname = "{name}"\nclasses = ["*"]\n' for name in ("ana", "bo")[: 1 + bool(protocol)]
+        )
+    )
+    (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(items)))
+    return read_study(folder / "study.toml")
+
+
+def stored(study: Study) -> int:
+    with Store(study.store_url) as store:
+        return store.count_rows()["answer"]
+
+
+def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
+    study = lay_out(tmp_path)
+    route_questions(study)
+    path = export_open(study, tmp_path / "out")[0][0]
+    rows = fill(path)
+    for row in rows[5:40]:
+        row["answer"] = "perhaps"
+    rows[50]["text"] += "!"
+    rows.append(rows[0] | {"answer": "no"})
+    rows.append(rows[1])
+    save(path, rows)
+    with inside(tmp_path):
+        code, _, err = call(["label", "import", "out/questions-ana.csv"])
+        assert (code, stored(study)) == (2, 0)
+        assert err.count("must be yes, no, unsure or skip, is 'perhaps'") == 20
+        assert "and 17 more wrong rows" in err
+        assert "37 rows are wrong; --skip-bad leaves such rows out" in err
+        assert err.count("words that are known: yes: ") == 1
+        code, out, err = call(["label", "import", "out/questions-ana.csv", "--skip-bad", "--json"])
+        told = json.loads(out)
+        assert (code, told["answers"], told["new"], told["skipped"]) == (0, 23, 23, 37), err
+        assert len(told["wrong"]) == 20
+        assert stored(study) == 23  # neither of two answers to one question
+        code, out, err = call(
+            ["label", "import", "out/questions-ana.csv", "--skip-bad", "--unsure", "Perhaps"]
+        )
+        assert (code, stored(study)) == (0, 58), err
+        assert "2 wrong rows left out" in out
+        assert call(["label", "import", "out/questions-ana.csv", "--yes", "a", "--no", "a"])[0] == 2
+
+
+def test_many_items_have_a_check_in_place_of_a_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.analysis.inputs.MANY", 50)
+    study = lay_out(tmp_path)
+    route_questions(study)
+    path = export_open(study, tmp_path / "out")[0][0]
+    rows = fill(path)
+    assert {len(row["question_id"]) for row in rows} == {27}
+    other = rows[3]["text"]
+    edited = save(tmp_path / "edited.csv", [*rows[:3], rows[3] | {"text": "other"}, *rows[4:]])
+    with pytest.raises(DataError, match="differs from what was asked: 'other'"):
+        import_answers(study, [edited])
+    moved = tmp_path / "moved"
+    shutil.copytree(tmp_path, moved, ignore=shutil.ignore_patterns("study.db*", "out"))
+    source = moved / "items.csv"
+    source.write_text(source.read_text().replace(other, "reworded"))
+    again = read_study(moved / "study.toml")
+    route_questions(again)
+    with pytest.raises(DataError, match=f"differs from what was asked: '{other}', asked was 'reworded'"):
+        import_answers(again, [save(path, rows)])
+    assert import_answers(study, [path]) == (60, 60)
+    assert import_answers(study, [save(path, list(reversed(rows)))]) == (60, 0)
