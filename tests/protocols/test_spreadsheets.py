@@ -103,7 +103,8 @@ def test_words_of_other_languages() -> None:
     assert [words.read(said) for said in ("tak", " NIE", "?", "0", "Sí", "na\u0303o", "WAHR", "", "x")] == [
         "yes", "no", "unsure", "yes", "yes", "no", "yes", "", None,
     ]  # fmt: skip
-    for wrong in ((["a"], ["A "]), (["no"],), ([], [], [" "])):
+    refused: tuple[tuple[list[str], ...], ...] = ((["a"], ["A "]), (["no"],), ([], [], [" "]))
+    for wrong in refused:
         with pytest.raises(BadInput, match=r"cannot mean both|is empty"):
             make_words(*wrong)
 
