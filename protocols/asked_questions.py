@@ -43,6 +43,7 @@ class AskedLookup:
         self._experts: dict[str, str] | None = None
         self._marks: dict[str, int] | None = None
         self._wants_marks = False
+        self._taken = {name: handed.taker for name, handed in store.handovers.read_handovers().items()}
 
     @cached_property
     def key(self) -> int | None:
@@ -50,7 +51,15 @@ class AskedLookup:
         return text_key(self._study, self._store)
 
     def find_experts(self, ids: Sequence[str]) -> list[str | None]:
-        """Whom each question was put to, None if it was never asked."""
+        """Who is to answer each question, None if it was never asked."""
+        found = self._find_first(ids)
+        return (
+            [self._taken.get(i, expert) for i, expert in zip(ids, found, strict=True)]
+            if self._taken
+            else found
+        )
+
+    def _find_first(self, ids: Sequence[str]) -> list[str | None]:
         if self._experts is None and self._looked_up > self._enough:
             self._read_all()
         found: list[str | None] = (

@@ -32,6 +32,7 @@ from protocols.routing import (
     next_assignments,
     panel_rule_of,
     read_pending,
+    read_present,
     read_roster,
     refuse_first_after_second,
     weave_controls,
@@ -98,7 +99,8 @@ def route_questions(
             raise BadInput(f"{name} must be at least 1, is {number}")
     if second and (more is None or questions is not None):
         raise BadInput("--second says what --more N draws: second questions about items answered no")
-    roster = read_roster(study.path(study.experts.roster))
+    with Store(study.store_url) as store:
+        roster = read_present(study, store)
     roster.check(study.items.classes or _find_common_options(study, roster))
     with pause_collector():
         drawn = questions or study.experts.questions, more

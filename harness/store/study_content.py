@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain
 from operator import attrgetter, eq
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import DataError
+from harness.store.audit import HandoverRepository
 from harness.store.database import BULK, Repository, split_into_batches
 from harness.store.replies import ReplyRepository, Response
 from harness.store.stored_values import (
@@ -227,15 +228,18 @@ class ContentRepository(Repository):
         )
 
     def read_answers(self) -> list[Answer]:
-        """Answers with their questions, in order of arrival; those to second questions aside."""
+        """Answers with their questions, in order of arrival; those to second questions aside.
+
+        A question that was handed over, and answered by whoever took it, is put to that expert.
+        """
         asked = {q.id: q for q in self.read_questions(second=False)}
-        replies = self.replies.read_replies().values()
+        handed = HandoverRepository(self._database).read_handovers()
+        replies = [r for r in self.replies.read_replies().values() if r.id in asked]
+        for r in replies:
+            if r.id in handed and r.expert == handed[r.id].taker:
+                asked[r.id] = replace(asked[r.id], expert=r.expert)
         with self._database.reading():
-            return [
-                Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment)
-                for r in replies
-                if r.id in asked
-            ]
+            return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
 
 class PanelRepository(Repository):

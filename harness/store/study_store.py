@@ -70,7 +70,7 @@ class Store(Database):
     def count_asked(self, *, panel: bool) -> dict[str, int]:
         """Person → how many questions, or assignments of a panel, in the order of the first of each.
 
-        Control questions count, as they lie in the same queues.
+        Control questions count, as they lie in the same queues; what was handed over counts for its taker.
         """
         table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
         person = table.c.annotator if panel else table.c.expert
@@ -87,7 +87,13 @@ class Store(Database):
                 rows = connection.execute(in_order.where(position >= start, position < end))
                 found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}
                 start, end = end, 4 * end
-        return found if panel else dict(Counter(found) + Counter(self.controls.count_asked()))
+        if panel:
+            return found
+        every = Counter(found) + Counter(self.controls.count_asked())
+        for handed in self.handovers.read_handovers().values():
+            every[handed.giver] -= 1
+            every[handed.taker] += 1
+        return {name: n for name, n in every.items() if n}
 
     def find_asked_items(self, ids: Collection[str], *, panel: bool) -> dict[str, str]:
         """Question, or assignment of a panel → the study's item it is about; of those that are stored."""

@@ -1,14 +1,19 @@
-"""Give the experts of a study accounts on Label Studio, see who has none, and how well each does.
+"""Give the experts of a study accounts, see how well each does, and who is away or replaced.
 
-examples: oversight experts invite             makes the accounts, prints each password once
+examples: oversight experts invite             accounts on Label Studio, prints each password once
           oversight experts invite --link      prints a link for each to sign up with their address
           oversight experts list               only looks
+          oversight experts password ana       a new password, if ana lost hers
           oversight experts quality            error rates, steadiness and drift, by control questions
+          oversight experts absent ana --until 2026-12-24
+          oversight experts return ana
+          oversight experts replace ana --with bea   ana is gone; bea has her open questions
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 
 from harness import BadInput
@@ -19,36 +24,40 @@ from harness.report import quality_table, quality_to_json
 from harness.store import Store
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight experts``."""
-    add_study(parser)
-    parser.add_argument("action", choices=("invite", "list", "quality"), help="what to do")
-    parser.add_argument("--link", action="store_true", help="give links to sign up instead of passwords")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Do what was asked."""
-    study = study_of(args)
-    if args.action == "quality":
-        return _show_quality(args, study)
+def invite(args: argparse.Namespace, study: Study) -> int:
+    """Make accounts, or give links to make them; or only look who has one."""
     from rich.table import Table
 
     from protocols.collect import Campaign, invite
 
+    check = args.action == "list"
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
-        accounts = invite(campaign, link=args.link, check=args.action == "list")
+        accounts = invite(campaign, link=not check and args.link, check=check)
+        away = store.absences.read_absences()
     table = Table("expert", "classes", "logs in as", "password or link", title="Accounts")
     for a in accounts:
         secret = a.password or a.link or ("has an account" if a.exists else "no account")
-        table.add_row(a.expert, ", ".join(a.classes), a.email, secret)
+        absent = away.get(a.expert)
+        told = "" if absent is None else f" (away{f' until {absent.until}' if absent.until else ''})"
+        table.add_row(a.expert + told, ", ".join(a.classes), a.email, secret)
     table.caption = "A password is shown this once and stored nowhere: hand it on now."
     emit(args, {"accounts": [asdict(a) for a in accounts]}, table)
     return 0
 
 
-def _show_quality(args: argparse.Namespace, study: Study) -> int:
-    if args.link:
-        raise BadInput("--link is for accounts: oversight experts invite --link")
+def renew_password(args: argparse.Namespace, study: Study) -> int:
+    """Give an expert a new password on the server of this machine."""
+    from protocols.collect import Campaign, renew_password
+
+    with Store(study.store_url) as store, Campaign(study, store) as campaign:
+        account = renew_password(campaign, args.expert)
+    text = f"{account.expert} logs in as {account.email} with {account.password}, which is stored nowhere"
+    emit(args, asdict(account), text)
+    return 0
+
+
+def show_quality(args: argparse.Namespace, study: Study) -> int:
+    """Error rates, steadiness and drift, by control questions."""
     with Store(study.store_url) as store:
         quality = read_quality(study, store)
     if not quality:
@@ -58,3 +67,75 @@ def _show_quality(args: argparse.Namespace, study: Study) -> int:
         )
     emit(args, {"quality": quality_to_json(quality)}, quality_table(quality))
     return 0
+
+
+def note_absence(args: argparse.Namespace, study: Study) -> int:
+    """Note that an expert is away; no question is put to them meanwhile, if another can answer it."""
+    from protocols.people import note_absence
+
+    with Store(study.store_url) as store:
+        absence = note_absence(study, store, args.expert, args.until or "", args.reason)
+    until = f" until {absence.until}" if absence.until else ""
+    then = f"open questions wait, or: oversight label reassign {args.expert} --to NAME"
+    emit(args, asdict(absence), f"{absence.expert} is away{until}; {then}")
+    return 0
+
+
+def end_absence(args: argparse.Namespace, study: Study) -> int:
+    """Note that an expert is back."""
+    from protocols.people import end_absence
+
+    with Store(study.store_url) as store:
+        was_away = end_absence(study, store, args.expert)
+    text = f"{args.expert} is back" if was_away else f"{args.expert} was not away"
+    emit(args, {"expert": args.expert, "was_away": was_away}, text)
+    return 0
+
+
+def replace(args: argparse.Namespace, study: Study) -> int:
+    """Note that an expert is gone for good, and hand their open questions to another."""
+    from protocols.cli.reassign_action import hand_over, tell_reassigned
+    from protocols.people import note_absence
+
+    with Store(study.store_url) as store:
+        done = hand_over(study, store, args.expert, args.by, args.reason or "replaced")
+        note_absence(study, store, args.expert, reason=args.reason or f"replaced by {args.by}")
+    emit(args, asdict(done), f"{tell_reassigned(done, args.expert, args.by)}; {args.expert} is asked no more")
+    return 0
+
+
+SUB_VERBS: dict[str, tuple[Callable[[argparse.Namespace, Study], int], str]] = {
+    "invite": (invite, "accounts on Label Studio, each password printed once"),
+    "list": (invite, "who has an account, and who is away"),
+    "password": (renew_password, "a new password for somebody who lost theirs"),
+    "quality": (show_quality, "error rates, steadiness and drift, by control questions"),
+    "absent": (note_absence, "note that an expert is away, for a time or for good"),
+    "return": (end_absence, "note that an expert is back"),
+    "replace": (replace, "an expert is gone: another has their open questions"),
+}
+_OF_ONE = ("password", "absent", "return", "replace")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-verbs of ``oversight experts``."""
+    verbs = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    verb = {
+        name: verbs.add_parser(name, help=text, description=text) for name, (_, text) in SUB_VERBS.items()
+    }
+    for name, sub in verb.items():
+        add_study(sub)
+        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+        if name in _OF_ONE:
+            sub.add_argument("expert", metavar="EXPERT", help="name in the roster")
+    links = "give links to sign up instead of passwords"
+    verb["invite"].add_argument("--link", action="store_true", help=links)
+    last = "last day of the absence, such as 2026-12-24 (default: no return is expected)"
+    verb["absent"].add_argument("--until", metavar="DAY", help=last)
+    verb["replace"].add_argument("--with", dest="by", metavar="NAME", required=True, help="who takes over")
+    for name in ("absent", "replace"):
+        verb[name].add_argument("--reason", default="", help="why, for the audit trail")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one sub-verb."""
+    return SUB_VERBS[args.action][0](args, study_of(args))

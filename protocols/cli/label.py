@@ -155,11 +155,11 @@ def simulate(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
-def _on_server(name: str) -> Callable[[argparse.Namespace, Study], int]:
-    """A verb of `server_actions`, which all others would wait for if it was not loaded when it is called."""
+def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.Namespace, Study], int]:
+    """A verb of a module that all others would wait for if it was not loaded when it is called."""
 
     def act(args: argparse.Namespace, study: Study) -> int:
-        code: int = getattr(import_module("protocols.cli.server_actions"), name)(args, study)
+        code: int = getattr(import_module(f"protocols.cli.{module}"), name)(args, study)
         return code
 
     return act
@@ -174,6 +174,7 @@ SUB_VERBS = {
     "pull": (_on_server("pull"), "bring answers from Label Studio; only what changed"),
     "watch": (_on_server("watch"), "pull again and again, with progress and the running estimate"),
     "requeue": (_on_server("requeue"), "serve questions again whose answers count for nothing"),
+    "reassign": (_on_server("run_reassign", "reassign_action"), "hand an expert's open questions to another"),
     "close": (_on_server("close"), "pull a last time and end the campaign"),
     "status": (_on_server("show_status"), "who was asked what, and what came back"),
 }
@@ -216,6 +217,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb["pull"].add_argument("--full", action="store_true", help=again)
     without = "do not serve questions again whose answers count for nothing"
     verb["pull"].add_argument("--no-requeue", action="store_true", help=without)
+    option = verb["reassign"].add_argument
+    option("expert", metavar="EXPERT", help="whose open questions")
+    option("--to", metavar="NAME", required=True, help="who answers them from now on")
+    option("--reason", default="", help="why, for the audit trail")
     after = "delete the projects on the server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
     option = verb["watch"].add_argument

@@ -1,11 +1,13 @@
 from .collection_page import read_collection as read_collection
 from .label_studio import (
-    Campaign as Campaign, Connection as Connection, Difference as Difference, LabelStudio as LabelStudio,
+    Campaign as Campaign, Closed as Closed, Connection as Connection, Difference as Difference,
+    LabelStudio as LabelStudio,
     LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, OVERLAP as OVERLAP,
     Transport as Transport, find_server as find_server, invite as invite,
     make_server_name as make_server_name, make_verdict_page as make_verdict_page,
     measure_progress as measure_progress, read_label_studio_export as read_label_studio_export,
-    start_server as start_server, stop_server as stop_server, watch_campaign as watch_campaign,
+    renew_password as renew_password, start_server as start_server, stop_server as stop_server,
+    watch_campaign as watch_campaign,
 )
 from .simulated import SimulatedExperts as SimulatedExperts
 from .spreadsheets import (

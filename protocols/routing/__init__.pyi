@@ -20,6 +20,6 @@ from .sequential import Sequential as Sequential
 from .study_rule import (
     Pending as Pending, check_drawn as check_drawn, draw_questions as draw_questions,
     next_assignments as next_assignments, next_questions as next_questions, panel_rule_of as panel_rule_of,
-    read_pending as read_pending,
+    read_pending as read_pending, read_present as read_present,
 )
 from .targeted import Disagreement as Disagreement, Targeted as Targeted

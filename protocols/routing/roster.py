@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ class Expert:
         True if no question may be put to this expert at present.
     email
         Address of this expert's account on a labelling server; empty for a made-up one.
+    away
+        True if this expert is away for a time: questions are put to others, and wait where there are none.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Expert:
     capacity: int | None = None
     absent: bool = False
     email: str = ""
+    away: bool = False
 
     def __post_init__(self) -> None:
         check_names("classes", self.classes)
@@ -66,8 +69,32 @@ class Roster:
     file: str = ""
 
     def for_class(self, class_name: str) -> tuple[Expert, ...]:
-        """Experts present who can judge the class, in file order."""
-        return tuple(e for e in self.experts if not e.absent and e.judges(class_name))
+        """Experts present who can judge the class, in file order; those away for a time if no other can."""
+        able = tuple(e for e in self.experts if not e.absent and e.judges(class_name))
+        return tuple(e for e in able if not e.away) or able
+
+    def find(self, name: str) -> Expert:
+        """The expert of a name.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        for expert in self.experts:
+            if expert.name == name:
+                return expert
+        names = [expert.name for expert in self.experts]
+        told = f"there is no expert {name!r}; there are: {', '.join(names)}{did_you_mean(name, names)}"
+        raise self.error("name", told)
+
+    def without(self, absences: Mapping[str, bool]) -> Roster:
+        """The roster while experts are away: name → whether for good."""
+        experts = (
+            replace(e, absent=e.absent or absences[e.name], away=True) if e.name in absences else e
+            for e in self.experts
+        )
+        return replace(self, experts=tuple(experts))
 
     def error(self, field: str, message: str) -> DataError:
         """Make an error that names the roster's file."""

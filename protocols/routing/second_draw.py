@@ -96,8 +96,9 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     drawn = _draw_by_size(rates.chance, rng)
     before = [*store.content.read_questions(), *(c.question for c in store.controls.read_controls())]
     load, met = Counter(q.expert for q in before), defaultdict[str, set[str]](set)
+    handed = store.handovers.read_handovers()
     for question in before:
-        met[question.item_id].add(question.expert)
+        met[question.item_id] |= {question.expert} | {h.taker for h in (handed.get(question.id),) if h}
     free, items = FreeExperts(roster, load), {one.id: one for one in store.content.read_items()}
     questions = list[QuestionFields]()
     for row in drawn.tolist():

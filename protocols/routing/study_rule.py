@@ -20,7 +20,7 @@ from protocols.routing.item_draw import keep_drawn_items
 from protocols.routing.known_before import read_voices
 from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.partitioned import FreeExperts, Partitioned
-from protocols.routing.roster import Roster
+from protocols.routing.roster import Roster, read_roster
 from protocols.routing.rule import AsksOn, Predictions, QuestionFields, RoutingProtocol
 
 Pending = Question | Assignment
@@ -174,8 +174,17 @@ def check_drawn(study: Study, store: Store) -> None:
         raise BadInput(f"no {what} yet; draw them with: oversight label route")
 
 
+def read_present(study: Study, store: Store) -> Roster:
+    """The roster of a study without those who are away today."""
+    away = store.absences.read_absences()
+    roster = read_roster(study.path(study.experts.roster))
+    return roster.without({name: found.is_for_good for name, found in away.items()})
+
+
 def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     """All that was drawn so far, of the kind that the study asks; control questions among it.
+
+    A question that was handed over is put to whoever took it.
 
     Raises
     ------
@@ -185,4 +194,8 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     check_drawn(study, store)
     if study.experts.is_panel:
         return store.panel.read_assignments()
-    return [*store.content.read_questions(), *(c.question for c in store.controls.read_controls())]
+    asked = [*store.content.read_questions(), *(c.question for c in store.controls.read_controls())]
+    handed = store.handovers.read_handovers()
+    return (
+        [replace(q, expert=handed[q.id].taker) if q.id in handed else q for q in asked] if handed else asked
+    )

@@ -98,7 +98,8 @@ class ControlAnswers:
         """Every expert with a control question, by name, and `ALL` behind them; each rate at this level."""
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
-            asked[control.expert].append(control)
+            reply = self.replies.get(control.id)
+            asked[control.expert if reply is None else reply.expert].append(control)
         said = self._read()
         rows = [
             _describe(name, own, [said[name]], self.replies, level) for name, own in sorted(asked.items())
@@ -116,9 +117,11 @@ class ControlAnswers:
         """Shape (items,): what a second expert said to the item's question, 1, 0, or −1 for none."""
         second = np.full(index.size, -1)
         for control in self.controls:
-            reply = self.replies.get(control.id)
+            reply, first = self.replies.get(control.id), self.originals.get(control.original)
             said = None if reply is None else _SAID.get(reply.value)
-            if control.kind is ControlKind.OVERLAP and said is not None:
+            # whoever took a question over may be the one who answered it first
+            is_other = reply is not None and (first is None or first.expert != reply.expert)
+            if control.kind is ControlKind.OVERLAP and said is not None and is_other:
                 second[index.places[control.item_id]] = int(said)
         return second
 
@@ -131,16 +134,16 @@ class ControlAnswers:
                 continue
             if control.kind is ControlKind.GOLD:
                 about_truth = self.truth[control.item_id] == control.option
-                found[control.expert].gold.append((about_truth, said is about_truth))
+                found[reply.expert].gold.append((about_truth, said is about_truth))
                 continue
             first = self.originals.get(control.original)
             other = None if first is None else _SAID.get(first.value)
             if first is None or other is None:
                 continue
-            if control.kind is ControlKind.REPEAT:
-                found[control.expert].repeats.append(said is other)
+            if reply.expert == first.expert:
+                found[reply.expert].repeats.append(said is other)
             else:
-                found[control.expert].as_second.append(said is other)
+                found[reply.expert].as_second.append(said is other)
                 found[first.expert].as_first.append(said is other)
         return found
 

@@ -23,6 +23,11 @@ class Absence:
     until: str = ""
     reason: str = ""
 
+    @property
+    def is_for_good(self) -> bool:
+        """Whether no return is expected."""
+        return not self.until
+
     def holds(self, day: date) -> bool:
         """Whether the expert is away on a day."""
         return not self.until or day.isoformat() <= self.until

@@ -55,7 +55,7 @@ class HandoverRepository(Repository):
             ids = [asked_id for asked_id, _, _ in given]
             of_these = self._database.among(_TASK.c.question_id, ids)
             query = sa.select(_TASK.c.question_id, _TASK.c.place).where(of_these)
-            places: dict[str, int] = dict(connection.execute(query).tuples())
+            places = {row.question_id: row.place for row in connection.execute(query)}
             rows, events = list[Handover](), list[AuditEvent]()
             for asked_id, giver, taker in given:
                 old = known.get(asked_id)

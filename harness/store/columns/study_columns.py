@@ -25,7 +25,7 @@ from harness.errors import BadInput
 from harness.registry import state_protocols
 from harness.store.database import Repository
 from harness.store.stored_values import read_json
-from harness.store.tables import AnswerRow, ItemRow, QuestionRow
+from harness.store.tables import AnswerRow, HandoverRow, ItemRow, QuestionRow
 from harness.types import SECOND_QUESTIONS, Verdict
 
 _ITEM, _QUESTION, _ANSWER = ItemRow.__table__.c, QuestionRow.__table__.c, AnswerRow.__table__.c
@@ -36,6 +36,9 @@ _KIND: Mapping[str, int] = {
     Verdict.SKIP.value: ABSTAINED,
 }
 _NONE_OF_THEM = -9
+_HANDED = sa.select(HandoverRow.__table__.c.asked_id)
+_IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_HANDED))
+"""Whether somebody answered another expert's question, which was never handed over."""
 
 
 class ColumnRepository(Repository):
@@ -135,7 +138,7 @@ class ColumnRepository(Repository):
         said = sa.case(_KIND, value=_ANSWER.verdict, else_=_NONE_OF_THEM)
         query = sa.select(
             _ITEM.position, _QUESTION.option, _QUESTION.n_options, _QUESTION.propensity, _QUESTION.expert,
-            recorded, _ANSWER.position, said, _ANSWER.expert != _QUESTION.expert,
+            recorded, _ANSWER.position, said, _IS_FOREIGN,
         )  # fmt: skip
         is_second = _QUESTION.protocol == SECOND_QUESTIONS
         query = query.where(is_second if second else ~is_second)
@@ -194,7 +197,7 @@ class ColumnRepository(Repository):
 
     def _refuse_foreign(self) -> None:
         query = sa.select(_QUESTION.id, _QUESTION.expert, _ANSWER.expert).where(
-            _ANSWER.question_id == _QUESTION.id, _ANSWER.expert != _QUESTION.expert
+            _ANSWER.question_id == _QUESTION.id, _IS_FOREIGN
         )
         name, asked, said = self._read(query.limit(1))[0]
         raise BadInput(f"question {name!r} was put to {asked!r}, but {said!r} answered")

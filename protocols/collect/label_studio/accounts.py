@@ -8,11 +8,12 @@ import secrets
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from harness import LabelStudioError
+from harness import ConfigError, LabelStudioError
+from protocols.collect.label_studio.server import list_servers, reset_password
 
 if TYPE_CHECKING:
+    from harness.config import Study
     from protocols.collect.label_studio.campaign import Campaign
-    from protocols.collect.label_studio.server import Client
     from protocols.routing import Expert
 
 
@@ -39,6 +40,9 @@ class Account:
     link: str = field(default="", repr=False)
 
 
+_NOWHERE = "@experts.invalid"
+
+
 def make_slug(name: str) -> str:
     """Turn any name into letters, digits and dashes; different names stay different."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
@@ -52,9 +56,31 @@ def make_server_name(study: str, expert: str) -> str:
     return f"{make_slug(study)}--{make_slug(expert)}"
 
 
-def make_account_email(expert: Expert) -> str:
-    """Address an expert logs in with: the roster's, else one that no mail can reach."""
-    return (expert.email or f"{make_slug(expert.name)}@experts.invalid").lower()
+def make_study_mark(study: Study) -> str:
+    """What tells a study from others on a server: its name, and a hash of its name, seed and items."""
+    told = study.model_dump_json(include={"study": {"name", "seed"}, "items": True})
+    return f"{make_slug(study.study.name)[:20]}-{hashlib.sha256(told.encode()).hexdigest()[:6]}"
+
+
+def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
+    """Address an expert logs in with: the roster's, else one of this study that no mail can reach.
+
+    Parameters
+    ----------
+    mark
+        The study, as of `make_study_mark`: another study's expert of the same name is another person.
+    known
+        Address that the expert has in this study already; a made-up one stays.
+    """
+    if expert.email:
+        return expert.email.lower()
+    return known if known.endswith(_NOWHERE) else f"{make_slug(expert.name)}.{mark}{_NOWHERE}"
+
+
+def strip_mark(email: str) -> str:
+    """An address without what tells which study it was made up for."""
+    local, _, rest = email.lower().partition("@")
+    return local.split(".")[0] + _NOWHERE if f"@{rest}" == _NOWHERE else email.lower()
 
 
 def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> list[Account]:
@@ -72,14 +98,11 @@ def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> li
     LabelStudioError
         If the server refuses to make an account.
     """
-    return [
-        _invite_expert(campaign.open_client(expert.name), expert, link=link, check=check)
-        for expert in campaign.roster.experts
-    ]
+    return [_invite_expert(campaign, expert, link=link, check=check) for expert in campaign.roster.experts]
 
 
-def _invite_expert(client: Client, expert: Expert, *, link: bool, check: bool) -> Account:
-    email = make_account_email(expert)
+def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: bool) -> Account:
+    client, email = campaign.open_client(expert.name), campaign.find_email(expert)
     exists = email in client.read_users()
     account = Account(expert=expert.name, email=email, classes=expert.classes, url=client.url, exists=exists)
     if exists or check:
@@ -91,6 +114,35 @@ def _invite_expert(client: Client, expert: Expert, *, link: bool, check: bool) -
     if email not in client.read_users():
         raise LabelStudioError(f"{client.url} made no account for {email}: use --link, and have them sign up")
     return replace(account, exists=True, password=password)
+
+
+def renew_password(campaign: Campaign, expert: str) -> Account:
+    """Give an expert a new password; the server must be one of this machine's.
+
+    Raises
+    ------
+    ConfigError
+        If the server runs elsewhere.
+    DataError
+        If there is no such expert.
+    LabelStudioError
+        If the expert has no account, or the server takes no new password.
+    """
+    found = campaign.roster.find(expert)
+    client, email = campaign.open_client(found.name), campaign.find_email(found)
+    if email not in client.read_users():
+        raise LabelStudioError(f"{expert} has no account at {client.url}; make one: oversight experts invite")
+    server = next((s for s in list_servers() if s.url == client.url), None)
+    if server is None:
+        raise ConfigError(
+            f"{client.url} is no server of this machine's; there, its owner gives a new password: "
+            f"label-studio reset_password --username {email}"
+        )
+    password = secrets.token_urlsafe(9)
+    reset_password(server, email, password)
+    return Account(
+        expert=expert, email=email, classes=found.classes, url=client.url, exists=True, password=password
+    )
 
 
 def _sign_up(invitation: str, email: str, password: str) -> None:

@@ -5,61 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from harness import BadInput, LabelStudioError
 from harness.config import Study
 from harness.store import SOURCE, Queue, Store
-from protocols.collect.label_studio.accounts import make_server_name
+from protocols.collect.label_studio.accounts import make_account_email, make_server_name, make_study_mark
+from protocols.collect.label_studio.campaign_results import Closed, Difference
 from protocols.collect.label_studio.mending import Mended, find_asked_again, mend_project
 from protocols.collect.label_studio.pull import Snapshot, pull_queue
 from protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
 from protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
 from protocols.collect.label_studio.server import Client, Project, connect, require_client
 from protocols.collect.label_studio.task_payload import TaskSheet
-from protocols.routing import next_questions, read_pending, read_roster
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """Changes of a pull to the stored answers, and what it found and mended on the server.
-
-    Attributes
-    ----------
-    new, changed, withdrawn
-        Answers.
-    answers
-        All that came through Label Studio.
-    quarantined
-        Annotations that count for nothing.
-    requeued
-        Questions that are served again, as what was said to them counts for nothing.
-    settings
-        Expert → settings of the project that somebody had changed, and that were put back.
-    predictions
-        Expert → predictions that somebody had put on tasks, and that were removed.
-    foreign
-        Expert → tasks that nobody sent; the next push removes them.
-    """
-
-    new: int
-    changed: int
-    withdrawn: int
-    answers: int
-    quarantined: int
-    requeued: int = 0
-    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    predictions: Mapping[str, int] = field(default_factory=dict)
-    foreign: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
-    """The end of a campaign: what the last pull brought, and expert → questions that stayed open."""
-
-    last: Difference
-    open: Mapping[str, int]
+from protocols.routing import Expert, next_questions, read_pending, read_present, read_roster
 
 
 class Campaign(contextlib.AbstractContextManager["Campaign"]):
@@ -97,6 +57,11 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             self._clients[name] = Client(connection, patience=self._patience, timeout=self._timeout)
         return self._clients[name]
 
+    def find_email(self, expert: Expert) -> str:
+        """The address that an expert logs in with."""
+        queue = self.labels.read_queues().get(expert.name)
+        return make_account_email(expert, make_study_mark(self.study), queue.email if queue else "")
+
     def find_projects(self) -> list[tuple[Client, int]]:
         """Every open project and the server it lies on.
 
@@ -125,7 +90,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             check_experts(asked, self.roster, asks_on=self.study.experts.statement.asks_on)
             data = {a.id: self.sheet.data(a, items[a.item_id]) for a in asked}
             queues = self.labels.read_queues()
-            fresh = plan_queues(self.roster, asked, queues)
+            fresh = plan_queues(self.roster, asked, queues, make_study_mark(self.study))
             tasks = plan_tasks(asked, data, self.labels.read_tasks())
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
             clients = {a.expert: self.open_client(a.expert) for a in asked}
@@ -146,7 +111,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         if not self.study.experts.statement.asks_on:
             return 0
         items = self.store.content.read_items()
-        drawn = next_questions(self.study, self.store, self.roster, items)
+        drawn = next_questions(self.study, self.store, read_present(self.study, self.store), items)
         new = self.store.content.add_questions(drawn)
         if new:
             self.push()

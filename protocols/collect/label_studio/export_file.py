@@ -15,7 +15,7 @@ from typing import Any
 from harness import DataError
 from harness.store import Response
 from harness.types import Item
-from protocols.collect.label_studio.accounts import make_account_email
+from protocols.collect.label_studio.accounts import make_account_email, strip_mark
 from protocols.collect.label_studio.adjudication import adjudicate, read_annotation
 from protocols.routing import Pending, Roster
 
@@ -34,7 +34,7 @@ def read_label_studio_export(
         another expert, or one that was not offered.
     """
     by_id = {a.id: a for a in asked}
-    emails = {make_account_email(e): e.name for e in roster.experts}
+    emails = {strip_mark(make_account_email(e, "")): e.name for e in roster.experts}
     replies: dict[str, Response] = {}
     users: dict[int, str] = {}
     for file in files:
@@ -90,7 +90,7 @@ def _reply(
     author, told = found[0].author, task["annotations"][0].get("completed_by")
     if author is None:
         raise wrong("completed_by", "the export does not say who answered")
-    email = str(told.get("email", "")).lower() if isinstance(told, Mapping) else ""
+    email = strip_mark(str(told.get("email", ""))) if isinstance(told, Mapping) else ""
     if email and email not in emails:
         raise wrong("completed_by", f"the user {email} is no expert of the roster")
     expert = users.setdefault(author, emails.get(email, asked.expert))

@@ -12,7 +12,8 @@ from harness.analysis import read_gold, study_items
 from harness.config import STUDY_FILE, read_study
 from harness.store import Store
 from harness.types import Answer, Assignment, Question, Rating
-from protocols.collect.label_studio.campaign import Campaign, Difference
+from protocols.collect.label_studio.campaign import Campaign
+from protocols.collect.label_studio.campaign_results import Difference
 from protocols.collect.label_studio.push import Pushed
 from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
 from protocols.routing import weave_controls

@@ -17,7 +17,7 @@ from protocols.collect.label_studio.labelling_page import is_same_page
 from protocols.collect.label_studio.server import Client, Project
 from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 
-CHUNK = 500
+CHUNK = 1000
 TITLE_LENGTH = 50  # Label Studio's own limit; at least 3
 CLOSED = "This project is finished. Answers given from now on are not counted."
 

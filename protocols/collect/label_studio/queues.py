@@ -15,8 +15,10 @@ from protocols.collect.label_studio.task_payload import hash_task
 from protocols.routing import Pending, Roster, order_queue
 
 
-def plan_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue]) -> list[Queue]:
-    """Queues that are not there yet, and those whose expert's address changed.
+def plan_queues(
+    roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue], mark: str
+) -> list[Queue]:
+    """Queues that are not there yet, and those whose expert's address changed; `mark` is the study's.
 
     Raises
     ------
@@ -25,7 +27,7 @@ def plan_queues(roster: Roster, questions: Sequence[Pending], known: Mapping[str
     """
     emails: dict[str, str] = {}
     for expert in roster.experts:
-        email = make_account_email(expert)
+        email = make_account_email(expert, mark, known[expert.name].email if expert.name in known else "")
         if email in emails.values():
             told = f"the address {email} of another expert; answers could not be told apart"
             raise roster.error("email", f"expert {expert.name!r} has {told}")

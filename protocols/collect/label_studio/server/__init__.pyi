@@ -3,7 +3,8 @@ from .connection import Connection as Connection, connect as connect
 from .install import require_client as require_client
 from .own_server import (
     LabelStudioServer as LabelStudioServer, MAIN as MAIN, find_server as find_server,
-    start_server as start_server, stop_server as stop_server,
+    list_servers as list_servers, reset_password as reset_password, start_server as start_server,
+    stop_server as stop_server,
 )
 from .transport import Transport as Transport
 from .webhooks import listen_for_webhooks as listen_for_webhooks

@@ -60,7 +60,7 @@ def make_environment() -> Path:
             shutil.rmtree(folder / "env", ignore_errors=True)  # what an interrupted installation left
             _tell(f"Installing Label Studio {VERSION} in {folder / 'env'} (0.8 GB, only this once) …")
             for command in _install_commands(folder / "env"):
-                _run(command, dict(os.environ), "Label Studio could not be installed", _INSTALL_HINT)
+                run_command(command, dict(os.environ), "Label Studio could not be installed", _INSTALL_HINT)
             (folder / "installed").touch()
     return python
 
@@ -76,7 +76,7 @@ def make_template() -> Path:
             _tell("Making Label Studio's tables (about a minute, only this once) …")
             command = [str(python), "-m", "label_studio.server", "version"]
             where = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder / "template")}
-            _run(command, make_clean_environment(where), "Label Studio's tables could not be made", "")
+            run_command(command, make_clean_environment(where), "Label Studio's tables could not be made")
             (folder / "migrated").touch()
     return folder / "template" / DATABASE
 
@@ -111,8 +111,14 @@ def _install_commands(target: Path) -> list[list[str]]:
     return [[sys.executable, "-m", "venv", str(target)], [*pip, "-r", requirements]]
 
 
-def _run(command: list[str], env: dict[str, str], failure: str, hint: str) -> None:
-    # Fixed commands, no shell.
+def run_command(command: list[str], env: dict[str, str], failure: str, hint: str = "") -> None:
+    """Run a fixed command without a shell to its end.
+
+    Raises
+    ------
+    LabelStudioError
+        With the last line of what it printed.
+    """
     done = subprocess.run(  # noqa: S603
         command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

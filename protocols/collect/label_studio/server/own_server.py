@@ -31,6 +31,7 @@ from protocols.collect.label_studio.server.install import (
     make_environment,
     make_template,
     require_client,
+    run_command,
 )
 
 ADMIN = "admin@oversight.invalid"
@@ -135,6 +136,30 @@ def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioS
     """Return the running server, or None."""
     files = _open_folder(name, folder)
     return files.read() if files.path.is_dir() and is_alive(files.path) else None
+
+
+def list_servers() -> list[LabelStudioServer]:
+    """All servers of one's own that run."""
+    folders = sorted(path for path in find_servers().glob("*") if path.is_dir())
+    found = [find_server(path.name) for path in folders]
+    return [server for server in found if server is not None]
+
+
+def reset_password(server: LabelStudioServer, email: str, password: str) -> None:
+    """Give an account another password, by the server's own command.
+
+    Raises
+    ------
+    LabelStudioError
+        If the command fails.
+    """
+    command = [str(make_environment()), "-m", "label_studio.server", "reset_password"]
+    where = {"LABEL_STUDIO_BASE_DATA_DIR": str(Path(server.folder) / "data")}
+    run_command(
+        [*command, "--username", email, "--password", password],
+        make_clean_environment(where),
+        f"{email} got no new password",
+    )
 
 
 def find_servers() -> Path:

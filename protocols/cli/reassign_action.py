@@ -1,0 +1,40 @@
+"""``oversight label reassign``: another expert has the open questions, here and on a server."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from harness.cli import emit
+from harness.config import Study
+from harness.output import counted
+from harness.store import Store
+from protocols.people import Reassigned, reassign
+
+
+def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
+    """Reassign what is open, between a look at the server and a push, if questions lie on one."""
+    queues = store.labelling.read_queues().values()
+    if all(queue.closed for queue in queues):
+        return reassign(study, store, giver, taker, reason)
+    from protocols.collect import Campaign
+
+    with Campaign(study, store) as campaign:
+        campaign.pull()
+        done = reassign(study, store, giver, taker, reason)
+        campaign.push()
+    return done
+
+
+def tell_reassigned(done: Reassigned, giver: str, taker: str) -> str:
+    """What became of the questions, in a sentence."""
+    text = f"{counted(done.moved, 'open question')} of {giver} went to {taker}"
+    return text + "".join(f"; {n} stayed, as {why}" for why, n in done.kept.items())
+
+
+def run_reassign(args: argparse.Namespace, study: Study) -> int:
+    """Hand the open questions of one expert to another."""
+    with Store(study.store_url) as store:
+        done = hand_over(study, store, args.expert, args.to, args.reason)
+    emit(args, asdict(done), tell_reassigned(done, args.expert, args.to))
+    return 0

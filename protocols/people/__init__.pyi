@@ -1,0 +1,2 @@
+from .absence import end_absence as end_absence, note_absence as note_absence
+from .reassignment import Reassigned as Reassigned, reassign as reassign

@@ -1,0 +1,53 @@
+"""Experts who are away for a time, or for good."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+from harness import BadInput
+from harness.config import Study
+from harness.store import Absence, Store
+from protocols.routing import read_roster
+
+
+def note_absence(study: Study, store: Store, expert: str, until: str = "", reason: str = "") -> Absence:
+    """Note that an expert is away from today on.
+
+    Parameters
+    ----------
+    until
+        Last day of the absence in ISO 8601; empty if no return is expected.
+
+    Raises
+    ------
+    BadInput
+        If the day is none, or over.
+    DataError
+        If there is no such expert.
+    """
+    read_roster(study.path(study.experts.roster)).find(expert)
+    today = datetime.now(UTC).date()
+    if until:
+        try:
+            last = date.fromisoformat(until)
+        except ValueError:
+            raise BadInput(f"--until must be a day such as 2026-12-24, is {until!r}") from None
+        if last < today:
+            raise BadInput(f"--until {until} is over; today is {today}")
+    absence = Absence(expert, today.isoformat(), until, reason)
+    store.absences.add_absence(absence)
+    return absence
+
+
+def end_absence(study: Study, store: Store, expert: str) -> bool:
+    """Note that an expert is back; whether they were away.
+
+    Raises
+    ------
+    DataError
+        If there is no such expert, or the roster itself says that they are absent.
+    """
+    roster = read_roster(study.path(study.experts.roster))
+    if roster.find(expert).absent:
+        raise roster.error("absent", f"expert {expert!r} is absent in the roster itself; change it there")
+    return store.absences.end_absence(expert)

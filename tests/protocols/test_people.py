@@ -1,0 +1,176 @@
+"""Experts who are away, replaced, or whose open questions others answer: nothing of the design changes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.store import Store
+from tests.test_studies import call, inside
+
+CLASSES = ("red", "green")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """A study of two classes and four experts, one of them of both; what calls a verb of it."""
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "people"\nseed = 3\n[items]\nfile = "items.csv"\nclasses = ["red", "green"]\n'
+    )
+    lines = [f"i{j},Item number {j} is here to be judged.,{CLASSES[j % 2]}" for j in range(60)]
+    (tmp_path / "items.csv").write_text("\n".join(["id,text,x", *lines]) + "\n")
+    (tmp_path / "key.csv").write_text(
+        "\n".join(["id,label", *(f"i{j},{CLASSES[j % 2]}" for j in range(60))]) + "\n"
+    )
+    roster = {"ana": ["red"], "bea": ["green"], "cem": ["red", "green"], "dua": ["red"]}
+    text = "".join(f'[[expert]]\nname = "{n}"\nclasses = {json.dumps(c)}\n' for n, c in roster.items())
+    (tmp_path / "experts.toml").write_text(text)
+
+    def act(*words: str, code: int = 0) -> Any:
+        found = call([*words, "--json"])
+        assert found[0] == code, found
+        return json.loads(found[1])
+
+    with inside(tmp_path):
+        yield act
+
+
+def store() -> Store:
+    return Store("sqlite:///study.db")
+
+
+def asked(act: Callable[..., Any]) -> dict[str, int]:
+    return {name: row["asked"] for name, row in act("label", "status")["experts"].items()}
+
+
+def test_open_questions_move_and_the_design_stays(study: Callable[..., Any]) -> None:
+    study("label", "route")
+    before = asked(study)
+    with store() as here:
+        drawn, labels = here.content.read_questions(), here.columns.read_labels(here.columns.read_index())
+    moved = study("label", "reassign", "ana", "--to", "cem", "--reason", "holiday")
+    assert moved == {"moved": before["ana"], "kept": {}}
+    now = asked(study)
+    assert now.get("ana", 0) == 0
+    assert now["cem"] == before["cem"] + before["ana"]
+    with store() as here:
+        assert here.content.read_questions() == drawn
+        events = [e for e in here.audit.read_records() if e.kind == "handover"]
+        assert len(events) == before["ana"]
+        assert events[0].detail == {"from": "ana", "to": "cem", "reason": "holiday"}
+    assert study("label", "simulate", "--key", "key.csv")["new"] == 60
+    with store() as here:
+        after = here.columns.read_labels(here.columns.read_index())
+        assert after.drawn is not None
+        assert labels.drawn is not None
+        assert (
+            after.drawn.experts == labels.drawn.experts
+        )  # the share of each queue is still that of its draw
+        assert Counter(a.expert for a in here.content.read_answers())["ana"] == 0
+        assert {a.question.expert for a in here.content.read_answers()} == {"bea", "cem", "dua"}
+    assert study("label", "route")["new"] == 0  # and what was drawn is drawn again
+
+
+def test_answers_stay_and_files_follow(study: Callable[..., Any], tmp_path: Path) -> None:
+    study("label", "route")
+    study("label", "export", "--format", "jsonl")
+    rows = [json.loads(line) for line in Path("questions/questions-ana.jsonl").read_text().splitlines()]
+    first, rest = rows[:4], rows[4:]
+    Path("first.jsonl").write_text("".join(json.dumps({**row, "answer": "no"}) + "\n" for row in first))
+    study("label", "import", "first.jsonl")
+    assert study("label", "reassign", "ana", "--to", "dua")["moved"] == len(rest)
+    late = "".join(json.dumps({**row, "answer": "no"}) + "\n" for row in rest)
+    Path("late.jsonl").write_text(late)
+    assert "dua" in study("label", "import", "late.jsonl", code=2)["error"]  # they are another's by now
+    Path("dua.jsonl").write_text(late.replace('"expert": "ana"', '"expert": "dua"'))
+    assert study("label", "import", "dua.jsonl")["new"] == len(rest)
+    people = study("label", "status")["experts"]
+    assert (people["ana"]["answered"], people["ana"]["open"]) == (4, 0)
+    again = study("label", "reassign", "ana", "--to", "cem", code=2)
+    assert "no question of 'ana' is open" in again["error"]
+
+
+def test_only_who_can_judge_takes_over(study: Callable[..., Any]) -> None:
+    study("label", "route")
+    refused = study("label", "reassign", "ana", "--to", "bea", code=2)["error"]
+    assert "judges none of the classes" in refused
+    both = study("label", "reassign", "cem", "--to", "bea")
+    assert both["moved"] > 0
+    (why,) = both["kept"]
+    assert why == "bea does not judge the class"
+    for words in (["ana", "--to", "ana"], ["ana", "--to", "nobody"], ["nobody", "--to", "ana"]):
+        study("label", "reassign", *words, code=2)
+
+
+def test_who_is_away_is_asked_nothing_new(study: Callable[..., Any]) -> None:
+    until = (datetime.now(UTC).date() + timedelta(days=20)).isoformat()
+    study("experts", "absent", "ana", "--until", until, "--reason", "holiday")
+    study("label", "route")
+    assert "ana" not in asked(study)
+    refused = study("label", "reassign", "dua", "--to", "ana", code=2)["error"]
+    assert "'ana' is away" in refused
+    assert study("experts", "return", "ana")["was_away"]
+    assert not study("experts", "return", "ana")["was_away"]
+    assert study("label", "reassign", "dua", "--to", "ana")["moved"] > 0
+    for day in ("soon", "2020-01-01", "2026-13-01"):
+        assert "--until" in study("experts", "absent", "ana", "--until", day, code=2)["error"]
+
+
+def test_the_only_expert_of_a_class_who_is_away_for_a_time_is_waited_for(study: Callable[..., Any]) -> None:
+    text = Path("experts.toml").read_text().replace('["red", "green"]', '["red"]')
+    Path("experts.toml").write_text(text)
+    until = (datetime.now(UTC).date() + timedelta(days=3)).isoformat()
+    study("experts", "absent", "bea", "--until", until)
+    study("label", "route")
+    assert asked(study)["bea"] > 0
+    study("experts", "absent", "bea")
+    assert "no expert is there for the class 'green'" in study("label", "route", code=2)["error"]
+
+
+def test_a_replaced_expert_is_asked_no_more(study: Callable[..., Any]) -> None:
+    study("label", "route")
+    before = asked(study)
+    assert study("experts", "replace", "dua", "--with", "ana")["moved"] == before["dua"]
+    now = asked(study)
+    assert now["ana"] == before["ana"] + before["dua"]
+    with store() as here:
+        assert here.absences.read_absences()["dua"].is_for_good
+        kinds = [e.kind for e in here.audit.read_records() if e.kind in ("handover", "absent")]
+    assert Counter(kinds) == {"handover": before["dua"], "absent": 1}
+    # handed on once more: it is still known whom it was drawn for
+    assert study("label", "reassign", "ana", "--to", "cem")["moved"] == now["ana"]
+    with store() as here:
+        givers = Counter(h.giver for h in here.handovers.read_handovers().values())
+    assert givers == {"ana": before["ana"], "dua": before["dua"]}
+
+
+def test_a_panel_hands_nothing_over(study: Callable[..., Any]) -> None:
+    text = Path("study.toml").read_text() + '[experts]\nprotocol = "panel"\nannotators_per_item = 2\n'
+    Path("study.toml").write_text(text)
+    everybody = "".join(f'[[expert]]\nname = "{n}"\nclasses = ["*"]\n' for n in ("ana", "bea", "cem"))
+    Path("experts.toml").write_text(everybody)
+    study("label", "route")
+    assert (
+        "a panel's annotators were drawn" in study("label", "reassign", "ana", "--to", "bea", code=2)["error"]
+    )
+
+
+def test_control_questions_count_for_who_answers_them(study: Callable[..., Any]) -> None:
+    text = Path("study.toml").read_text() + '[experts]\ngold = "gold.csv"\nrepeat = 0.2\noverlap = 0.3\n'
+    Path("study.toml").write_text(text)
+    gold = [f"g{j},Gold item number {j}.,{CLASSES[j % 2]}" for j in range(20)]
+    Path("gold.csv").write_text("\n".join(["id,text,answer", *gold]) + "\n")
+    study("label", "route")
+    study("label", "reassign", "ana", "--to", "dua")
+    truth = Path("key.csv").read_text() + "".join(f"g{j},{CLASSES[j % 2]}\n" for j in range(20))
+    Path("key.csv").write_text(truth)
+    study("label", "simulate", "--key", "key.csv")
+    quality = {row["name"]: row for row in study("experts", "quality")["quality"]}
+    assert "ana" not in quality
+    assert all(row["answered"] == row["asked"] for row in quality.values())
