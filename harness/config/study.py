@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,6 +77,7 @@ class ExpertsSection(Section):
     epsilon: float = Field(default=0.1, ge=0, le=1)
     questions: int | None = Field(default=None, ge=1)
     draw: Literal["agreement", "deviation"] = "agreement"
+    deadline: date | None = None
     reference: str | None = None
     gold: str | None = Field(default=None, min_length=1)
     gold_share: float = Field(default=0.1, gt=0, le=1)

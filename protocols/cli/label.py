@@ -175,6 +175,7 @@ SUB_VERBS = {
     "watch": (_on_server("watch"), "pull again and again, with progress and the running estimate"),
     "requeue": (_on_server("requeue"), "serve questions again whose answers count for nothing"),
     "reassign": (_on_server("run_reassign", "reassign_action"), "hand an expert's open questions to another"),
+    "remind": (_on_server("remind", "remind_action"), "what to write to experts with open questions"),
     "close": (_on_server("close"), "pull a last time and end the campaign"),
     "status": (_on_server("show_status"), "who was asked what, and what came back"),
 }
@@ -217,6 +218,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb["pull"].add_argument("--full", action="store_true", help=again)
     without = "do not serve questions again whose answers count for nothing"
     verb["pull"].add_argument("--no-requeue", action="store_true", help=without)
+    verb["remind"].add_argument("expert", nargs="*", metavar="EXPERT", help="default: all")
     option = verb["reassign"].add_argument
     option("expert", metavar="EXPERT", help="whose open questions")
     option("--to", metavar="NAME", required=True, help="who answers them from now on")

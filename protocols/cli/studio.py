@@ -2,6 +2,7 @@
 
 examples: oversight label-studio start
           oversight label-studio start --isolated     one server per expert of the study's roster
+          oversight label-studio start --public-url https://labels.example.org
           oversight label-studio status
           oversight label-studio stop
 
@@ -29,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--isolated", action="store_true", help="one server per expert, so that nobody sees another's answers"
     )
+    behind = "address by which others reach it, through a proxy with TLS on this machine"
+    add("--public-url", metavar="URL", default="", help=behind)
     add("--hooks", action="store_true", help="let webhooks call this machine, for label watch --webhook")
 
 
@@ -41,7 +44,10 @@ def run(args: argparse.Namespace) -> int:
         emit(args, {"stopped": stopped}, text)
         return 0
     if args.action == "start":
-        found = {name: start_server(name, args.port, hooks=args.hooks) for name in names}
+        found = {
+            name: start_server(name, args.port, hooks=args.hooks, public_url=args.public_url)
+            for name in names
+        }
     else:
         found = {name: there for name in names if (there := find_server(name)) is not None}
     lines = [
@@ -62,4 +68,6 @@ def _names(args: argparse.Namespace) -> list[str]:
     roster = read_roster(study.path(study.experts.roster))
     if args.port:
         raise ConfigError("--port fits one server, not one per expert: leave it out")
+    if args.public_url:
+        raise ConfigError("--public-url fits one server, not one per expert: leave it out")
     return [make_server_name(study.study.name, expert.name) for expert in roster.experts]

@@ -9,13 +9,26 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from harness import ConfigError
-from protocols.collect import find_server, make_server_name, start_server, stop_server
+from harness.config import read_study
+from harness.store import Store
+from protocols.collect import (
+    Campaign,
+    LabelStudioServer,
+    find_server,
+    invite,
+    make_server_name,
+    renew_password,
+    start_server,
+    stop_server,
+)
 from protocols.collect.label_studio.server.own_server import find_servers
+from protocols.study_labels import route_questions
 from tests.e2e.conftest import client
 
 pytestmark = pytest.mark.label_studio
@@ -57,6 +70,52 @@ def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.M
         assert again.token == first.token
         with client(again, again.token) as http:
             assert http.get(f"/api/projects/{made}").json()["title"] == "kept"
+
+
+def test_a_server_behind_a_proxy_with_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others reach it by https; this machine makes accounts at the server, and tells the public address."""
+    public = "https://labels.example.org"
+    for wrong in ("http://labels.example.org", "labels.example.org", "https://x.org/labels"):
+        with pytest.raises(ConfigError, match="must be https"):
+            start_server(folder=tmp_path / "none", public_url=wrong)
+    monkeypatch.setenv("OVERSIGHT_DATA", str(tmp_path))
+    for variable in ("LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    running = start_server(public_url=public)
+    try:
+        (tmp_path / "study.toml").write_text(
+            '[study]\nname = "public"\n[items]\nfile = "items.csv"\nclasses = ["a", "b"]\n'
+        )
+        (tmp_path / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(8)))
+        roster = "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in "ab")
+        (tmp_path / "experts.toml").write_text(roster)
+        study = read_study(tmp_path / "study.toml")
+        route_questions(study)
+        with Store(study.store_url) as store, Campaign(study, store) as desk:
+            pushed = desk.push()
+            assert pushed["a"].url.startswith(f"{public}/projects/")
+            assert invite(desk, link=True)[0].link.startswith(f"{public}/user/signup/?token=")
+            first, second = invite(desk)
+            assert first.exists
+            assert second.password
+            renewed = renew_password(desk, "a")
+        assert renewed.password not in ("", first.password)
+        for password, works in ((first.password, False), (renewed.password, True)):
+            assert _logs_in(running, public, first.email, password) is works
+    finally:
+        stop_server()
+
+
+def _logs_in(server: LabelStudioServer, public: str, email: str, password: str) -> bool:
+    """As a browser does through a proxy that speaks http to the server."""
+    asked = {"Host": urlsplit(public).netloc, "X-Forwarded-Proto": "https", "Origin": public}
+    with httpx.Client(base_url=server.url, headers=asked, trust_env=False) as proxy:
+        form = proxy.get("/user/login/")
+        token = form.text.partition('csrfmiddlewaretoken" value="')[2].partition('"')[0]
+        cookies = "; ".join(f"{name}={value}" for name, value in form.cookies.items())
+        fields = {"email": email, "password": password, "csrfmiddlewaretoken": token}
+        headers = {"Cookie": cookies, "Referer": f"{public}/user/login/"}
+        return proxy.post("/user/login/", data=fields, headers=headers).status_code == httpx.codes.FOUND
 
 
 def test_isolated_experts_share_nothing(

@@ -174,3 +174,33 @@ def test_control_questions_count_for_who_answers_them(study: Callable[..., Any])
     quality = {row["name"]: row for row in study("experts", "quality")["quality"]}
     assert "ana" not in quality
     assert all(row["answered"] == row["asked"] for row in quality.values())
+
+
+def test_reminders_tell_each_their_own_progress(study: Callable[..., Any]) -> None:
+    today = datetime.now(UTC).date()
+    due = (today + timedelta(days=3)).isoformat()
+    Path("study.toml").write_text(Path("study.toml").read_text() + f"[experts]\ndeadline = {due}\n")
+    assert "no questions yet" in study("label", "remind", code=2)["error"]
+    study("label", "route")
+    study("label", "export", "--format", "jsonl")
+    rows = [json.loads(line) for line in Path("questions/questions-ana.jsonl").read_text().splitlines()]
+    Path("ana.jsonl").write_text("".join(json.dumps({**row, "answer": "no"}) + "\n" for row in rows[:-1]))
+    study("label", "import", "ana.jsonl")
+    study("experts", "absent", "bea", "--until", due)
+    found = study("label", "remind")["reminders"]
+    assert [r["expert"] for r in found][-1] == "bea"
+    by = {r["expert"]: r for r in found}
+    assert by["bea"]["away"] == due
+    n = len(rows)
+    assert by["ana"]["text"] == (
+        f"ana: you have answered {n - 1} of {n} questions of “people”. 1 is left. "
+        f"Please answer by {due} (in 3 days)."
+    )
+    assert {r["expert"] for r in study("label", "remind", "cem")["reminders"]} == {"cem"}
+    study("label", "remind", "nobody", code=2)
+    late = (today - timedelta(days=1)).isoformat()
+    Path("study.toml").write_text(Path("study.toml").read_text().replace(due, late))
+    assert study("label", "remind", "ana")["reminders"][0]["text"].endswith(f"due on {late}, 1 day ago.")
+    Path("ana.jsonl").write_text(json.dumps({**rows[-1], "answer": "no"}) + "\n")
+    study("label", "import", "ana.jsonl")
+    assert "nothing is open for ana" in study("label", "remind", "ana", code=2)["error"]

@@ -104,13 +104,16 @@ def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> li
 def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: bool) -> Account:
     client, email = campaign.open_client(expert.name), campaign.find_email(expert)
     exists = email in client.read_users()
-    account = Account(expert=expert.name, email=email, classes=expert.classes, url=client.url, exists=exists)
+    account = Account(
+        expert=expert.name, email=email, classes=expert.classes, url=client.public_url, exists=exists
+    )
     if exists or check:
         return account
     if link:
-        return replace(account, link=client.read_invitation())
+        return replace(account, link=client.public_url + client.read_invitation())
     password = secrets.token_urlsafe(9)
-    _sign_up(client.read_invitation(), email, password)
+    # at the server itself, and not through the proxy by which others reach it
+    _sign_up(client.url + client.read_invitation(), email, password)
     if email not in client.read_users():
         raise LabelStudioError(f"{client.url} made no account for {email}: use --link, and have them sign up")
     return replace(account, exists=True, password=password)
@@ -141,7 +144,12 @@ def renew_password(campaign: Campaign, expert: str) -> Account:
     password = secrets.token_urlsafe(9)
     reset_password(server, email, password)
     return Account(
-        expert=expert, email=email, classes=found.classes, url=client.url, exists=True, password=password
+        expert=expert,
+        email=email,
+        classes=found.classes,
+        url=client.public_url,
+        exists=True,
+        password=password,
     )
 
 
@@ -156,7 +164,9 @@ def _sign_up(invitation: str, email: str, password: str) -> None:
             if form.status_code != httpx.codes.OK or token is None:
                 raise LabelStudioError(f"the invitation page cannot be used (status {form.status_code})")
             fields = {"email": email, "password": password, "csrfmiddlewaretoken": token[1]}
-            done = browser.post(invitation, data=fields, headers={"Referer": invitation})
+            # written out: behind a proxy with TLS they are none for http, which this machine speaks to itself
+            cookies = "; ".join(f"{name}={value}" for name, value in form.cookies.items())
+            done = browser.post(invitation, data=fields, headers={"Referer": invitation, "Cookie": cookies})
     except httpx.HTTPError as error:
         raise LabelStudioError(f"the account {email} could not be made: {type(error).__name__}") from None
     if done.status_code != httpx.codes.FOUND:

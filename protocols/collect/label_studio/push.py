@@ -90,7 +90,7 @@ def push_queue(
     foreign = found.foreign + _check_tasks(client, labels, queue)
     return Pushed(
         project=project.id,
-        url=f"{client.url}/projects/{project.id}/data?labeling=1",
+        url=f"{client.public_url}/projects/{project.id}/data?labeling=1",
         sent=len(left),
         adopted=found.adopted,
         removed=found.removed,
@@ -170,9 +170,14 @@ def _open_project(
         return project, restored
     description = f"Questions of the study {sheet.study} for {queue.expert}. Do not edit. [{queue.marker}]"
     # An earlier push may have been killed after the project was made.
-    made = client.find_project(queue.marker) or client.create_project(
-        make_project_title(sheet.study, queue.expert), sheet.page, description, sheet.instructions
-    )
+    made = next(iter(client.find_projects(queue.marker)), None)
+    if made is None:
+        title = make_project_title(sheet.study, queue.expert)
+        made = client.create_project(title, sheet.page, description, sheet.instructions)
+        # A server whose database was locked does again what it was told, and makes more than one.
+        for double in client.find_projects(queue.marker):
+            if double.id != made.id and not double.tasks:
+                client.delete_project(double.id)
     labels.save_queue(replace(queue, project_id=made.id, server=client.url))
     return made, False
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from protocols.collect.label_studio.server.transport import MissingError, Transport
 
@@ -35,6 +36,11 @@ _TOLD = ("expert_instruction", "show_instruction")
 _FIELDS = ",".join(
     ("id", "description", "label_config", "task_number", "total_predictions_number", *_TOLD, *_SETTINGS)
 )  # most others cost a query each
+# Of tasks and of the annotations in them, what is read; a server makes the others by a query each.
+_OF_ANSWERS = (
+    "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
+    "parent_prediction,created_at"
+)
 _ANSWERED = [
     {"filter": f"filter:tasks:{name}", "operator": "greater", "type": "Number", "value": 0}
     for name in ("total_annotations", "cancelled_annotations")
@@ -86,9 +92,9 @@ class Client(Transport):
         return {str(u.email).lower(): int(u.id) for u in self.read("users.list")}
 
     def read_invitation(self) -> str:
-        """Address at which an account can be made."""
-        link = str(self.read("organizations.invites.get_invite_link").invite_url)
-        return link if link.startswith("http") else self.url + link
+        """Path, with the token that it needs, at which an account can be made."""
+        link = urlsplit(str(self.read("organizations.invites.get_invite_link").invite_url))
+        return f"{link.path}?{link.query}"
 
     # --- projects ----------------------------------------------------------------------------
 
@@ -99,10 +105,11 @@ class Client(Transport):
         rows = self.read_pages("projects.list", ids=",".join(map(str, ids)), include=_FIELDS)
         return {p.id: p for p in map(_project, rows) if p.id in set(ids)}
 
-    def find_project(self, marker: str) -> Project | None:
-        """Find the project whose description carries the marker."""
+    def find_projects(self, marker: str) -> list[Project]:
+        """Find the projects whose description carries the marker, those with tasks first."""
         rows = self.read_pages("projects.list", include=_FIELDS)
-        return next((p for p in map(_project, rows) if marker in p.description), None)
+        found = [p for p in map(_project, rows) if marker in p.description]
+        return sorted(found, key=lambda p: (not p.tasks, p.id))
 
     def create_project(self, title: str, page: str, description: str, instructions: str) -> Project:
         """Make a project in which nothing but the task is shown."""
@@ -195,7 +202,10 @@ class Client(Transport):
 
     def _read_tasks(self, project_id: int, filters: Mapping[str, Any]) -> list[dict[str, Any]]:
         query = json.dumps({"ordering": ["tasks:id"], "filters": filters})
-        rows = self.read_pages("tasks.list", project=project_id, query=query, fields="all")
+        wanted = {"project": project_id, "query": query, "fields": "all"}
+        rows = self.read_pages("tasks.list", **wanted, include=_OF_ANSWERS)
+        if any("completed_by" not in a for row in rows for a in _annotations(row)):
+            rows = self.read_pages("tasks.list", **wanted)  # one that takes them for fields of tasks alone
         return [
             {
                 "id": int(r.id),

@@ -30,10 +30,14 @@ _MEND = "make a new one under Account & Settings → Personal Access Token"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A server and a token for it; the token is never shown."""
+    """A server and a token for it; the token is never shown.
+
+    `public_url` is the address by which others reach it, where that is another one.
+    """
 
     url: str
     token: str = field(repr=False)
+    public_url: str = ""
 
     def __post_init__(self) -> None:
         keep_secret(self.token)
@@ -76,7 +80,7 @@ def connect(server: str | None = None) -> Connection:
         return _from_environment()
     running = find_server(server or MAIN)
     if running is not None:
-        return Connection(running.url, running.token)
+        return Connection(running.url, running.token, running.public_url)
     if server is not None:
         raise ConfigError(
             f"the isolated server {server!r} does not run: oversight label-studio start --isolated"

@@ -57,6 +57,8 @@ class LabelStudioServer:
         Its process.
     admin
         The admin's e-mail address; password and token are in ``server.json`` and nowhere else.
+    public_url
+        Address by which others reach it through a proxy; empty if nobody else does.
     """
 
     folder: str
@@ -65,6 +67,7 @@ class LabelStudioServer:
     admin: str
     token: str = field(repr=False)
     password: str = field(repr=False)
+    public_url: str = ""
 
     @property
     def port(self) -> int:
@@ -80,7 +83,12 @@ class LabelStudioServer:
 
 
 def start_server(
-    name: str = MAIN, port: int = 0, *, folder: Path | None = None, hooks: bool = False
+    name: str = MAIN,
+    port: int = 0,
+    *,
+    folder: Path | None = None,
+    hooks: bool = False,
+    public_url: str = "",
 ) -> LabelStudioServer:
     """Start a server, or return the one that runs; concurrent calls end with the same one.
 
@@ -97,23 +105,32 @@ def start_server(
     hooks
         Whether webhooks may call this machine. Everybody with an account can then have the server
         fetch addresses that only this machine reaches. A server that runs keeps to how it was started.
+    public_url
+        Address by which others reach it, ``https://`` and a name, through a proxy on this machine that ends
+        TLS; empty if nobody else does.
 
     Raises
     ------
     ConfigError
+        The public address is none with ``https://``.
         The extra that talks to it is not installed, the port is taken, or the server runs on another one.
     LabelStudioError
         It could not be installed, or did not come up.
     """
     if not 0 <= port <= 65535:
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
+    address = urlsplit(public_url)
+    if public_url and (address.scheme != "https" or not address.hostname or address.path.strip("/")):
+        raise ConfigError(
+            f"--public-url must be https:// and a name, is {public_url!r}: over http passwords can be read"
+        )
     require_client()
     files = _open_folder(name, folder)
     files.path.mkdir(mode=0o700, parents=True, exist_ok=True)
     repair_tree(files.path)
     with hold_start_lock(files.path):
         if not is_alive(files.path):
-            _launch(files, port, hooks=hooks)
+            _launch(files, port, hooks=hooks, public_url=public_url.rstrip("/"))
         server = _wait_ready(files)
     if port not in (0, server.port):
         raise ConfigError(
@@ -189,7 +206,7 @@ def _open_folder(name: str, folder: Path | None) -> ServerFolder[LabelStudioServ
     )
 
 
-def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -> None:
+def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool, public_url: str) -> None:
     python, last, data = make_environment(), files.read(), files.path / "data"
     if not port:
         port = last.port if last and is_free(last.port) else _any_free_port()
@@ -202,6 +219,7 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -
         admin=ADMIN,
         token=last.token if last else secrets.token_hex(20),
         password=last.password if last else secrets.token_urlsafe(12),
+        public_url=public_url,
     )
     if not (data / DATABASE).exists():
         data.mkdir(mode=0o700, exist_ok=True)
@@ -217,6 +235,7 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -
             "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
             "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
             "SSRF_PROTECTION_ENABLED": str(not hooks).lower(),
+            **_make_public(public_url),
         }
     )
     serve = [str(python), "-c", _QUIET_SERVER, "start", "--no-browser"]
@@ -224,6 +243,14 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool) -
     where = ["--internal-host", "127.0.0.1", "--port", str(port)]
     files.write(server)  # so that no process number of an earlier server stays behind
     files.write(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
+
+
+def _make_public(url: str) -> dict[str, str]:
+    """Settings of a server that others reach at an address of its proxy."""
+    if not url:
+        return {}
+    secure = {"CSRF_COOKIE_SECURE": "1", "SESSION_COOKIE_SECURE": "1"}
+    return {"LABEL_STUDIO_HOST": url, "CSRF_TRUSTED_ORIGINS": url, **secure}
 
 
 def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:

@@ -6,8 +6,6 @@ while a server restarts; writing is not: whoever wrote looks first what has arri
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -39,14 +37,14 @@ class Transport:
 
     Attributes
     ----------
-    clock
-        The server's own time when it last answered.
+    public_url
+        The address to tell people.
     """
 
     def __init__(self, connection: Connection, *, patience: float = 20.0, timeout: float = 120.0) -> None:
         self.url, self.connection = connection.url, connection
+        self.public_url = connection.public_url or connection.url
         self._patience, self._timeout = patience, timeout
-        self.clock = datetime.now(UTC)
 
     def close(self) -> None:
         """Close the connection."""
@@ -135,10 +133,6 @@ class Transport:
     def _clean(self, text: str) -> str:
         return " ".join(text.replace(self.connection.token, "[token]").split())[:200]
 
-    def _note_time(self, response: httpx.Response) -> None:
-        if "date" in response.headers:
-            self.clock = parsedate_to_datetime(response.headers["date"])
-
     @cached_property
     def _http(self) -> httpx.Client:
         import httpx
@@ -146,7 +140,6 @@ class Transport:
         local = self.connection.is_local
         return httpx.Client(
             timeout=self._timeout,
-            event_hooks={"response": [self._note_time]},
             follow_redirects=True,
             trust_env=not local,
             # The built-in server writes head and body apart, and on a kept connection the second waits

@@ -1,0 +1,117 @@
+"""What to tell experts who have open questions, in words of their own progress alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from harness import BadInput
+from harness.config import Study
+from harness.output import counted
+from harness.store import Queue, Store
+from protocols.collect import measure_progress
+from protocols.routing import read_roster
+
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminder:
+    """One expert who has open questions.
+
+    Attributes
+    ----------
+    email
+        The roster's; empty if it has none.
+    minutes
+        Minutes that the open questions should take at the expert's own pace; None before the first answer.
+    days
+        Days until the deadline, negative after it; None without one.
+    away
+        Last day of an absence, ``"for good"``, or empty. Who is away need not be reminded.
+    url
+        Where the questions are on Label Studio; empty if they are not there.
+    text
+        What to write.
+    """
+
+    expert: str
+    email: str
+    answered: int
+    asked: int
+    open: int
+    minutes: float | None
+    days: int | None
+    away: str
+    url: str
+    text: str
+
+
+def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -> list[Reminder]:
+    """Reminders of all experts with open questions, or of those named; who is away comes last.
+
+    Raises
+    ------
+    BadInput
+        If nothing was drawn yet.
+    DataError
+        If there is no such expert.
+    """
+    roster = read_roster(study.path(study.experts.roster))
+    emails = {expert.name: expert.email for expert in roster.experts}
+    for name in experts:
+        roster.find(name)
+    absences, queues = store.absences.read_absences(), store.labelling.read_queues()
+    deadline, found = study.experts.deadline, list[Reminder]()
+    days = None if deadline is None else (deadline - datetime.now(UTC).date()).days
+    for name, progress in measure_progress(study, store).items():
+        if not progress.open or (experts and name not in experts):
+            continue
+        minutes = None if progress.seconds_left is None else max(1.0, progress.seconds_left / _MINUTE)
+        done = f"{progress.answered} of {counted(progress.asked, 'question')}"
+        url = _find_url(queues.get(name))
+        absence = absences.get(name)
+        found.append(
+            Reminder(
+                expert=name,
+                email=emails.get(name, ""),
+                answered=progress.answered,
+                asked=progress.asked,
+                open=progress.open,
+                minutes=minutes,
+                days=days,
+                away="" if absence is None else absence.until or "for good",
+                url=url,
+                text=_write(study, name, done, progress.open, minutes, deadline, days, url),
+            )
+        )
+    if experts and not found:
+        raise BadInput(f"nothing is open for {', '.join(experts)}")
+    return sorted(found, key=lambda reminder: bool(reminder.away))
+
+
+def _find_url(queue: Queue | None) -> str:
+    if queue is None or queue.closed or queue.project_id is None:
+        return ""
+    return f"{queue.server}/projects/{queue.project_id}/data?labeling=1"
+
+
+def _write(
+    study: Study,
+    name: str,
+    done: str,
+    left: int,
+    minutes: float | None,
+    deadline: date | None,
+    days: int | None,
+    url: str,
+) -> str:
+    text = f"{name}: you have answered {done} of “{study.study.name}”. {left} "
+    text += "is left" if left == 1 else "are left"
+    text += "." if minutes is None else f", about {counted(round(minutes), 'minute')}."
+    if deadline is not None and days is not None:
+        when = "today" if days == 0 else f"in {counted(days, 'day')}" if days > 0 else ""
+        text += f" Please answer by {deadline} ({when})." if when else ""
+        text += "" if when else f" They were due on {deadline}, {counted(-days, 'day')} ago."
+    return text + (f" They are here: {url}" if url else "")
