@@ -74,7 +74,7 @@ def push_queue(
     """
     project, restored = _open_project(client, labels, queue, sheet)
     settings = put_back_settings(client, labels, queue, project, sheet.instructions)
-    queue = replace(queue, project_id=project.id, server=client.url)
+    queue = replace(queue, project_id=project.id, server=client.public_url)
     tasks = _tasks_of(labels, queue)
     found = Reconciled({t.question_id: t.task_id for t in tasks if t.task_id is not None})
     if any(task.sending for task in tasks) or not has_own_tasks(client, project, found.known.values()):
@@ -178,7 +178,7 @@ def _open_project(
         for double in client.find_projects(queue.marker):
             if double.id != made.id and not double.tasks:
                 client.delete_project(double.id)
-    labels.save_queue(replace(queue, project_id=made.id, server=client.url))
+    labels.save_queue(replace(queue, project_id=made.id, server=client.public_url))
     return made, False
 
 
