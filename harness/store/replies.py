@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.store.audit import AuditEvent, BatchDigest, append_events
-from harness.store.database import Database, Repository, split_into_batches
+from harness.store.database import BULK, Database, Repository, split_into_batches
 from harness.store.tables import AnswerRow, ControlAnswerRow, RatingRow, execute_many, insert_tuples
 
 ReplyFields = tuple[str, str, str, str, str]
@@ -171,11 +171,12 @@ class ReplyRepository(Repository):
             What changed by it, to be appended in the same transaction.
         """
         t = self._table.c
-        places = dict(connection.execute(sa.select(t[self._id], t.position)).all())
         before = self._read_sourced(connection, ids := list(ids), source)
+        last = connection.execute(sa.select(sa.func.max(t.position))).scalar()
+        places = self._read_places(connection, {*ids, *(reply.id for reply in replies)})
         gone = sa.delete(self._table).where(t[self._id] == sa.bindparam("q"), t.source == source)
         execute_many(connection, gone, [{"q": i} for i in ids])
-        rows = self._make_rows(connection, replies, places)
+        rows = self._make_rows(replies, places, 0 if last is None else last + 1)
         if rows:
             connection.execute(
                 sa.insert(self._table), [dict(zip(self._names, row, strict=True)) for row in rows]
@@ -196,12 +197,19 @@ class ReplyRepository(Repository):
     def _names(self) -> tuple[str, ...]:
         return (self._id, "position", "expert", self._value, "source", "comment")
 
+    def _read_places(self, connection: sa.Connection, ids: Iterable[str]) -> dict[str, int]:
+        t, found = self._table.c, dict[str, int]()
+        for portion in split_into_batches(ids, BULK):
+            of_these = self._database.among(t[self._id], portion)
+            found.update(connection.execute(sa.select(t[self._id], t.position).where(of_these)).tuples())
+        return found
+
+    @staticmethod
     def _make_rows(
-        self, connection: sa.Connection, replies: Iterable[Response], places: Mapping[str, int]
+        replies: Iterable[Response], places: Mapping[str, int], first: int
     ) -> list[tuple[Any, ...]]:
-        """Rows behind all others, or at the places that the ids had before."""
-        last = connection.execute(sa.select(sa.func.max(self._table.c.position))).scalar()
-        fresh = count(1 + max([-1 if last is None else last, *places.values()]))
+        """Rows from a first place on, behind all others, or at the places that the ids had before."""
+        fresh = count(first)
         return [
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
             for r in replies

@@ -7,7 +7,13 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from harness.store.audit import AbsenceRepository, AuditRepository, HandoverRepository
+from harness.store.answer_links import LinkRepository
+from harness.store.audit import (
+    AbsenceRepository,
+    AnswerTrailRepository,
+    AuditRepository,
+    HandoverRepository,
+)
 from harness.store.columns import (
     CandidateColumnsRepository,
     ColumnRepository,
@@ -46,8 +52,10 @@ class Store(Database):
         self.content = ContentRepository(self)
         self.controls = ControlRepository(self)
         self.audit = AuditRepository(self)
+        self.trail = AnswerTrailRepository(self)
         self.handovers = HandoverRepository(self)
         self.absences = AbsenceRepository(self)
+        self.links = LinkRepository(self)
         self.columns = ColumnRepository(self)
         self.pool = PoolRepository(self)
         self.runs = RunRepository(self)

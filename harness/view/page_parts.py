@@ -25,10 +25,10 @@ SERVED_POLICY = (
 
 
 @cache
-def read_script() -> str:
-    """All modules as one script."""
+def read_script(folder: Path = _FOLDER) -> str:
+    """All modules in the folder `script` of a page's folder as one script, which ends with ``main.js``."""
     ordered: list[str] = []
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("script/**/*.js"))}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("script/**/*.js"))}
 
     def add(name: str) -> None:
         if name not in ordered:

@@ -9,6 +9,8 @@ examples: oversight label route
           oversight label push        questions to Label Studio, see oversight label-studio
           oversight label pull        answers from Label Studio
           oversight label watch --until-width 0.06
+          oversight label serve       a page of our own to answer on, see docs/answer-page.md
+          oversight label links ana   a new personal link for it
           oversight label status
 """
 
@@ -177,6 +179,8 @@ SUB_VERBS = {
     "reassign": (_on_server("run_reassign", "reassign_action"), "hand an expert's open questions to another"),
     "remind": (_on_server("remind", "remind_action"), "what to write to experts with open questions"),
     "close": (_on_server("close"), "pull a last time and end the campaign"),
+    "serve": (_on_server("serve", "answer_actions"), "serve a page on which experts answer"),
+    "links": (_on_server("links", "answer_actions"), "list, make or revoke experts' links to that page"),
     "status": (_on_server("show_status"), "who was asked what, and what came back"),
 }
 
@@ -225,6 +229,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--reason", default="", help="why, for the audit trail")
     after = "delete the projects on the server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
+    _add_page_arguments(verb["serve"], verb["links"])
     option = verb["watch"].add_argument
     option("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     option("--until-width", type=float, help="stop when every model's interval is this narrow")
@@ -232,6 +237,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wake = "have a server on this machine wake the next pull early"
     option("--webhook", type=int, metavar="PORT", help=wake)
     option("--once", action="store_true", help="look once and stop")
+
+
+def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.ArgumentParser) -> None:
+    for sub in (serve, links):
+        option = sub.add_argument
+        option("--port", type=int, default=8643, help="port of the page (default: %(default)s)")
+        public = "scheme and host under which a proxy offers the page, such as https://answers.example.org"
+        option("--public-url", metavar="URL", help=public)
+        option("--days", type=float, default=30.0, help="days for which new links open it (default: 30)")
+    listen = "address of this machine to listen at (default: 127.0.0.1, no other machine may ask)"
+    serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
+    links.add_argument("experts", nargs="*", metavar="EXPERT", help="make a new link for each of these")
+    links.add_argument("--all", action="store_true", help="make new links for everybody who is asked")
+    links.add_argument("--revoke", action="store_true", help="revoke the links of the experts named")
 
 
 def run(args: argparse.Namespace) -> int:

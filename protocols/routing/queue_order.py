@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from harness import derive_seed
 from harness.store import ControlKind
 from harness.types import Question
 from protocols.routing.study_rule import Pending
@@ -25,3 +26,12 @@ def order_queue(asked: Sequence[Pending], seed: int) -> list[Pending]:
             if known != place and queue[known].protocol == ControlKind.REPEAT:
                 queue[known], queue[place] = one, queue[known]
     return queue
+
+
+def order_behind(expert: str, asked: Sequence[Pending], first: int = 0) -> list[Pending]:
+    """What is put to one person behind the first places, which are taken, in the order that is drawn for it.
+
+    The same questions in the same order and as many places taken always give the same queue.
+    """
+    names = ("order", expert, str(first)) if first else ("order", expert)
+    return order_queue(asked, derive_seed(asked[0].seed, *names))

@@ -1,4 +1,8 @@
 from .absences import Absence as Absence, AbsenceRepository as AbsenceRepository
+from .answer_trail import (
+    AnswerHistory as AnswerHistory, AnswerTrailRepository as AnswerTrailRepository, REFUSED as REFUSED,
+    TrailStep as TrailStep,
+)
 from .audit_trail import (
     AuditEvent as AuditEvent, AuditRepository as AuditRepository, AuditRecord as AuditRecord,
     START as START, append_events as append_events, link_records as link_records,

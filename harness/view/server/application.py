@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-import signal
 import socket
 from collections.abc import Callable
 
 from aiohttp import web
 
 from harness.config import Study
-from harness.errors import BadInput, ConfigError, OversightError
-from harness.machine import host_name
+from harness.errors import BadInput, OversightError
 from harness.output import say
 from harness.store import Store, has_database
 from harness.view.page_parts import make_page, read_script, read_style
 from harness.view.remembered import remember_columns
 from harness.view.server.guard import Guard, Handler, add_headers, refuse
+from harness.view.server.listening import LOCAL, is_loopback, open_listener, serving, shown_host
 from harness.view.server.live import ChangeFeed
 from harness.view.server.parts import Parts
 from harness.view.server.token_file import read_token
 from harness.view.written_json import keep_keys, write_json
-
-LOCAL = "127.0.0.1"
-_LONGEST_FIELD = 1 << 16
-"""Bytes of a header: browsers send the cookies of all that ever ran on this machine, at any port."""
-_SILENT = logging.getLogger(f"{__name__}.requests")
-"""What is wrong with a request is its sender's to know, and the terminal is no log of the network."""
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
 
 
 def serve_study(
@@ -57,7 +47,7 @@ def serve_study(
     if not has_database(study.store_url):
         raise BadInput("nothing is stored yet; see: oversight label route, or oversight run --help")
     keep_keys(study)
-    with Store(study.store_url) as store, _listen(host, port) as listening:
+    with Store(study.store_url) as store, open_listener("view", host, port) as listening:
         asyncio.run(_serve(study, store, listening, host, ready))
 
 
@@ -65,33 +55,20 @@ async def _serve(
     study: Study, store: Store, listening: socket.socket, host: str, ready: Callable[[str], None]
 ) -> None:
     port = int(listening.getsockname()[1])
-    guard = Guard(token=read_token(study.store_url), port=port, exposed="" if _is_loopback(host) else host)
-    feed, ended = ChangeFeed(store), asyncio.Event()
+    guard = Guard(token=read_token(study.store_url), port=port, exposed="" if is_loopback(host) else host)
+    feed = ChangeFeed(store)
     remember_columns(store, lambda: feed.version)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
     parts = Parts(study, store, feed)
-    runner = web.AppRunner(
-        make_application(guard, feed, parts),
-        access_log=None,
-        logger=_SILENT,
-        shutdown_timeout=1.0,
-        max_field_size=_LONGEST_FIELD,
-    )
-    await runner.setup()
-    following = [asyncio.create_task(work) for work in (feed.follow(), parts.prepare())]
-    try:
-        await web.SockSite(runner, listening).start()
-        named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
-        shown = f"[{named}]" if ":" in named else named
-        ready(f"http://{shown}:{port}/#/?pass={guard.token}")
-        await ended.wait()
-    finally:
-        feed.end()  # so that streams end by themselves, and nobody waits for their end
-        for task in following:
-            task.cancel()
-        await asyncio.gather(*following, return_exceptions=True)
-        await runner.cleanup()
+    async with serving(make_application(guard, feed, parts), listening) as ended:
+        following = [asyncio.create_task(work) for work in (feed.follow(), parts.prepare())]
+        try:
+            ready(f"http://{shown_host(host)}:{port}/#/?pass={guard.token}")
+            await ended.wait()
+        finally:
+            feed.end()  # so that streams end by themselves, and nobody waits for their end
+            for task in following:
+                task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
 
 
 def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Application:
@@ -145,17 +122,3 @@ def _send(text: str, kind: str) -> Handler:
         return web.Response(text=text, content_type=kind)
 
     return send
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        raise ConfigError(
-            f"view: cannot listen at {host}, port {port}: {error}; --port 0 takes a free one"
-        ) from None
-
-
-def _is_loopback(host: str) -> bool:
-    return host in (LOCAL, "::1", "localhost")

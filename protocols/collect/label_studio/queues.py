@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness import ConfigError, derive_seed
+from harness import ConfigError
 from harness.store import Queue, QueuedTask
 from harness.types import Question
 from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.task_payload import hash_task
-from protocols.routing import Pending, Roster, order_queue
+from protocols.routing import Pending, Roster, order_behind
 
 
 def plan_queues(
@@ -66,11 +66,9 @@ def plan_tasks(
     fresh = []
     for expert, asked in by_expert.items():
         first = lengths[expert]
-        names = ("order", expert, str(first)) if first else ("order", expert)
-        queue = order_queue(asked, derive_seed(asked[0].seed, *names))
         fresh += [
             QueuedTask(one.id, expert, first + place, hash_task(data[one.id]))
-            for place, one in enumerate(queue)
+            for place, one in enumerate(order_behind(expert, asked, first))
         ]
     return fresh
 

@@ -1,0 +1,72 @@
+"""Where a server listens, and how long: until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from harness.errors import ConfigError
+from harness.machine import host_name
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+LOCAL = "127.0.0.1"
+_LONGEST_FIELD = 1 << 16
+"""Bytes of a header: browsers send the cookies of all that ever ran on this machine, at any port."""
+_SILENT = logging.getLogger(f"{__name__}.requests")
+"""What is wrong with a request is its sender's to know, and the terminal is no log of the network."""
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+def open_listener(verb: str, host: str, port: int) -> socket.socket:
+    """A socket that listens at an address of this machine.
+
+    Raises
+    ------
+    ConfigError
+        Naming the verb, if it cannot.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(
+            f"{verb}: cannot listen at {host}, port {port}: {error}; --port 0 takes a free one"
+        ) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether no other machine can ask at an address."""
+    return host in (LOCAL, "::1", "localhost")
+
+
+def shown_host(host: str) -> str:
+    """An address to listen at as a browser is told it: this machine's name where it stands for all."""
+    named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
+    return f"[{named}]" if ":" in named else named
+
+
+@asynccontextmanager
+async def serving(application: web.Application, listening: socket.socket) -> AsyncIterator[asyncio.Event]:
+    """Answer requests inside the block; gives what SIGINT and SIGTERM set."""
+    from aiohttp import web  # who only asks what an address is does not wait for it
+
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    runner = web.AppRunner(
+        application, access_log=None, logger=_SILENT, shutdown_timeout=1.0, max_field_size=_LONGEST_FIELD
+    )
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listening).start()
+        yield ended
+    finally:
+        await runner.cleanup()

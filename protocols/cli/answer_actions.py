@@ -1,0 +1,124 @@
+"""The verbs of ``oversight label`` about the page that experts answer on: to serve it, and the links to it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+import threading
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from harness import BadInput, ConfigError
+from harness.cli import emit
+from harness.config import Study
+from harness.output import say
+from harness.store import AnswerLink, Store, has_database
+from protocols.collect import list_links, make_links, read_public_url, revoke_links
+
+if TYPE_CHECKING:
+    from protocols.collect import MadeLink, PublicAddress
+
+_NO_QUESTIONS = "no questions yet; draw them with: oversight label route"
+_ONCE = "A link is shown this once and stored nowhere: hand each to its expert alone."
+_READABLE = """\
+warning: links and answers travel over the network unencrypted, readable by whoever is on the way. Put a \
+proxy with TLS in front, such as: caddy reverse-proxy --from answers.example.org --to 127.0.0.1:{port}
+and serve with: oversight label serve --public-url https://answers.example.org (docs/answer-page.md)"""
+
+
+def serve(args: argparse.Namespace, study: Study) -> int:
+    """Serve the page until Ctrl-C or SIGTERM; experts without a link get one."""
+    from protocols.collect import AnswerPageOptions, serve_answers
+
+    _check_port(args.port)
+    if not args.host.strip():
+        raise ConfigError("--host needs an address of this machine; 0.0.0.0 stands for all")
+    public = read_public_url(args.public_url) if args.public_url else ""
+
+    def ready(store: Store, address: PublicAddress) -> None:
+        now = datetime.now(UTC)
+        links = list_links(study, store)
+        without = [n for n, link in links.items() if link is None or not (link.revoked or link.opens(now))]
+        made = make_links(study, store, address.url, experts=without, days=args.days) if without else []
+        kept = {name: link for name, link in links.items() if link is not None and name not in without}
+        _tell_served(args, address, made, kept)
+
+    serve_answers(study, AnswerPageOptions(host=args.host, port=args.port, public=public), ready)
+    if any(thread.daemon for thread in threading.enumerate()):
+        # the interpreter's own end does not get along with threads that still wait for a database
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+    return 0
+
+
+def _tell_served(
+    args: argparse.Namespace, address: PublicAddress, made: list[MadeLink], kept: dict[str, AnswerLink]
+) -> None:
+    if address.is_readable:
+        say(_READABLE.format(port=address.port))
+    if args.json:
+        told = {"url": address.url, "links": [asdict(link) for link in made], "known": sorted(kept)}
+        sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+        return
+    lines = [f"the page is at {address.url}; Ctrl-C stops it", *_link_lines(made)]
+    lines += [
+        f"{name}: {'the link was revoked' if link.revoked else f'has a link, until {link.expires[:10]}'}; "
+        f"a new one: oversight label links {shlex.quote(name)}"
+        for name, link in kept.items()
+    ]
+    say("\n".join(lines))
+
+
+def links(args: argparse.Namespace, study: Study) -> int:
+    """List the links, make new ones, or revoke some."""
+    _check_port(args.port)
+    if (args.all and (args.experts or args.revoke)) or (args.revoke and not args.experts):
+        raise BadInput("name experts, or give --all for new links; --revoke needs names")
+    address = f"http://127.0.0.1:{args.port}"
+    if args.public_url:
+        address = read_public_url(args.public_url)
+    if not has_database(study.store_url):
+        raise BadInput(_NO_QUESTIONS)
+    with Store(study.store_url) as store:
+        if args.revoke:
+            gone = revoke_links(store, args.experts)
+            emit(args, {"revoked": gone}, f"revoked: {', '.join(gone)}" if gone else "nothing was to revoke")
+        elif args.all or args.experts:
+            made = make_links(study, store, address, experts=args.experts, days=args.days)
+            emit(args, {"links": [asdict(link) for link in made]}, "\n".join(_link_lines(made)))
+        else:
+            _list(args, list_links(study, store))
+    return 0
+
+
+def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None:
+    from rich.table import Table
+
+    now, rows = datetime.now(UTC), []
+    table = Table("expert", "link", "made", "until", "last seen", title="Links to the answer page")
+    for name, link in found.items():
+        state = (
+            "none" if link is None else "revoked" if link.revoked else "open" if link.opens(now) else "over"
+        )
+        times = (link.created, link.expires, link.seen) if link is not None else ("", "", "")
+        rows.append(
+            {"expert": name, "state": state, **dict(zip(("made", "until", "seen"), times, strict=True))}
+        )
+        table.add_row(name, state, *(time[:16].replace("T", " ") for time in times))
+    table.caption = "Times are UTC. A new link: oversight label links EXPERT; the former opens nothing then."
+    emit(args, {"links": rows}, table)
+
+
+def _link_lines(made: list[MadeLink]) -> list[str]:
+    return [*(f"{m.expert}: {m.url} (until {m.expires[:10]})" for m in made), *([_ONCE] if made else [])]
+
+
+def _check_port(port: int) -> None:
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"--port must be 0 to 65535, is {port}")

@@ -1,0 +1,5 @@
+"""A page of one's own for experts: one question at a time, on a phone or a desktop, one key or tap an answer."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

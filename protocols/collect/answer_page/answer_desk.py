@@ -1,0 +1,178 @@
+"""What the page is told, and what becomes of an answer: one of each key, one for each question."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+from hashlib import sha256
+from itertools import islice
+from typing import Any
+
+from harness.config import Study
+from harness.store import REFUSED, AuditEvent, AuditRecord, Response, Store, append_events
+from harness.types import Item
+from protocols.collect.answer_page.given_answer import GivenAnswer
+from protocols.collect.answer_page.page_queues import PAGE, HeldQuestion, PageQueues
+from protocols.collect.answer_page.shown_question import QuestionSheet
+
+_AHEAD = 3
+"""Open questions that a page is told at once: the one to answer, and two for while a connection is lost."""
+
+
+class Outcome(StrEnum):
+    """What became of an answer."""
+
+    STORED = "stored"
+    REPEATED = "repeated"
+    """The same answer under the same key is stored already."""
+    ELSEWHERE = "elsewhere"
+    """The question has an answer that did not come from the page, which stays."""
+    CHANGED = "changed"
+    """The question was answered in another window since this one was shown it; that answer stays."""
+    KEY_IN_USE = "key"
+    """Another answer has this key."""
+    NOT_HELD = "unknown"
+    """No such question is the person's to answer."""
+
+
+class AnswerDesk:
+    """The questions and answers of a study, for the people who answer on the page.
+
+    Its methods may be called by several threads at once; each waits for the database.
+
+    Parameters
+    ----------
+    study, store
+        What is asked, and where answers go.
+
+    Raises
+    ------
+    BadInput
+        If nothing was drawn yet.
+    DataError
+        If study.toml describes a class that is none.
+    """
+
+    def __init__(self, study: Study, store: Store) -> None:
+        self._study, self._store = study, store
+        self._sheet, self._queues = QuestionSheet(study), PageQueues(study, store)
+        self._replies = store.replies(panel=study.experts.is_panel)
+        self._lock = threading.Lock()
+        self._queues.refresh()
+
+    @property
+    def people(self) -> list[str]:
+        """Everybody who is asked anything."""
+        with self._lock:
+            self._queues.refresh()
+            return self._queues.people
+
+    def tell_state(self, person: str) -> dict[str, Any]:
+        """What a person's page shows: their own progress, and the next questions alone.
+
+        Returns
+        -------
+        dict
+            ``study``, ``person``, ``instructions``, ``panel``; ``done`` of ``of`` questions are answered,
+            ``elsewhere`` of them not on the page; ``questions``: the open ones that come next, at most three,
+            as `QuestionSheet.show` gives them.
+        """
+        with self._lock:
+            self._queues.refresh()
+            ahead = list(islice(self._queues.iterate_open(person), _AHEAD))
+            done, elsewhere, asked = self._queues.count(person)
+        items = self._find_items(held.item_id for held in ahead)
+        return {
+            "study": self._study.study.name,
+            "person": person,
+            "instructions": self._study.label_studio.instructions,
+            "panel": self._study.experts.is_panel,
+            "done": done,
+            "of": asked,
+            "elsewhere": elsewhere,
+            "questions": [self._sheet.show(held, items[held.item_id]) for held in ahead],
+        }
+
+    def tell_previous(self, person: str, before: str = "") -> dict[str, Any] | None:
+        """What a person answered on the page before a question, or last: question, value, comment."""
+        with self._lock:
+            self._queues.refresh()
+            held = self._queues.find_previous(person, before)
+            reply = held and self._queues.reply_to(held.id)
+        if held is None or reply is None:
+            return None
+        item = self._find_items([held.item_id])[held.item_id]
+        value = self._sheet.write_value(held, item, reply.value)
+        return {"question": self._sheet.show(held, item), "value": value, "comment": reply.comment}
+
+    def take(self, person: str, given: GivenAnswer, link: str = "") -> Outcome:
+        """Store an answer with its history, once; or refuse it.
+
+        Parameters
+        ----------
+        link
+            What the person's link is known by, for the history.
+
+        Raises
+        ------
+        WrongAnswer
+            If the value is none of those offered.
+        """
+        key = _hash_key(person, given.key)
+        with self._store.together(exclusive=True):
+            with self._lock:
+                self._queues.refresh()
+                held = self._queues.find(person, given.asked_id)
+            known = self._store.trail.find_key(key)
+            if known is None and held is None:
+                return Outcome.NOT_HELD
+            if held is None:
+                return Outcome.REPEATED
+            item = self._find_items([held.item_id])[held.item_id]
+            value = self._sheet.read_value(held, item, given.value)
+            event = AuditEvent(
+                kind="answer", way=PAGE, person=person, asked_id=held.id, value=value, comment=given.comment,
+                seconds=given.seconds, key=key, detail={"link": link} if link else {},
+            )  # fmt: skip
+            if known is not None:
+                return Outcome.REPEATED if _is_same(known, event) else Outcome.KEY_IN_USE
+            return self._store_answer(held, item, event, given.was)
+
+    def _store_answer(self, held: HeldQuestion, item: Item, event: AuditEvent, was: str | None) -> Outcome:
+        before = self._replies.find_replies([held.id]).get(held.id)
+        with self._store.transaction() as connection:
+            if before is not None and before.source != PAGE:
+                # once for each question and person, however often it is sent
+                told = replace(event, kind=REFUSED, key=_hash_key(REFUSED, f"{event.person}\n{held.id}"))
+                append_events(connection, [replace(told, detail={**event.detail, "other": before.source})])
+                return Outcome.ELSEWHERE
+            if before is not None and was is None and not event.comment:
+                event = replace(event, comment=before.comment)  # which this window was not shown
+            if before is not None and before.value != event.value:
+                seen = self._sheet.write_value(held, item, before.value)
+                if was is None or was != seen:
+                    return Outcome.CHANGED
+            reply = Response(held.id, event.person, event.value, PAGE, event.comment)
+            self._replies.replace_replies(connection, [held.id], PAGE, [reply])
+            append_events(connection, [event])
+        return Outcome.STORED
+
+    def _find_items(self, ids: Iterable[str]) -> dict[str, Item]:
+        """These items, the study's or gold."""
+        wanted = set(ids)
+        found = self._store.content.find_items(wanted) if wanted else {}
+        if wanted - found.keys():
+            gold = self._store.controls.read_gold_items()
+            found |= {name: gold[name].item for name in wanted - found.keys()}
+        return found
+
+
+def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
+    return (known.kind, known.asked_id, known.value) == (event.kind, event.asked_id, event.value)
+
+
+def _hash_key(person: str, key: str) -> str:
+    """A key that nobody else's browser can have drawn."""
+    return sha256(f"{PAGE}\n{person}\n{key}".encode(errors="surrogateescape")).hexdigest()[:32]

@@ -1,0 +1,128 @@
+"""Who may ask: a page of this server in a browser that was shown a personal link.
+
+The names in Host and Origin are held against those the page is known by; what is told of a study goes to the
+holder of a link alone, and why another was refused is told to nobody.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from aiohttp import web
+
+from harness.store import AnswerLink, Store
+from harness.view import is_loopback, refuse, run_apart
+from protocols.collect.answer_page.expert_links import open_link, session_of
+from protocols.collect.answer_page.public_address import PublicAddress
+from protocols.collect.answer_page.request_limits import RequestLimit, network_of
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_OPEN = ("/", "/script.js", "/style.css", "/session")
+"""What is nothing of the study; all else needs a link's cookie."""
+_NO_LINK = "this link opens nothing (any more); ask whoever sent it for a new one"
+_LINK_ID = 12
+_LONGEST_SECRET = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGuard:
+    """What requests are held against.
+
+    Attributes
+    ----------
+    store
+        Where links are.
+    address
+        The names that the page is known by.
+    tokens, requests
+        How many wrong tokens an address may try, and how much a link may ask.
+    """
+
+    store: Store
+    address: PublicAddress
+    tokens: RequestLimit = field(default_factory=lambda: RequestLimit(20, 3.0))
+    requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
+
+    def cookie_of(self, link_id: str) -> str:
+        """Name of a link's cookie; browsers share cookies among the ports of a machine."""
+        prefix = "__Host-" if self.address.is_secure else ""
+        return f"{prefix}oversight-answers-{self.address.port}-{link_id}"
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse what comes by another name, from another page, or without a link that opens it."""
+        hosts = request.headers.getall("Host", [])
+        if len(hosts) != 1 or not self.address.knows(hosts[0]):
+            return refuse(403, "this server is not known by that name")
+        origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
+        is_page = request.path == "/" and request.method in ("GET", "HEAD")  # links in mails lead to it
+        if (origin is not None and not self.address.sent_from_here(origin, hosts[0])) or (
+            site not in ("same-origin", "none") and not is_page
+        ):
+            return refuse(403, "requests of other pages are not answered")
+        if request.path in _OPEN:
+            return await handler(request)
+        link = await self._find_link(request)
+        if link is None:
+            return refuse(403, _NO_LINK)
+        if (wait := self.requests.wait(link.id)) > 0:
+            return _refuse_for_now(wait)
+        self.requests.spend(link.id)
+        request["link"] = link
+        return await handler(request)
+
+    async def begin_session(self, request: web.Request) -> web.StreamResponse:
+        """Exchange a link's token for its cookie."""
+        asker = network_of(self._find_asker(request))
+        if (wait := self.tokens.wait(asker)) > 0:
+            return _refuse_for_now(wait)
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        link_id, _, secret = token.partition(".")
+        link = None
+        if kind == "Bearer" and len(link_id) == _LINK_ID and 0 < len(secret) <= _LONGEST_SECRET:
+            link = await run_apart(open_link, self.store, link_id, secret=secret)
+        if link is None:
+            self.tokens.spend(asker)
+            return refuse(403, _NO_LINK)
+        await run_apart(self.store.links.note_seen, link.id)
+        former = await run_apart(self.store.links.find_link_ids, link.expert)
+        response = web.json_response(
+            {"link": link.id, "former": [name for name in former if name != link.id]}
+        )
+        lasting = datetime.fromisoformat(link.expires) - datetime.now(UTC)
+        response.set_cookie(
+            self.cookie_of(link.id),
+            session_of(secret),
+            max_age=max(1, math.ceil(lasting.total_seconds())),
+            httponly=True,
+            samesite="Strict",
+            secure=self.address.is_secure,
+            path="/",
+        )
+        return response
+
+    async def _find_link(self, request: web.Request) -> AnswerLink | None:
+        """The link that a request names, if its cookie says that its browser was shown it."""
+        link_id = request.headers.get("X-Link", "")
+        if len(link_id) != _LINK_ID or not (link_id.isascii() and link_id.isalnum()):
+            return None
+        session = request.cookies.get(self.cookie_of(link_id), "")
+        if not 0 < len(session) <= _LONGEST_SECRET:
+            return None
+        return await run_apart(open_link, self.store, link_id, session=session)
+
+    def _find_asker(self, request: web.Request) -> str:
+        """Who asks: behind a proxy on this machine, whom that names last; what others named is not believed."""
+        peer, named = request.remote or "", request.headers.getall("X-Forwarded-For", [])
+        if self.address.public and is_loopback(peer) and named:
+            return named[-1].rpartition(",")[2].strip()
+        return peer
+
+
+def _refuse_for_now(wait: float) -> web.Response:
+    response = refuse(429, "too many requests; wait a little")
+    response.headers["Retry-After"] = str(math.ceil(wait))
+    return response

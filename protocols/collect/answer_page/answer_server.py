@@ -1,0 +1,160 @@
+"""The server of the page that experts answer on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from harness import BadInput, OversightError
+from harness.config import Study
+from harness.output import say
+from harness.store import Store, has_database
+from harness.view import LOCAL, add_headers, open_listener, read_script, refuse, run_apart, serving
+from protocols.collect.answer_page.answer_desk import AnswerDesk, Outcome
+from protocols.collect.answer_page.answer_guard import AnswerGuard, Handler
+from protocols.collect.answer_page.given_answer import WrongAnswer, parse_answer
+from protocols.collect.answer_page.public_address import PublicAddress
+
+_FOLDER = Path(__file__).parent / "page"
+_LARGEST_BODY = 1 << 16
+_PATIENCE = 20.0
+"""Seconds that the body of a request may take to come."""
+_STATUS = {Outcome.STORED: 200, Outcome.REPEATED: 200, Outcome.NOT_HELD: 404}
+_WHY = {
+    Outcome.ELSEWHERE: "this question was answered elsewhere; that answer stays",
+    Outcome.CHANGED: "this question was answered in another window; that answer stays",
+    Outcome.KEY_IN_USE: "another answer was sent under the same key",
+    Outcome.NOT_HELD: "no such question is yours to answer (any more)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPageOptions:
+    """Where the page is served.
+
+    Attributes
+    ----------
+    host
+        Address to listen at; any but the loopback's lets other machines ask.
+    port
+        0 takes any free one.
+    public
+        Scheme and host under which a proxy offers the page; empty if none does.
+    """
+
+    host: str = LOCAL
+    port: int = 0
+    public: str = ""
+
+
+def serve_answers(
+    study: Study, options: AnswerPageOptions, ready: Callable[[Store, PublicAddress], None]
+) -> None:
+    """Serve the page until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    ready
+        Called with the study's database and the page's addresses as soon as it answers.
+
+    Raises
+    ------
+    BadInput
+        If nothing was drawn yet.
+    ConfigError
+        If the address cannot be listened at.
+    """
+    if not has_database(study.store_url):
+        raise BadInput("no questions yet; draw them with: oversight label route")
+    with Store(study.store_url) as store:
+        desk = AnswerDesk(study, store)
+        _check_texts(store)
+        with open_listener("label serve", options.host, options.port) as listening:
+            port = int(listening.getsockname()[1])
+            address = PublicAddress(host=options.host, port=port, public=options.public)
+
+            async def serve() -> None:
+                application = make_application(AnswerGuard(store, address), desk)
+                async with serving(application, listening) as ended:
+                    ready(store, address)
+                    await ended.wait()
+
+            asyncio.run(serve())
+
+
+def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
+    """The routes of the server; all but the page itself need the cookie of a link."""
+
+    async def send_state(request: web.Request) -> web.StreamResponse:
+        return web.json_response(await run_apart(desk.tell_state, request["link"].expert))
+
+    async def send_previous(request: web.Request) -> web.StreamResponse:
+        before = request.query.get("before", "")
+        return web.json_response(await run_apart(desk.tell_previous, request["link"].expert, before))
+
+    async def take_answer(request: web.Request) -> web.StreamResponse:
+        if request.content_type != "application/json":
+            return refuse(415, "answers are JSON")
+        async with asyncio.timeout(_PATIENCE):
+            body = await request.read()
+        given, link = parse_answer(body), request["link"]
+        outcome = await run_apart(desk.take, link.expert, given, link.id)
+        told = {"outcome": outcome.value, "error": _WHY.get(outcome, "")}
+        state = await run_apart(desk.tell_state, link.expert)
+        return web.json_response({**told, "state": state}, status=_STATUS.get(outcome, 409))
+
+    application = web.Application(middlewares=[_say_errors, guard.check], client_max_size=_LARGEST_BODY)
+    application.on_response_prepare.append(add_headers)
+    application.add_routes(
+        [
+            web.get("/", _send("page.html", "text/html")),
+            web.get("/script.js", _send_script),
+            web.get("/style.css", _send("style.css", "text/css")),
+            web.post("/session", guard.begin_session),
+            web.get("/api/state", send_state),
+            web.get("/api/previous", send_previous),
+            web.post("/api/answers", take_answer),
+        ]
+    )
+    return application
+
+
+@web.middleware
+async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """What is wrong with a request, in words; what is wrong here is told on the terminal alone."""
+    try:
+        return await handler(request)
+    except TimeoutError:
+        return refuse(408, "the request took too long")
+    except web.HTTPException as error:
+        return refuse(error.status, error.reason)
+    except Exception as error:  # noqa: BLE001  one request's failure is no other's
+        if isinstance(error, WrongAnswer):
+            return refuse(400, str(error))
+        shown = str(error) if isinstance(error, OversightError) else f"{type(error).__name__}: {error}"
+        say(f"label serve: {request.path}: {shown}")
+        return refuse(503, "not possible at the moment; it is tried again")
+
+
+async def _send_script(_request: web.Request) -> web.StreamResponse:
+    return web.Response(text=read_script(_FOLDER), content_type="text/javascript")
+
+
+def _send(name: str, kind: str) -> Handler:
+    text = (_FOLDER / name).read_text(encoding="utf-8")
+
+    async def send(_request: web.Request) -> web.StreamResponse:
+        return web.Response(text=text, content_type=kind)
+
+    return send
+
+
+def _check_texts(store: Store) -> None:
+    """Refuse an item without a text: an expert would see an empty page."""
+    for item in store.read_shown_items().values():
+        if not item.text.strip():
+            raise BadInput(f"the item {item.id!r} has no text: an expert would see an empty page")

@@ -1,0 +1,89 @@
+"""An answer as the page sends it, held against what an answer may be."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from harness import BadInput
+
+LONGEST_COMMENT = 5000
+_KEY = re.compile(r"[0-9a-f]{32}")
+_VALUE = re.compile(r"yes|no|unsure|skip|[0-9]{1,4}")
+_FIELDS = frozenset({"key", "id", "value", "was", "comment", "seconds"})
+_LONGEST_ID = 200
+_LONGEST_LOOK = 86_400.0
+
+
+class WrongAnswer(BadInput):
+    """What came is no answer to anything that was asked; sent again it will be none, either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAnswer:
+    """What a person answered, as a browser tells it.
+
+    Attributes
+    ----------
+    key
+        32 hexadecimal digits that the browser drew for this answer; the same each time it is sent.
+    asked_id
+        The question or assignment.
+    value
+        ``yes``, ``no``, ``unsure`` or ``skip``; of a panel the place of an option as shown, from 0, or
+        ``skip``.
+    was
+        What the person saw as their answer before, in the same words; None if the question was open.
+    comment
+        At most `LONGEST_COMMENT` characters.
+    seconds
+        For how long the question was in sight, in [0, 86,400]; None if unknown.
+    """
+
+    key: str
+    asked_id: str
+    value: str
+    was: str | None = None
+    comment: str = ""
+    seconds: float | None = None
+
+
+def parse_answer(body: bytes) -> GivenAnswer:
+    """Read the body of a request.
+
+    Raises
+    ------
+    WrongAnswer
+        Naming the field that is wrong; what else it says is not repeated.
+    """
+    try:
+        told: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        raise WrongAnswer("the body is not JSON") from None
+    if not isinstance(told, dict) or not {"key", "id", "value"} <= told.keys() <= _FIELDS:
+        raise WrongAnswer("an answer has key, id and value, and may have was, comment and seconds")
+    was, seconds, comment = told.get("was"), told.get("seconds"), told.get("comment", "")
+    if not (isinstance(comment, str) and len(comment) <= LONGEST_COMMENT):
+        raise WrongAnswer(f"comment must be a text of at most {LONGEST_COMMENT} characters")
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if seconds is not None and not (is_number and 0 <= seconds <= _LONGEST_LOOK):
+        raise WrongAnswer("seconds must be a number in [0, 86400]")
+    return GivenAnswer(
+        key=_text(told, "key", _KEY),
+        asked_id=_text(told, "id"),
+        value=_text(told, "value", _VALUE),
+        was=None if was is None else _text(told, "was", _VALUE),
+        comment=comment.strip(),
+        seconds=None if seconds is None else float(seconds),
+    )
+
+
+def _text(told: dict[str, Any], name: str, form: re.Pattern[str] | None = None) -> str:
+    value = told[name]
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_ID:
+        raise WrongAnswer(f"{name} must be a text")
+    if form is not None and form.fullmatch(value) is None:
+        raise WrongAnswer(f"{name} is none")
+    return value

@@ -1,0 +1,114 @@
+/** What is seen: the head with the progress, the question, the bar to answer with, and notes. */
+
+import { el, part, prose } from "./dom.js";
+import { keepsForLong } from "./keeping.js";
+
+const VERDICTS = [["yes", "Yes", "y"], ["no", "No", "n"], ["unsure", "Unsure", "u"]];
+const NAMES = { yes: "Yes", no: "No", unsure: "Unsure", skip: "Skip" };
+const STICKY = 150;
+export const LONGEST_COMMENT = 5000;
+
+/** What a value is called to people. */
+export function nameOf(question, value) {
+  return NAMES[value] ?? question.choices?.[Number(value)]?.label ?? value;
+}
+
+export function drawHead({ study, person, done, of, instructions }, openInstructions) {
+  const share = of ? Math.min(100, (100 * done) / of) : 0;
+  const meter = el("div", { class: "meter", role: "progressbar", "aria-label": "your progress", "aria-valuemin": 0,
+    "aria-valuemax": of, "aria-valuenow": done, "aria-valuetext": `${done} of ${of} answered` }, el("span"));
+  meter.firstChild.style.width = `${share}%`;
+  part("top").replaceChildren(meter, el("div", { class: "head" },
+    el("p", { class: "name" }, prose("b", {}, study), " ", prose("span", { class: "quiet" }, person)),
+    el("p", { class: "count" }, `${done} of ${of}`, el("span", { class: "wide quiet" }, " answered")),
+    instructions.trim() && el("button", { class: "plain", onclick: openInstructions, "aria-haspopup": "dialog" },
+      "Instructions", kbd("i"))));
+  document.title = `${done} of ${of} · ${study}`;
+}
+
+/** The question with its text; `draft` is the comment so far. */
+export function drawQuestion({ question, value, reviewed }, draft, { answer, keepDraft }) {
+  const title = prose("h1", { id: "question", tabindex: "-1" }, question.question);
+  const choices = question.choices?.map((choice, place) => el("li", {}, el("button", {
+    class: "answer choice", "data-value": place, "aria-pressed": reviewed ? String(value === String(place)) : null,
+    onclick: () => answer(String(place)) },
+    place < 9 && kbd(String(place + 1)),
+    el("span", {}, prose("span", { class: "label" }, choice.label),
+      choice.description && prose("span", { class: "quiet about" }, choice.description)))));
+  part("main").replaceChildren(
+    el("div", { class: "ask" },
+      reviewed && el("p", { class: "review" }, `Your answer: ${nameOf(question, value)}. Answer again to change it.`),
+      title,
+      question.description && prose("p", { class: "quiet about" }, question.description)),
+    el("article", { class: "sheet" },
+      prose("div", { class: "prose", id: "text" }, question.text),
+      question.options.length > 0 && el("div", { class: "options" }, el("h2", {}, "All options"),
+        el("ul", {}, question.options.map((option) => prose("li", {}, option))))),
+    choices && el("ol", { class: "choices", "aria-labelledby": "question" }, choices),
+    drawComment(draft, keepDraft));
+  part("main").querySelector(".ask").classList.toggle("sticky", title.offsetHeight < STICKY);
+  window.scrollTo(0, 0);
+  title.focus({ preventScroll: true });
+}
+
+function drawComment(draft, keepDraft) {
+  const box = el("textarea", { id: "comment", rows: 3, maxlength: LONGEST_COMMENT, dir: "auto",
+    "aria-describedby": "comment-help", oninput: (event) => keepDraft(event.target.value) });
+  box.value = draft;
+  const help = el("p", { id: "comment-help", class: "quiet small" },
+    "Goes with your answer; Ctrl+Enter leaves the box, or saves a comment on an earlier answer.");
+  const inside = el("div", { class: "comment", hidden: !draft }, el("label", { for: "comment" }, "Comment"), box, help);
+  const opening = el("button", { class: "plain", id: "add-comment", hidden: Boolean(draft),
+    onclick: () => openComment() }, "Add a comment", kbd("c"));
+  return [opening, inside];
+}
+
+export function openComment() {
+  const box = part("comment");
+  if (!box) return;
+  part("add-comment").hidden = true;
+  box.parentElement.hidden = false;
+  box.focus();
+}
+
+/** The buttons at the bottom, within reach of a thumb. */
+export function drawBar({ question, value, reviewed }, { answer, back, goOn }) {
+  const verdict = ([name, label, key]) => el("button", { class: "answer", "data-value": name,
+    "aria-pressed": reviewed ? String(value === name) : null, onclick: () => answer(name) }, label, kbd(key));
+  const bar = part("bar");
+  bar.hidden = false;
+  bar.replaceChildren(
+    ...(question.choices ? [] : [el("div", { class: "row verdicts", role: "group", "aria-label": "your answer" },
+      VERDICTS.map(verdict))]),
+    el("div", { class: "row quietly" },
+      el("button", { class: "plain", id: "back", onclick: back }, "‹ Back", kbd("z")),
+      reviewed && el("button", { class: "plain", id: "go-on", onclick: goOn }, "Keep it ›", kbd("Esc")),
+      el("button", { class: "plain", "data-value": "skip", onclick: () => answer("skip"),
+        "aria-pressed": reviewed ? String(value === "skip") : null }, "Skip", kbd("s"))));
+}
+
+/** In place of a question: a title, a sentence, and a way back where there is one. */
+export function drawMessage(title, text, back = null) {
+  part("main").replaceChildren(el("div", { class: "message" }, el("h1", { id: "question", tabindex: "-1" }, title),
+    el("p", {}, text), back && el("button", { class: "plain", id: "back", onclick: back }, "‹ Back to the last", kbd("z"))));
+  part("bar").hidden = true;
+}
+
+export function drawUnsent(number, isWaiting) {
+  const strip = part("unsent");
+  strip.hidden = number === 0 || !isWaiting;
+  const safe = keepsForLong ? "kept in this browser, sent as soon as the server answers"
+    : "this browser keeps nothing: leave the page open until they are sent";
+  strip.replaceChildren(...(strip.hidden ? [] : [el("b", {}, `Not sent yet: ${number}`), ` – ${safe}`]));
+}
+
+export function drawNotice(text) {
+  const strip = part("notice");
+  strip.hidden = !text;
+  strip.replaceChildren(...(text ? [el("span", {}, text),
+    el("button", { class: "plain", "aria-label": "close this note", onclick: () => drawNotice("") }, "✕")] : []));
+}
+
+function kbd(key) {
+  return el("kbd", { "aria-hidden": "true" }, key);
+}

@@ -1,0 +1,260 @@
+/** The page: one question after the other, answers sent behind the reader's back. */
+
+import { announce, part } from "./dom.js";
+import { LONGEST_COMMENT, drawBar, drawHead, drawMessage, drawNotice, drawQuestion, drawUnsent, nameOf,
+  openComment } from "./drawing.js";
+import { showInstructions, showNewInstructions } from "./instructions.js";
+import { forget, keep, keepsForLong, kept, keptNames, whenOthersKeep } from "./keeping.js";
+import { listenToKeys } from "./keyboard.js";
+import { adoptUnsent, drawKey, dropUnsent, putUnsent, unsentOf } from "./outbox.js";
+import { ask, send } from "./server.js";
+import { restartWatch, updateWatch, watchedSeconds } from "./stopwatch.js";
+
+const TOO_SOON = 250; // milliseconds within which nobody has read a question
+const POLL = 30_000;
+const LONGEST_WAIT = 30;
+const NO_LINK = "Open the link that was sent to you.";
+
+let link = null;
+let state = null;
+let shown = null; // {question, value, comment, reviewed}
+let ready = false;
+let readyTimer = 0;
+let failures = 0;
+let retryTimer = 0;
+let sending = false;
+let ended = false;
+
+const actions = { answer, back, goOn, saveComment, keepDraft, comment: openComment,
+  instructions: () => state?.instructions.trim() && showInstructions(state.instructions, getReady),
+  question: () => shown?.question ?? null };
+
+async function begin() {
+  const found = /^#pass=([0-9a-f]{12})\.([\w-]+)$/.exec(location.hash);
+  if (found) {
+    const { status, body } = await ask("session", null, { method: "POST",
+      headers: { Authorization: `Bearer ${found[1]}.${found[2]}` } });
+    if (status === 403) return end(body.error);
+    if (status !== 200) return waitToBegin();
+    link = body.link;
+    adoptUnsent(link, body.former);
+    keep("last", link);
+    history.replaceState(null, "", `#${link}`);
+  } else {
+    link = /^#([0-9a-f]{12})$/.exec(location.hash)?.[1] ?? kept("last");
+  }
+  if (!link) return end(NO_LINK);
+  if (location.hash !== `#${link}`) history.replaceState(null, "", `#${link}`);
+  failures = 0;
+  whenOthersKeep(link, () => { refresh(); });
+  await refresh();
+}
+
+function waitToBegin() {
+  drawMessage("Waiting for the connection", "The questions come as soon as the server answers.");
+  failures += 1;
+  setTimeout(begin, 1000 * Math.min(LONGEST_WAIT, 2 ** failures));
+}
+
+/** Send what is not sent, then see what there is to answer. */
+async function refresh() {
+  if (ended || !link) return;
+  show();
+  if (unsentOf(link).length) return flush();
+  take(await ask("api/state", link));
+}
+
+/** Take what the server says; whether it said anything of use. */
+function take({ status, body, wait }) {
+  if (status === 403) end(body?.error ?? NO_LINK);
+  if (status !== 200) {
+    if (!ended) retry(wait);
+    return false;
+  }
+  failures = 0;
+  receive(body);
+  return true;
+}
+
+function receive(told) {
+  const isFirst = state === null;
+  state = told;
+  if (isFirst) showNewInstructions(link, state.instructions, getReady);
+  show();
+}
+
+function retry(wait) {
+  failures += 1;
+  clearTimeout(retryTimer);
+  const seconds = Math.max(wait, Math.min(LONGEST_WAIT, 2 ** (failures - 1)) * (0.75 + Math.random() / 2));
+  retryTimer = setTimeout(refresh, 1000 * seconds);
+  show();
+}
+
+/** Send answers in their order until all are confirmed, or the connection is lost. */
+async function flush() {
+  if (sending || ended) return;
+  sending = true;
+  try {
+    for (let next = unsentOf(link)[0]; next && !ended; next = unsentOf(link)[0]) {
+      const { question, ...entry } = next.entry;
+      const answered = await send("api/answers", link, entry);
+      const { status, body, wait } = answered;
+      if (status === 403) return end(body.error);
+      if (![200, 400, 404, 409, 413, 415].includes(status)) return retry(wait);
+      dropUnsent(next.name);
+      if (status !== 200) tell(body?.error ?? "an answer was refused");
+      failures = 0;
+      if (body?.state) receive(body.state);
+      else take(await ask("api/state", link));
+    }
+  } finally {
+    sending = false;
+  }
+  show();
+}
+
+function tell(text) {
+  drawNotice(`${text[0].toUpperCase()}${text.slice(1)}.`);
+}
+
+// --- what is shown ---------------------------------------------------------------------------
+
+/** Draw what there is to answer now; a question that is being looked at stays. */
+function show() {
+  if (ended) return;
+  const unsent = unsentOf(link);
+  drawUnsent(unsent.length, failures > 0);
+  if (state === null) return drawMessage("Waiting for the connection", "The questions come as soon as the server answers.");
+  const answered = new Set(unsent.map(({ entry }) => entry.id));
+  const isNew = new Set(unsent.filter(({ entry }) => entry.was === null).map(({ entry }) => entry.id));
+  const done = Math.min(state.of, state.done + isNew.size);
+  drawHead({ ...state, done }, actions.instructions);
+  const open = state.questions.filter((question) => !answered.has(question.id));
+  if (shown?.question && (shown.reviewed || open.some(({ id }) => id === shown.question.id))) return;
+  if (open.length) present({ question: open[0], value: null, comment: "", reviewed: false });
+  else if (done < state.of) {
+    pause("waiting", "Waiting for the connection", "The next question comes as soon as the server answers.");
+  } else {
+    keptNames(`${link}:draft:`).forEach(forget);
+    pause("finished", state.of === 1 ? "Your question is answered" : `All ${state.of} questions are answered`,
+      unsent.length ? "Leave this page open until your last answers are sent."
+        : "Thank you. You can close this page; should more questions come, they appear here.");
+  }
+}
+
+function present(next) {
+  shown = next;
+  drawQuestion(shown, draftOf(shown), actions);
+  drawBar(shown, actions);
+  restartWatch();
+  getReady();
+}
+
+function pause(kind, title, text) {
+  if (shown?.kind === kind && shown.text === text) return;
+  if (shown?.kind !== kind) announce(title);
+  shown = { kind, text };
+  drawMessage(title, text, kind === "finished" ? back : null);
+  document.body.dataset.ready = kind;
+  if (kind === "finished") part("question").focus({ preventScroll: true });
+}
+
+/** Take answers only once the question can have been seen: a key struck twice is no second answer. */
+function getReady() {
+  ready = false;
+  delete document.body.dataset.ready;
+  clearTimeout(readyTimer);
+  readyTimer = setTimeout(() => {
+    ready = true;
+    document.body.dataset.ready = shown?.question?.id ?? "";
+  }, TOO_SOON);
+}
+
+function end(text) {
+  ended = true;
+  clearTimeout(retryTimer);
+  const left = link ? unsentOf(link).length : 0;
+  const more = left ? ` Answers not sent yet: ${left}. They are kept in this browser, and sent when a new link of `
+    + "yours is opened in it." : "";
+  drawMessage("This page is closed to you", `${text[0].toUpperCase()}${text.slice(1)}${/\.$/.test(text) ? "" : "."}${more}`);
+  drawUnsent(0, false);
+  part("top").replaceChildren();
+}
+
+// --- what people do --------------------------------------------------------------------------
+
+function answer(value) {
+  if (!ready || !shown?.question || ended) return;
+  ready = false;
+  const { question, value: was } = shown;
+  const comment = (part("comment")?.value ?? "").trim().slice(0, LONGEST_COMMENT);
+  putUnsent(link, { key: drawKey(), id: question.id, value, was, comment, seconds: watchedSeconds(), question });
+  forget(`${link}:draft:${question.id}`);
+  shown = null;
+  drawNotice("");
+  show();
+  announce(`${nameOf(question, value)}. ${shown?.question ? shown.question.question : ""}`);
+  clearTimeout(retryTimer);
+  flush();
+}
+
+/** Show the answer before this one: one that is not sent yet, or what the server has. */
+async function back() {
+  if (ended || !state) return;
+  const here = shown?.question && shown.reviewed ? shown.question.id : null;
+  const latest = new Map();
+  for (const { entry } of unsentOf(link)) {
+    latest.delete(entry.id);
+    latest.set(entry.id, entry);
+  }
+  const ids = [...latest.keys()];
+  const place = here && latest.has(here) ? ids.indexOf(here) : ids.length;
+  if (place > 0 && (!here || latest.has(here))) return review(latest.get(ids[place - 1]));
+  const { status, body } = await ask(`api/previous?before=${encodeURIComponent(here ?? "")}`, link);
+  if (status === 200 && body) review(body);
+  else if (status === 200) tell(here ? "there is no earlier answer" : "there is no answer to go back to");
+  else tell("not possible without a connection");
+}
+
+function review({ question, value, comment }) {
+  present({ question, value, comment, reviewed: true });
+  announce(`Your answer: ${nameOf(question, value)}.`);
+}
+
+/** Leave an earlier answer as it is; a comment that was changed is saved. */
+function goOn() {
+  if (!shown?.reviewed) return;
+  if ((part("comment")?.value ?? "").trim() !== shown.comment) return answer(shown.value);
+  forget(`${link}:draft:${shown.question.id}`);
+  shown = null;
+  show();
+}
+
+function saveComment() {
+  if (shown?.reviewed) return answer(shown.value);
+  part("comment").blur();
+  announce("The comment goes with your answer. Choose one.");
+  part(shown.question.choices ? "main" : "bar").querySelector("[data-value]").focus();
+}
+
+function draftOf({ question, comment }) {
+  return kept(`${link}:draft:${question.id}`) ?? comment;
+}
+
+function keepDraft(text) {
+  if (shown?.question) keep(`${link}:draft:${shown.question.id}`, text);
+}
+
+addEventListener("online", refresh);
+addEventListener("hashchange", () => location.hash.startsWith("#pass=") && location.reload());
+addEventListener("beforeunload", (event) => {
+  if (!keepsForLong && link && unsentOf(link).length) event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => {
+  updateWatch();
+  if (document.visibilityState === "visible") refresh();
+});
+setInterval(() => document.visibilityState === "visible" && refresh(), POLL);
+listenToKeys(actions);
+begin();

@@ -1,0 +1,147 @@
+"""What every person is asked, in their order, and what is answered by now: kept, and brought up to date.
+
+A study is read as a whole when its questions change. What changes with every answer is read from the audit
+trail, event by event.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from harness.config import Study
+from harness.store import Response, Store
+from harness.types import Question
+from protocols.routing import Pending, order_behind, read_pending
+
+PAGE = "page"
+"""Source of the replies that were given on the page."""
+_OF_ANSWERS = ("answer", "withdrawn")
+_OF_NOTHING = ("revision", "refused")
+"""Kinds of events that change no answer by themselves, and no question."""
+
+
+class HeldQuestion(NamedTuple):
+    """A question or an assignment in somebody's queue; without `option` all options are offered."""
+
+    id: str
+    item_id: str
+    option: int | None
+
+
+class PageQueues:
+    """The queues of all experts, or annotators, of a study.
+
+    Parameters
+    ----------
+    study, store
+        What is asked, and where it is stored.
+    """
+
+    def __init__(self, study: Study, store: Store) -> None:
+        self._study, self._store = study, store
+        self._known_replies = store.replies(panel=study.experts.is_panel)
+        self._design: tuple[int, ...] | None = None
+        self._end = 0
+        self._queues: Mapping[str, Mapping[str, HeldQuestion]] = {}
+        self._replies: dict[str, Response] = {}
+        self._given: dict[str, dict[str, None]] = defaultdict(dict)
+
+    def refresh(self) -> None:
+        """Take up what was drawn, answered, taken back or handed over since the last time.
+
+        Raises
+        ------
+        BadInput
+            If nothing was drawn.
+        """
+        design, end = self._store.trail.count_design(), self._store.trail.read_end()
+        if design == self._design and end == self._end:
+            return
+        steps = self._store.trail.read_steps(self._end) if self._design is not None else []
+        kinds = {step.kind for step in steps}
+        if design != self._design or end < self._end or kinds - {*_OF_ANSWERS, *_OF_NOTHING, "batch"}:
+            self._queues = read_queues(self._study, self._store)
+        if self._design is None or end < self._end or "batch" in kinds:
+            self._replies = self._known_replies.read_replies()
+            self._given.clear()
+            for history in self._store.trail.read_histories(PAGE):
+                self._given[history.person][history.asked_id] = None
+        else:
+            self._reread({step.asked_id for step in steps if step.kind in _OF_ANSWERS})
+            for step in steps:
+                if (step.kind, step.way) == ("answer", PAGE):
+                    self._given[step.person].pop(step.asked_id, None)
+                    self._given[step.person][step.asked_id] = None
+        self._design, self._end = design, end
+
+    def _reread(self, ids: set[str]) -> None:
+        found = self._known_replies.find_replies(ids) if ids else {}
+        for name in ids - found.keys():
+            self._replies.pop(name, None)
+        self._replies |= found
+
+    @property
+    def people(self) -> list[str]:
+        """Everybody who is asked anything, in the order in which they were first asked."""
+        return list(self._queues)
+
+    def find(self, person: str, asked_id: str) -> HeldQuestion | None:
+        """What a person is asked under an id; None if it is not theirs to answer."""
+        return self._queues.get(person, {}).get(asked_id)
+
+    def reply_to(self, asked_id: str) -> Response | None:
+        """The reply that stands; None if there is none."""
+        return self._replies.get(asked_id)
+
+    def count(self, person: str) -> tuple[int, int, int]:
+        """How many questions of a person are answered, of these elsewhere, and how many they have."""
+        own = self._queues.get(person, {})
+        replies = [reply for name in own if (reply := self._replies.get(name)) is not None]
+        return len(replies), sum(reply.source != PAGE for reply in replies), len(own)
+
+    def iterate_open(self, person: str) -> Iterator[HeldQuestion]:
+        """What a person has not answered yet, in their order."""
+        return (held for name, held in self._queues.get(person, {}).items() if name not in self._replies)
+
+    def find_previous(self, person: str, before: str) -> HeldQuestion | None:
+        """What a person answered on the page before a question, or last of all; None if nothing."""
+        own, found = self._queues.get(person, {}), None
+        for name in self._given.get(person, {}):
+            if name == before:
+                break
+            reply = self._replies.get(name)
+            if name in own and reply is not None and reply.source == PAGE:
+                found = own[name]
+        return found
+
+
+def read_queues(study: Study, store: Store) -> dict[str, dict[str, HeldQuestion]]:
+    """Person → id → what they are to answer, in their order: every question is taken from here.
+
+    What has a place on a Label Studio server keeps it; the rest follows as it would if it was sent there.
+    """
+    places = {(task.expert, task.question_id): task.place for task in store.labelling.read_tasks()}
+    placed, fresh = defaultdict[str, list[tuple[int, Pending]]](list), defaultdict[str, list[Pending]](list)
+    people = dict[str, None]()
+    for asked in read_pending(study, store):
+        people[asked.expert] = None
+        place = places.get((asked.expert, asked.id))
+        if place is None:
+            fresh[asked.expert].append(asked)
+        else:
+            placed[asked.expert].append((place, asked))
+    lengths: dict[str, int] = defaultdict(int)
+    for (person, _), place in places.items():
+        lengths[person] = max(lengths[person], place + 1)
+    queues = {}
+    for person in people:
+        behind = order_behind(person, fresh[person], lengths[person]) if fresh[person] else []
+        ordered = [*(asked for _, asked in sorted(placed[person], key=lambda pair: pair[0])), *behind]
+        queues[person] = {asked.id: _hold(asked) for asked in ordered}
+    return queues
+
+
+def _hold(asked: Pending) -> HeldQuestion:
+    return HeldQuestion(asked.id, asked.item_id, asked.option if isinstance(asked, Question) else None)

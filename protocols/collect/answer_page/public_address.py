@@ -1,0 +1,105 @@
+"""The addresses by which browsers know the page, and the names that their requests may come by."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from harness import ConfigError
+from harness.machine import host_name
+from harness.view import LOCAL, is_loopback, shown_host
+
+_LOCAL_NAMES = (LOCAL, "localhost", "[::1]")
+_NAME = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
+_HOST = re.compile(r"(?P<name>\[[^]]*\]|[^:]*)(?::(?P<port>\d{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicAddress:
+    """Where a page is reached.
+
+    Attributes
+    ----------
+    host, port
+        Where the server listens.
+    public
+        Scheme and host under which a proxy offers it, such as ``https://answers.example.org``; empty if none
+        does.
+    """
+
+    host: str
+    port: int
+    public: str = ""
+
+    @property
+    def url(self) -> str:
+        """The address that experts open."""
+        return self.public or f"http://{shown_host(self.host)}:{self.port}"
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers reach it by TLS alone."""
+        return self.public.startswith("https://")
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether tokens and answers may travel over a network unencrypted."""
+        plain = self.public.startswith("http://") and not is_loopback(urlsplit(self.public).hostname or "")
+        return plain or not is_loopback(self.host)
+
+    def knows(self, host: str) -> bool:
+        """Whether a name with its port, as in the header Host, is one of the page's own."""
+        return host.lower() == self._public_host or self._is_own(host)
+
+    def sent_from_here(self, origin: str, host: str) -> bool:
+        """Whether an origin is the page itself, asked for by this Host."""
+        if self.public and origin == self.public:
+            return True
+        return origin == f"http://{host}" and self._is_own(host)
+
+    @property
+    def _public_host(self) -> str:
+        return urlsplit(self.public).netloc if self.public else "\0"
+
+    def _is_own(self, host: str) -> bool:
+        found = _HOST.fullmatch(host.lower())
+        if found is None or (found["port"] or "80") != str(self.port):  # browsers leave out 80
+            return False
+        name = found["name"]
+        if name in _LOCAL_NAMES:
+            return True
+        exposed = not is_loopback(self.host)
+        return exposed and (_is_address(name) or name in (self.host.lower(), host_name().lower()))
+
+
+def read_public_url(text: str) -> str:
+    """Scheme and host of an address under which a proxy offers the page.
+
+    Raises
+    ------
+    ConfigError
+        If it is no ``http`` or ``https`` address, or has a path or anything else.
+    """
+    try:
+        parts = urlsplit(text.strip().rstrip("/").lower())
+        port, host = parts.port, f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    except ValueError:
+        parts, port, host = urlsplit(""), None, None
+    is_good = parts.scheme in ("http", "https") and host and _NAME.fullmatch(host)
+    more = parts.path or parts.query or parts.fragment or parts.username or parts.password
+    if not is_good or more:
+        raise ConfigError(
+            f"--public-url: give scheme and host alone, such as https://answers.example.org, not {text!r}"
+        )
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + ("" if port in (None, usual) else f":{port}")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

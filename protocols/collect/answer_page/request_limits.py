@@ -1,0 +1,61 @@
+"""How much anybody may ask: tokens of a bucket for each address or link, which fill up again with time."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+_MOST_KEPT = 10_000
+"""Buckets that are kept; one that was not asked of for longest is full again by then."""
+
+
+@dataclass(slots=True)
+class RequestLimit:
+    """Buckets by name.
+
+    Attributes
+    ----------
+    burst
+        Requests that may come at once.
+    each
+        Seconds until one more may come.
+    clock
+        Gives the time in seconds.
+    """
+
+    burst: int
+    each: float
+    clock: Callable[[], float] = time.monotonic
+    _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def wait(self, name: str) -> float:
+        """Seconds until a bucket gives a token; 0 if it has one."""
+        left = self._left(name)
+        return 0.0 if left >= 1 else (1 - left) * self.each
+
+    def spend(self, name: str) -> None:
+        """Take a token out of a bucket."""
+        left = self._left(name)
+        self._buckets[name] = max(0.0, left - 1), self.clock()
+        self._buckets.move_to_end(name)
+        while len(self._buckets) > _MOST_KEPT:
+            self._buckets.popitem(last=False)
+
+    def _left(self, name: str) -> float:
+        left, since = self._buckets.get(name, (float(self.burst), self.clock()))
+        return min(float(self.burst), left + (self.clock() - since) / self.each)
+
+
+def network_of(address: str) -> str:
+    """The address that attempts are counted by: of IPv6 the network of 64 bits, whose owner has all of it."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if isinstance(found, ipaddress.IPv6Address):
+        mapped = found.ipv4_mapped
+        return str(mapped) if mapped else str(ipaddress.ip_network((found, 64), strict=False))
+    return str(found)
