@@ -1,8 +1,10 @@
-from .answer_links import AnswerLink as AnswerLink, LinkRepository as LinkRepository, write_moment as write_moment
+from .answer_links import (
+    AnswerLink as AnswerLink, LinkRepository as LinkRepository, write_moment as write_moment,
+)
 from .audit import (
     Absence as Absence, AnswerHistory as AnswerHistory, AuditEvent as AuditEvent,
-    AuditRecord as AuditRecord, BatchDigest as BatchDigest, Handover as Handover, REFUSED as REFUSED,
-    START as START, TrailStep as TrailStep, append_events as append_events,
+    AuditRecord as AuditRecord, BatchDigest as BatchDigest, Handover as Handover, PAGE as PAGE,
+    REFUSED as REFUSED, START as START, TrailStep as TrailStep, append_events as append_events,
 )
 from .columns import (
     CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
+from harness.errors import StoreError
 from harness.store.database import Repository
 from harness.store.tables import AnswerLinkRow, execute_many, row_of, select_values
 
@@ -82,9 +84,9 @@ class LinkRepository(Repository):
         return [row.id for row in self._database.read_rows(query)]
 
     def note_seen(self, link_id: str) -> None:
-        """Note that whoever has a link was here now."""
+        """Note that whoever has a link was here now, unless the database is busy with something else."""
         now = write_moment(datetime.now(UTC))
-        with self._database.transaction(exclusive=True) as connection:
+        with suppress(StoreError), self._database.unless_busy() as connection:
             connection.execute(sa.update(_LINK).where(_LINK.c.id == link_id).values(seen=now))
 
 

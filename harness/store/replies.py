@@ -201,7 +201,7 @@ class ReplyRepository(Repository):
         t, found = self._table.c, dict[str, int]()
         for portion in split_into_batches(ids, BULK):
             of_these = self._database.among(t[self._id], portion)
-            found.update(connection.execute(sa.select(t[self._id], t.position).where(of_these)).tuples())
+            found.update(connection.execute(sa.select(t[self._id], t.position).where(of_these)).all())
         return found
 
     @staticmethod

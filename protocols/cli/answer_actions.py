@@ -1,4 +1,4 @@
-"""The verbs of ``oversight label`` about the page that experts answer on: to serve it, and the links to it."""
+"""The verbs of ``oversight label`` about the page that experts answer on: serving it, and links to it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,12 @@ def _tell_served(
     if address.is_readable:
         say(_READABLE.format(port=address.port))
     if args.json:
-        told = {"url": address.url, "links": [asdict(link) for link in made], "known": sorted(kept)}
+        told = {
+            "url": address.url,
+            "port": address.port,
+            "links": [asdict(link) for link in made],
+            "known": sorted(kept),
+        }
         sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
         sys.stdout.flush()
         return

@@ -1,4 +1,4 @@
-"""When answers came in: by the clock where Label Studio told it, otherwise in their order alone."""
+"""When answers came in: by the clock where Label Studio or the page told it, else in their order alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from harness.store import SOURCE, Queue, Revision, Store
+from harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
 
 PORTIONS = 60
 """Most portions that the order of arrival is told in."""
@@ -22,7 +22,7 @@ class Arrivals:
     Attributes
     ----------
     timed, untimed
-        Answers whose time Label Studio told, and those from files or elsewhere, which have none.
+        Answers whose time Label Studio or the page told, and those from files or elsewhere, which have none.
     unit
         How long one of `bins` is: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
     starts
@@ -52,10 +52,11 @@ def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
     replies = store.replies(panel=panel)
     portions = replies.count_arrivals(PORTIONS)
     people = list(dict.fromkeys(name for portion in portions for name in portion))
-    times: dict[str, list[datetime]] = {}
+    times = _find_page_times(store, replies)
     if revisions := store.labelling.read_revisions():
         counting = {name for name, reply in replies.read_replies().items() if reply.source == SOURCE}
-        times = find_times(revisions, store.labelling.read_queues(), counting)
+        for name, own in find_times(revisions, store.labelling.read_queues(), counting).items():
+            times[name] = sorted(times.get(name, []) + own)
     timed = sum(map(len, times.values()))
     unit, starts, bins = count_bins(times)
     hours = {name: (t[-1] - t[0]) / timedelta(hours=1) for name, t in times.items()}
@@ -69,6 +70,17 @@ def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
         per_hour={name: (len(times[name]) - 1) / span for name, span in hours.items() if span > 0},
         last={name: _write(t[-1]) for name, t in times.items()},
     )
+
+
+def _find_page_times(store: Store, replies: ReplyRepository) -> dict[str, list[datetime]]:
+    """Person → when each of their answers that count was first given on the page, in order."""
+    histories = store.trail.read_histories(PAGE)
+    counting = {name for name, reply in replies.read_replies().items() if reply.source == PAGE}
+    found: dict[str, list[datetime]] = {}
+    for history in sorted(histories, key=lambda h: h.first):
+        if history.asked_id in counting and (at := _read(history.first)) is not None:
+            found.setdefault(history.person, []).append(at)
+    return found
 
 
 def find_times(

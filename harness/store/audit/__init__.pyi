@@ -1,7 +1,7 @@
 from .absences import Absence as Absence, AbsenceRepository as AbsenceRepository
 from .answer_trail import (
-    AnswerHistory as AnswerHistory, AnswerTrailRepository as AnswerTrailRepository, REFUSED as REFUSED,
-    TrailStep as TrailStep,
+    AnswerHistory as AnswerHistory, AnswerTrailRepository as AnswerTrailRepository, PAGE as PAGE,
+    REFUSED as REFUSED, TrailStep as TrailStep,
 )
 from .audit_trail import (
     AuditEvent as AuditEvent, AuditRepository as AuditRepository, AuditRecord as AuditRecord,

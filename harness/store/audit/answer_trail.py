@@ -20,6 +20,8 @@ from harness.store.tables import (
 
 _EVENT = AuditEventRow.__table__
 _COUNTED = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow, AssignmentRow, LabelTaskRow))
+PAGE = "page"
+"""Source of the replies that experts gave on the page, and way of the events about them."""
 REFUSED = "refused"
 """Kind of the events of answers that came and do not count."""
 

@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any
 
 from harness.config import Study
-from harness.store import REFUSED, AuditEvent, AuditRecord, Response, Store, append_events
+from harness.store import PAGE, REFUSED, AuditEvent, AuditRecord, Response, Store, append_events
 from harness.types import Item
 from protocols.collect.answer_page.given_answer import GivenAnswer
-from protocols.collect.answer_page.page_queues import PAGE, HeldQuestion, PageQueues
+from protocols.collect.answer_page.page_queues import HeldQuestion, PageQueues
 from protocols.collect.answer_page.shown_question import QuestionSheet
 
 _AHEAD = 3
@@ -152,7 +152,7 @@ class AnswerDesk:
                 event = replace(event, comment=before.comment)  # which this window was not shown
             if before is not None and before.value != event.value:
                 seen = self._sheet.write_value(held, item, before.value)
-                if was is None or was != seen:
+                if was != seen:
                     return Outcome.CHANGED
             reply = Response(held.id, event.person, event.value, PAGE, event.comment)
             self._replies.replace_replies(connection, [held.id], PAGE, [reply])

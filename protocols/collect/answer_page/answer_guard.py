@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from aiohttp import web
 
-from harness.store import AnswerLink, Store
+from harness.store import AnswerLink, Store, write_moment
 from harness.view import is_loopback, refuse, run_apart
 from protocols.collect.answer_page.expert_links import open_link, session_of
 from protocols.collect.answer_page.public_address import PublicAddress
@@ -25,6 +25,7 @@ _OPEN = ("/", "/script.js", "/style.css", "/session")
 _NO_LINK = "this link opens nothing (any more); ask whoever sent it for a new one"
 _LINK_ID = 12
 _LONGEST_SECRET = 200
+_SEEN_EVERY = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,16 @@ class AnswerGuard:
         session = request.cookies.get(self.cookie_of(link_id), "")
         if not 0 < len(session) <= _LONGEST_SECRET:
             return None
-        return await run_apart(open_link, self.store, link_id, session=session)
+        return await run_apart(self._open, link_id, session)
+
+    def _open(self, link_id: str, session: str) -> AnswerLink | None:
+        link = open_link(self.store, link_id, session=session)
+        if link is not None and link.seen < write_moment(datetime.now(UTC) - _SEEN_EVERY):
+            self.store.links.note_seen(link_id)
+        return link
 
     def _find_asker(self, request: web.Request) -> str:
-        """Who asks: behind a proxy on this machine, whom that names last; what others named is not believed."""
+        """Who asks: behind a proxy on this machine whom that names last; what others name is not believed."""
         peer, named = request.remote or "", request.headers.getall("X-Forwarded-For", [])
         if self.address.public and is_loopback(peer) and named:
             return named[-1].rpartition(",")[2].strip()

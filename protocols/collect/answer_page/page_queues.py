@@ -11,14 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from harness.config import Study
-from harness.store import Response, Store
+from harness.store import PAGE, REFUSED, Response, Store
 from harness.types import Question
 from protocols.routing import Pending, order_behind, read_pending
 
-PAGE = "page"
-"""Source of the replies that were given on the page."""
 _OF_ANSWERS = ("answer", "withdrawn")
-_OF_NOTHING = ("revision", "refused")
+_OF_NOTHING = ("revision", REFUSED)
 """Kinds of events that change no answer by themselves, and no question."""
 
 

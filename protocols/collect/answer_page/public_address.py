@@ -51,17 +51,13 @@ class PublicAddress:
 
     def knows(self, host: str) -> bool:
         """Whether a name with its port, as in the header Host, is one of the page's own."""
-        return host.lower() == self._public_host or self._is_own(host)
+        return (bool(self.public) and host.lower() == urlsplit(self.public).netloc) or self._is_own(host)
 
     def sent_from_here(self, origin: str, host: str) -> bool:
         """Whether an origin is the page itself, asked for by this Host."""
         if self.public and origin == self.public:
             return True
         return origin == f"http://{host}" and self._is_own(host)
-
-    @property
-    def _public_host(self) -> str:
-        return urlsplit(self.public).netloc if self.public else "\0"
 
     def _is_own(self, host: str) -> bool:
         found = _HOST.fullmatch(host.lower())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from harness.config import Study
-from harness.store import Store
+from harness.store import PAGE, Store
 from harness.types import Verdict
 from protocols.routing import check_drawn
 
@@ -23,7 +23,8 @@ class QueueProgress:
     yes, no, unsure, skip, rated
         What was answered: verdicts, or a panel's labels.
     foreign
-        Annotations in quarantine: they count for nothing.
+        Annotations in quarantine, and answers of the page to what was answered elsewhere: they count for
+        nothing.
     revised
         Questions whose answer was changed or taken back at least once.
     queued
@@ -76,18 +77,25 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
         states[revision.expert][revision.question_id] += 1
         if revision.seconds is not None and not revision.deleted:
             seconds[revision.expert][revision.annotation_id] = revision.seconds
+    revised = Counter({name: sum(count > 1 for count in own.values()) for name, own in states.items()})
+    refused = store.trail.count_refused()
+    looks = {expert: list(found.values()) for expert, found in seconds.items()}
+    for history in store.trail.read_histories(PAGE):
+        revised[history.person] += history.values > 1
+        if history.seconds is not None:
+            looks.setdefault(history.person, []).append(history.seconds)
     found = {}
     for expert, n in asked.items():
         kinds = {kind: said[expert, kind] for kind in (*(v.value for v in Verdict), "rated")}
         answered = sum(kinds.values())
-        typical = median(seconds[expert].values()) if seconds[expert] else None
+        typical = median(looks[expert]) if looks.get(expert) else None
         found[expert] = QueueProgress(
             asked=n,
             answered=answered,
             open=n - answered,
             **kinds,
-            foreign=foreign[expert],
-            revised=sum(count > 1 for count in states[expert].values()),
+            foreign=foreign[expert] + refused.get(expert, 0),
+            revised=revised[expert],
             queued=queued[expert],
             account=expert in queues and queues[expert].user_id is not None,
             median_seconds=typical,

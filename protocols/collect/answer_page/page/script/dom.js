@@ -8,8 +8,17 @@ export function el(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...given(children));
   return node;
+}
+
+/** Replace all that is in a node. */
+export function refill(node, ...children) {
+  node.replaceChildren(...given(children));
+}
+
+function given(children) {
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
 /** The element of the frame that has an id. */

@@ -1,6 +1,6 @@
 /** What is seen: the head with the progress, the question, the bar to answer with, and notes. */
 
-import { el, part, prose } from "./dom.js";
+import { el, part, prose, refill } from "./dom.js";
 import { keepsForLong } from "./keeping.js";
 
 const VERDICTS = [["yes", "Yes", "y"], ["no", "No", "n"], ["unsure", "Unsure", "u"]];
@@ -18,7 +18,7 @@ export function drawHead({ study, person, done, of, instructions }, openInstruct
   const meter = el("div", { class: "meter", role: "progressbar", "aria-label": "your progress", "aria-valuemin": 0,
     "aria-valuemax": of, "aria-valuenow": done, "aria-valuetext": `${done} of ${of} answered` }, el("span"));
   meter.firstChild.style.width = `${share}%`;
-  part("top").replaceChildren(meter, el("div", { class: "head" },
+  refill(part("top"), meter, el("div", { class: "head" },
     el("p", { class: "name" }, prose("b", {}, study), " ", prose("span", { class: "quiet" }, person)),
     el("p", { class: "count" }, `${done} of ${of}`, el("span", { class: "wide quiet" }, " answered")),
     instructions.trim() && el("button", { class: "plain", onclick: openInstructions, "aria-haspopup": "dialog" },
@@ -35,9 +35,9 @@ export function drawQuestion({ question, value, reviewed }, draft, { answer, kee
     place < 9 && kbd(String(place + 1)),
     el("span", {}, prose("span", { class: "label" }, choice.label),
       choice.description && prose("span", { class: "quiet about" }, choice.description)))));
-  part("main").replaceChildren(
+  refill(part("main"), 
     el("div", { class: "ask" },
-      reviewed && el("p", { class: "review" }, `Your answer: ${nameOf(question, value)}. Answer again to change it.`),
+      reviewed && el("p", { class: "review" }, `You answered: ${nameOf(question, value)}`),
       title,
       question.description && prose("p", { class: "quiet about" }, question.description)),
     el("article", { class: "sheet" },
@@ -56,7 +56,8 @@ function drawComment(draft, keepDraft) {
     "aria-describedby": "comment-help", oninput: (event) => keepDraft(event.target.value) });
   box.value = draft;
   const help = el("p", { id: "comment-help", class: "quiet small" },
-    "Goes with your answer; Ctrl+Enter leaves the box, or saves a comment on an earlier answer.");
+    "Goes with your answer.",
+    el("span", { class: "with-keys" }, " Ctrl+Enter leaves the box, or saves a comment on an earlier answer."));
   const inside = el("div", { class: "comment", hidden: !draft }, el("label", { for: "comment" }, "Comment"), box, help);
   const opening = el("button", { class: "plain", id: "add-comment", hidden: Boolean(draft),
     onclick: () => openComment() }, "Add a comment", kbd("c"));
@@ -77,9 +78,9 @@ export function drawBar({ question, value, reviewed }, { answer, back, goOn }) {
     "aria-pressed": reviewed ? String(value === name) : null, onclick: () => answer(name) }, label, kbd(key));
   const bar = part("bar");
   bar.hidden = false;
-  bar.replaceChildren(
-    ...(question.choices ? [] : [el("div", { class: "row verdicts", role: "group", "aria-label": "your answer" },
-      VERDICTS.map(verdict))]),
+  refill(bar, 
+    !question.choices && el("div", { class: "row verdicts", role: "group", "aria-label": "your answer" },
+      VERDICTS.map(verdict)),
     el("div", { class: "row quietly" },
       el("button", { class: "plain", id: "back", onclick: back }, "‹ Back", kbd("z")),
       reviewed && el("button", { class: "plain", id: "go-on", onclick: goOn }, "Keep it ›", kbd("Esc")),
@@ -89,7 +90,7 @@ export function drawBar({ question, value, reviewed }, { answer, back, goOn }) {
 
 /** In place of a question: a title, a sentence, and a way back where there is one. */
 export function drawMessage(title, text, back = null) {
-  part("main").replaceChildren(el("div", { class: "message" }, el("h1", { id: "question", tabindex: "-1" }, title),
+  refill(part("main"), el("div", { class: "message" }, el("h1", { id: "question", tabindex: "-1" }, title),
     el("p", {}, text), back && el("button", { class: "plain", id: "back", onclick: back }, "‹ Back to the last", kbd("z"))));
   part("bar").hidden = true;
 }
@@ -99,14 +100,14 @@ export function drawUnsent(number, isWaiting) {
   strip.hidden = number === 0 || !isWaiting;
   const safe = keepsForLong ? "kept in this browser, sent as soon as the server answers"
     : "this browser keeps nothing: leave the page open until they are sent";
-  strip.replaceChildren(...(strip.hidden ? [] : [el("b", {}, `Not sent yet: ${number}`), ` – ${safe}`]));
+  refill(strip, !strip.hidden && [el("b", {}, `Not sent yet: ${number}`), ` – ${safe}`]);
 }
 
 export function drawNotice(text) {
   const strip = part("notice");
   strip.hidden = !text;
-  strip.replaceChildren(...(text ? [el("span", {}, text),
-    el("button", { class: "plain", "aria-label": "close this note", onclick: () => drawNotice("") }, "✕")] : []));
+  refill(strip, text && [el("span", {}, text),
+    el("button", { class: "plain", "aria-label": "close this note", onclick: () => drawNotice("") }, "✕")]);
 }
 
 function kbd(key) {

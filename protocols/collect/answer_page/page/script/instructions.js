@@ -1,6 +1,6 @@
 /** The instructions: shown once in a browser, and whenever somebody asks for them. */
 
-import { el, part, prose } from "./dom.js";
+import { el, part, prose, refill } from "./dom.js";
 import { keep, kept } from "./keeping.js";
 import { updateWatch } from "./stopwatch.js";
 
@@ -16,7 +16,7 @@ export function showNewInstructions(link, text, closed) {
 export function showInstructions(text, closed = () => {}) {
   const dialog = part("instructions");
   if (dialog.open) return;
-  dialog.replaceChildren(
+  refill(dialog,
     el("h2", { id: "instructions-title" }, "Before you begin"),
     prose("div", { class: "prose", tabindex: "0" }, text),
     el("div", { class: "row" }, el("button", { class: "answer", autofocus: true, onclick: () => dialog.close() }, "Go on")));

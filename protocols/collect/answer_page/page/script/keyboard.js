@@ -9,13 +9,13 @@ export function listenToKeys(actions) {
   document.addEventListener("keydown", (event) => {
     if (areInstructionsOpen() || event.isComposing || event.repeat) return;
     if (event.target.id === "comment") {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) take(event, actions.saveComment);
-      else if (event.key === "Escape") take(event, () => event.target.blur());
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) claim(event, actions.saveComment);
+      else if (event.key === "Escape") claim(event, () => event.target.blur());
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const act = actionOf(letterOf(event), actions);
-    if (act) take(event, act);
+    if (act) claim(event, act);
   });
 }
 
@@ -38,7 +38,7 @@ function letterOf(event) {
   return (isLatin ? event.key : event.code.replace(/^Key|^Digit/, "")).toLowerCase();
 }
 
-function take(event, act) {
+function claim(event, act) {
   event.preventDefault();
   act();
 }

@@ -1,6 +1,6 @@
 /** The page: one question after the other, answers sent behind the reader's back. */
 
-import { announce, part } from "./dom.js";
+import { announce, part, refill } from "./dom.js";
 import { LONGEST_COMMENT, drawBar, drawHead, drawMessage, drawNotice, drawQuestion, drawUnsent, nameOf,
   openComment } from "./drawing.js";
 import { showInstructions, showNewInstructions } from "./instructions.js";
@@ -11,6 +11,7 @@ import { ask, send } from "./server.js";
 import { restartWatch, updateWatch, watchedSeconds } from "./stopwatch.js";
 
 const TOO_SOON = 250; // milliseconds within which nobody has read a question
+const LATE = 2000;
 const POLL = 30_000;
 const LONGEST_WAIT = 30;
 const NO_LINK = "Open the link that was sent to you.";
@@ -46,7 +47,7 @@ async function begin() {
   if (!link) return end(NO_LINK);
   if (location.hash !== `#${link}`) history.replaceState(null, "", `#${link}`);
   failures = 0;
-  whenOthersKeep(link, () => { refresh(); });
+  whenOthersKeep(`${link}:unsent:`, refresh);
   await refresh();
 }
 
@@ -124,7 +125,7 @@ function tell(text) {
 function show() {
   if (ended) return;
   const unsent = unsentOf(link);
-  drawUnsent(unsent.length, failures > 0);
+  drawUnsent(unsent.length, failures > 0 || isLate(unsent[0]));
   if (state === null) return drawMessage("Waiting for the connection", "The questions come as soon as the server answers.");
   const answered = new Set(unsent.map(({ entry }) => entry.id));
   const isNew = new Set(unsent.filter(({ entry }) => entry.was === null).map(({ entry }) => entry.id));
@@ -134,13 +135,19 @@ function show() {
   if (shown?.question && (shown.reviewed || open.some(({ id }) => id === shown.question.id))) return;
   if (open.length) present({ question: open[0], value: null, comment: "", reviewed: false });
   else if (done < state.of) {
-    pause("waiting", "Waiting for the connection", "The next question comes as soon as the server answers.");
+    pause("waiting", failures ? "Waiting for the connection" : "One moment",
+      "The next question comes as soon as the server answers.");
   } else {
     keptNames(`${link}:draft:`).forEach(forget);
     pause("finished", state.of === 1 ? "Your question is answered" : `All ${state.of} questions are answered`,
       unsent.length ? "Leave this page open until your last answers are sent."
         : "Thank you. You can close this page; should more questions come, they appear here.");
   }
+}
+
+/** Whether an answer should have been confirmed by now. */
+function isLate(unsent) {
+  return Boolean(unsent) && Number(unsent.name.split(":")[2]) < Date.now() - LATE;
 }
 
 function present(next) {
@@ -152,9 +159,9 @@ function present(next) {
 }
 
 function pause(kind, title, text) {
-  if (shown?.kind === kind && shown.text === text) return;
-  if (shown?.kind !== kind) announce(title);
-  shown = { kind, text };
+  if (shown?.title === title && shown.text === text) return;
+  if (shown?.title !== title) announce(title);
+  shown = { title, text };
   drawMessage(title, text, kind === "finished" ? back : null);
   document.body.dataset.ready = kind;
   if (kind === "finished") part("question").focus({ preventScroll: true });
@@ -162,6 +169,7 @@ function pause(kind, title, text) {
 
 /** Take answers only once the question can have been seen: a key struck twice is no second answer. */
 function getReady() {
+  if (document.activeElement === document.body) part("question")?.focus({ preventScroll: true });
   ready = false;
   delete document.body.dataset.ready;
   clearTimeout(readyTimer);
@@ -179,7 +187,7 @@ function end(text) {
     + "yours is opened in it." : "";
   drawMessage("This page is closed to you", `${text[0].toUpperCase()}${text.slice(1)}${/\.$/.test(text) ? "" : "."}${more}`);
   drawUnsent(0, false);
-  part("top").replaceChildren();
+  refill(part("top"));
 }
 
 // --- what people do --------------------------------------------------------------------------
@@ -196,6 +204,7 @@ function answer(value) {
   show();
   announce(`${nameOf(question, value)}. ${shown?.question ? shown.question.question : ""}`);
   clearTimeout(retryTimer);
+  setTimeout(show, LATE + 100);
   flush();
 }
 
@@ -219,7 +228,7 @@ async function back() {
 
 function review({ question, value, comment }) {
   present({ question, value, comment, reviewed: true });
-  announce(`Your answer: ${nameOf(question, value)}.`);
+  announce(`You answered: ${nameOf(question, value)}. Answer again to change it.`);
 }
 
 /** Leave an earlier answer as it is; a comment that was changed is saved. */

@@ -1,0 +1,319 @@
+"""What a hostile person can do to the server of the answer page: nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.store import Store
+from tests.answer_page.conftest import Desk, N, call, draw, serve
+
+API = ("/api/state", "/api/previous", "/api/answers")
+
+
+def answers(desk: Desk) -> dict[str, str]:
+    with Store(f"sqlite:///{desk.folder / 'study.db'}") as store:
+        return {name: reply.value for name, reply in store.content.replies.read_replies().items()}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example:{port}"},
+        {"Host": "127.0.0.1.evil.example:{port}"},
+        {"Host": "127.0.0.1:1"},
+        {"Host": "192.168.0.1:{port}"},
+        {"Host": ""},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://127.0.0.1:{port}"},
+        {"Origin": "http://127.0.0.1:{port}.evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_foreign_names_and_pages_are_refused(desk: Desk, headers: dict[str, str]) -> None:
+    own = desk.begin("ana")
+    filled = {name: value.format(port=desk.port) for name, value in headers.items()}
+    before = answers(desk)
+    for path in API[:2]:
+        response, body = desk.ask(path, **own, **filled)
+        assert response.status == 403
+        assert "note" not in json.dumps(body)
+    token = desk.links["ana"].partition("#pass=")[2]
+    assert desk.ask("/session", "POST", Authorization=f"Bearer {token}", **filled)[0].status == 403
+    body = {"key": "0" * 32, "id": "q000", "value": "yes"}
+    assert desk.ask("/api/answers", "POST", body, **own, **filled)[0].status == 403
+    assert answers(desk) == before
+
+
+def test_a_link_in_a_mail_leads_to_the_page(desk: Desk) -> None:
+    assert desk.ask("/", **{"Sec-Fetch-Site": "cross-site"})[0].status == 200
+    assert desk.ask("/script.js", **{"Sec-Fetch-Site": "cross-site"})[0].status == 403
+
+
+def test_without_a_link_nothing_is_told(desk: Desk) -> None:
+    ana, bea = desk.begin("ana"), desk.begin("bea")
+    name, _, session = ana["Cookie"].partition("=")
+    token = desk.links["ana"].partition(".")[2]
+    wrong: list[dict[str, str]] = [
+        {},
+        {"X_Link": ana["X_Link"]},
+        {"Cookie": ana["Cookie"]},
+        {"Cookie": ana["Cookie"], "X_Link": bea["X_Link"]},
+        {"Cookie": ana["Cookie"], "X_Link": "0" * 12},
+        {"Cookie": ana["Cookie"], "X_Link": "../../etc/pw"},
+        {"Cookie": f"{name}=", "X_Link": ana["X_Link"]},
+        {"Cookie": f"{name}={token}", "X_Link": ana["X_Link"]},
+        {"Cookie": f"{name}={session[:-1]}", "X_Link": ana["X_Link"]},
+        {"Cookie": f"{name}={'é' * 64}".encode().decode("latin-1"), "X_Link": ana["X_Link"]},
+        {"Cookie": ana["Cookie"].replace(ana["X_Link"], bea["X_Link"]), "X_Link": bea["X_Link"]},
+    ]
+    told = set()
+    for headers in wrong:
+        for path in API:
+            method = "POST" if path == "/api/answers" else "GET"
+            response, body = desk.ask(path, method, {} if method == "POST" else None, **headers)
+            assert response.status == 403, headers
+            told.add(json.dumps(body))
+    assert len(told) == 1  # no hint why
+
+
+def test_a_guessed_token_buys_nothing_and_guessing_is_slowed_down(tmp_path: Path) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        good = desk.links["ana"].partition("#pass=")[2]
+        revoked = desk.links["bea"].partition("#pass=")[2]
+        call(tmp_path, "label", "links", "bea", "--revoke")
+        link_id, _, secret = good.partition(".")
+        guesses = (
+            "", "x", good + "x", good[:-1], revoked,
+            f"{'0' * 12}.{secret}", f"{link_id}.", f"{link_id}.{'A' * 10000}",
+        )  # fmt: skip
+        told = set()
+        for guess in guesses:
+            response, body = desk.ask("/session", "POST", Authorization=f"Bearer {guess}")
+            assert response.status == 403
+            assert response.getheader("Set-Cookie") is None
+            told.add(json.dumps(body))
+        assert len(told) == 1
+        assert desk.ask("/session", "POST", Authorization=f"Basic {good}")[0].status == 403
+        for _ in range(30):
+            response, _ = desk.ask("/session", "POST", Authorization="Bearer x")
+        assert response.status == 429
+        assert int(response.getheader("Retry-After") or 0) >= 1
+        # whom a stranger names as asking is not believed where no proxy was named
+        response, _ = desk.ask("/session", "POST", Authorization=f"Bearer {good}", X_Forwarded_For="10.9.8.7")
+        assert response.status == 429
+
+
+def test_a_revoked_link_ends_open_pages_at_once(tmp_path: Path) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        own = desk.begin("ana")
+        assert desk.answer(own)[0] == 200
+        question = desk.state(own)["questions"][0]["id"]
+        call(tmp_path, "label", "links", "ana", "--revoke")
+        assert desk.ask("/api/state", **own)[0].status == 403
+        status, _ = desk.answer(own, id=question)
+        assert status == 403
+        assert len(answers(desk)) == 1
+
+
+def test_cookies_and_headers_are_strict(desk: Desk) -> None:
+    token = desk.links["ana"].partition("#pass=")[2]
+    response, _ = desk.ask("/session", "POST", Authorization=f"Bearer {token}")
+    cookie = response.getheader("Set-Cookie") or ""
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
+    assert token.partition(".")[2] not in cookie
+    for path in ("/", "/script.js", "/style.css", "/api/state", "/nowhere", "/session"):
+        response, _ = desk.ask(path)
+        policy = response.getheader("Content-Security-Policy") or ""
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert response.getheader("X-Content-Type-Options") == "nosniff"
+        assert response.getheader("Cache-Control") == "no-store"
+        assert response.getheader("Referrer-Policy") == "no-referrer"
+        assert response.getheader("Access-Control-Allow-Origin") is None
+
+
+def test_behind_a_proxy_with_tls_cookies_travel_by_tls_alone(tmp_path: Path) -> None:
+    draw(tmp_path)
+    with serve(tmp_path, "--public-url", "https://answers.example.org") as desk:
+        assert desk.links["ana"].startswith("https://answers.example.org/#pass=")
+        token, at = desk.links["ana"].partition("#pass=")[2], "https://answers.example.org"
+        for host in ("answers.example.org", f"127.0.0.1:{desk.port}"):
+            sent = {"Host": host, "Origin": at, "Authorization": f"Bearer {token}"}
+            response, _ = desk.ask("/session", "POST", **sent)
+            assert response.status == 200
+        cookie = response.getheader("Set-Cookie") or ""
+        assert cookie.startswith("__Host-")
+        assert "Secure" in cookie
+        for host, origin in (("answers.example.org", "http://answers.example.org"), ("evil.example", at)):
+            sent = {"Host": host, "Origin": origin, "Authorization": f"Bearer {token}"}
+            assert desk.ask("/session", "POST", **sent)[0].status == 403
+        for j in range(25):  # each guess from another address, as the proxy says, which appends what it saw
+            sent = {"Authorization": "Bearer x", "X_Forwarded_For": f"10.0.0.1, 10.1.0.{j}"}
+            assert desk.ask("/session", "POST", **sent)[0].status == 403
+    assert "unencrypted" not in desk.errors[0]
+
+
+def test_beyond_the_loopback_it_warns(tmp_path: Path) -> None:
+    draw(tmp_path)
+    with serve(tmp_path, "--host", "0.0.0.0") as desk:  # noqa: S104  that is what is tested
+        assert desk.ask("/", Host=f"192.168.7.7:{desk.port}")[0].status == 200
+        assert desk.ask("/", Host=f"evil.example:{desk.port}")[0].status == 403
+    assert "unencrypted" in desk.errors[0]
+    assert "--public-url https://" in desk.errors[0]
+
+
+GOOD: dict[str, Any] = {"key": "0" * 32, "id": "q000", "value": "yes"}
+WRONG: list[object] = [
+    b"", b"{", b"[]", b"null", b"\xff\xfe", b'"' + b"[" * 5000, b"[" * 20000, b"1" * 5000,
+    {}, {**GOOD, "more": 1}, {"id": "q000", "value": "yes"},
+    *({**GOOD, "key": key} for key in (1, None, "", "x" * 32, "A" * 32, "0" * 31, ["0" * 32], {"$ne": 1})),
+    *({**GOOD, "id": name} for name in (0, None, "", [], "x" * 201)),
+    *({**GOOD, "value": value} for value in (True, 1, None, "", "maybe", "Yes", ["yes"], "yes\n")),
+    *({**GOOD, "value": value} for value in ("99999", "0")),
+    *({**GOOD, "was": was} for was in (0, False, "", "maybe", [])),
+    *({**GOOD, "comment": comment} for comment in (None, 0, [], {}, "x" * 5001)),
+    *({**GOOD, "seconds": seconds} for seconds in ("1", True, -1, 86401, [])),
+    *({**GOOD, "seconds": seconds} for seconds in (float("nan"), float("inf"), 10**400)),
+]  # fmt: skip
+
+
+def test_what_is_no_answer_is_refused_and_stores_nothing(tmp_path: Path) -> None:
+    draw(tmp_path, n=400)
+    with serve(tmp_path) as desk:
+        own = desk.begin("ana")
+        with ThreadPoolExecutor(2) as pool:
+            told = list(pool.map(lambda body: desk.ask("/api/answers", "POST", body, **own), WRONG))
+        assert [response.status for response, _ in told] == [400] * len(WRONG)
+        assert all(len(json.dumps(body)) < 200 for _, body in told)
+        assert desk.ask("/api/answers", "POST", b" " * 70_000, **own)[0].status == 413
+        for kind in (
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "",
+        ):
+            body = json.dumps(GOOD).encode()
+            response, _ = desk.ask("/api/answers", "POST", body, **own, **{"Content-Type": kind})
+            assert response.status == 415
+        assert answers(desk) == {}
+    assert "Traceback" not in desk.errors[0]
+
+
+@pytest.mark.parametrize("path", ["/", "/session", "/script.js", *API])
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods_do_nothing(desk: Desk, path: str, method: str) -> None:
+    assert desk.ask(path, method, **desk.begin("bea"))[0].status in (405, 429)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/questions",
+        "/api/state/../../study.db",
+        "/study.db",
+        "/page/page.html",
+        "//evil.example/",
+        "/api/",
+    ],
+)
+def test_there_is_nothing_else(desk: Desk, path: str) -> None:
+    own = desk.begin("ana")
+    response, body = desk.ask(path, **own)
+    assert response.status == 404
+    assert response.getheader("Location") is None
+
+
+def test_other_people_s_questions_are_neither_seen_nor_answered(tmp_path: Path) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        ana, bea = desk.begin("ana"), desk.begin("bea")
+        theirs = desk.state(bea)["questions"][0]["id"]
+        status, told = desk.answer(ana, id=theirs)
+        unknown, same = desk.answer(ana, id="q999")
+        assert (status, told["error"]) == (unknown, same["error"]) == (404, told["error"])
+        assert desk.answer(bea)[0] == 200
+        response, previous = desk.ask(f"/api/previous?before={theirs}", **ana)
+        assert (response.status, previous) == (200, None)
+        assert set(answers(desk)) == {theirs}
+
+
+def test_questions_cannot_be_read_ahead(desk: Desk) -> None:
+    own = desk.begin("ana")
+    seen = set()
+    for path in (
+        "/api/state",
+        "/api/state?after=q006&limit=100",
+        "/api/state?person=bea",
+        "/api/previous?before=q004",
+    ):
+        for _ in range(3):
+            told = desk.ask(path, **own)[1]
+            seen |= {question["id"] for question in (told or {}).get("questions", ())}
+    assert len(seen) == 3
+
+
+def test_a_request_may_be_replayed_and_sent_by_many_at_once(tmp_path: Path) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        own = desk.begin("ana")
+        name = desk.state(own)["questions"][0]["id"]
+        body = {"key": "a" * 32, "id": name, "value": "yes"}
+        with ThreadPoolExecutor(8) as pool:
+            told = list(
+                pool.map(lambda _: desk.ask("/api/answers", "POST", body, **own)[1]["outcome"], range(16))
+            )
+        assert sorted(told) == ["repeated"] * 15 + ["stored"]
+        assert desk.answer(own, "no", id=name, was="yes")[0] == 200
+        assert desk.ask("/api/answers", "POST", body, **own)[1]["outcome"] == "repeated"
+        assert answers(desk) == {name: "no"}
+        with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+            assert [e.value for e in store.audit.read_records() if e.kind == "answer"] == ["yes", "no"]
+
+
+def test_who_asks_too_much_waits_and_nobody_else(tmp_path: Path) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        ana, bea = desk.begin("ana"), desk.begin("bea")
+        with ThreadPoolExecutor(4) as pool:
+            told = list(pool.map(lambda _: desk.ask("/api/state", **ana)[0].status, range(200)))
+        assert 429 in told
+        assert desk.ask("/api/state", **bea)[0].status == 200
+
+
+def test_headers_are_not_injected(desk: Desk) -> None:
+    for sent in (
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nHost: evil.example\r\n\r\n" % desk.port,
+        b"GET / HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: 127.0.0.1\r\n\r\n",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"POST /session HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        % desk.port,
+    ):
+        with socket.create_connection(("127.0.0.1", desk.port), timeout=30) as connection:
+            connection.sendall(sent)
+            assert connection.recv(4096).split()[1] in (b"400", b"403")
+
+
+def test_hostile_texts_and_comments_come_back_as_they_are(tmp_path: Path) -> None:
+    draw(tmp_path, text="<script>alert({})</script> \u202e")
+    with serve(tmp_path) as desk:
+        own = desk.begin("ana")
+        comment = "<img src=x onerror=alert(1)> \ud800 \0 '; DROP TABLE answer; --"
+        status, told = desk.answer(own, comment=comment)
+        assert status == 200
+        assert told["state"]["done"] == 1
+        previous = desk.ask("/api/previous", **own)[1]
+        assert previous["comment"].startswith("<img src=x onerror=alert(1)> ")
+        response, _ = desk.ask("/api/state", **own)
+        assert response.getheader("Content-Type", "").startswith("application/json")
+        assert desk.state(own)["of"] == N // 2

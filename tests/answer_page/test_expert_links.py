@@ -1,0 +1,176 @@
+"""Personal links: shown once, stored as hashes, ended by time, by revocation and by a newer one; addresses."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from harness import BadInput, ConfigError
+from harness.cli.main import main
+from harness.machine import host_name
+from harness.store import Store
+from protocols.collect import PublicAddress, list_links, make_links, read_public_url, revoke_links
+from protocols.collect.answer_page.expert_links import open_link, session_of
+from protocols.collect.answer_page.request_limits import RequestLimit, network_of
+from tests.answer_page.conftest import draw, fill, lay_out
+
+AT = "https://answers.example.org"
+
+
+def secret_of(url: str) -> tuple[str, str]:
+    link_id, _, secret = url.partition("#pass=")[2].partition(".")
+    return link_id, secret
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(draw(tmp_path).store_url) as opened:
+        yield opened
+
+
+def test_a_link_opens_until_a_newer_one_or_its_end(url: str, tmp_path: Path) -> None:
+    study = lay_out(tmp_path, store=url)
+    fill(study)
+    with Store(url) as store:
+        first, other = make_links(study, store, AT)
+        assert [first.expert, other.expert] == ["ana", "bea"]
+        link_id, secret = secret_of(first.url)
+        assert open_link(store, link_id, secret=secret) is not None
+        assert open_link(store, link_id, session=session_of(secret)) is not None
+        for wrong in (secret[:-1], secret + "x", "", secret_of(other.url)[1], "\udcff"):
+            assert open_link(store, link_id, secret=wrong) is None
+        assert open_link(store, link_id, session=secret) is None
+        assert open_link(store, "0" * 12, secret=secret) is None
+        make_links(study, store, AT, experts=["ana"])
+        assert open_link(store, link_id, secret=secret) is None
+        assert open_link(store, secret_of(other.url)[0], secret=secret_of(other.url)[1]) is not None
+        assert len(store.links.find_link_ids("ana")) == 2
+
+
+def test_a_link_ends_by_time_and_by_revocation(store: Store, tmp_path: Path) -> None:
+    study = lay_out(tmp_path)
+    make_links(study, store, AT, experts=["ana"], days=1)
+    link = list_links(study, store)["ana"]
+    assert link is not None
+    now = datetime.now(UTC)
+    assert [link.opens(now + timedelta(hours=hours)) for hours in (0, 23, 25)] == [True, True, False]
+    assert revoke_links(store, ["ana", "ana"]) == ["ana"]
+    assert revoke_links(store, ["ana"]) == []
+    revoked = list_links(study, store)["ana"]
+    assert revoked is not None
+    assert not revoked.opens(now)
+    assert list_links(study, store)["bea"] is None
+
+
+def test_the_database_holds_no_secret(store: Store, tmp_path: Path) -> None:
+    made = make_links(lay_out(tmp_path), store, AT)
+    store.close()
+    files = b"".join(path.read_bytes() for path in tmp_path.glob("study.db*"))
+    for link in made:
+        _, secret = secret_of(link.url)
+        assert secret.encode() not in files
+        assert session_of(secret).encode() not in files
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"experts": ["anna"]}, "did you mean 'ana'"),
+        ({"days": 0}, "--days"),
+        ({"days": float("nan")}, "--days"),
+        ({"days": 1e9}, "--days"),
+    ],
+)
+def test_links_are_refused_that_make_no_sense(
+    store: Store, tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    make: Callable[..., object] = make_links
+    with pytest.raises(BadInput, match=told):
+        make(lay_out(tmp_path), store, AT, **change)
+    assert store.links.read_links() == []
+
+
+def test_the_commands_say_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for words in (["links"], ["serve", "--port", "0"], ["links", "ana"]):
+        assert main(["label", *words]) == 2
+        assert "oversight label route" in capsys.readouterr().err
+    draw(tmp_path)
+    wrong = (
+        ["links", "--revoke"], ["links", "--all", "ana"], ["links", "--revoke", "ana"], ["links", "--port", "-1"],
+        ["serve", "--port", "70000"], ["serve", "--host", " "], ["serve", "--public-url", "answers.example.org"],
+        ["serve", "--host", "192.0.2.1"],
+    )  # fmt: skip
+    for words in wrong:
+        assert main(["label", *words]) == 2, words
+    assert main(["label", "links", "ana", "--json"]) == 0
+    assert "http://127.0.0.1:8643/#pass=" in capsys.readouterr().out
+    with sqlite3.connect(tmp_path / "study.db") as database:
+        assert database.execute("SELECT count(*) FROM answer_link").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("https://Answers.Example.org/", AT),
+        ("https://answers.example.org:443", AT),
+        ("http://localhost:80", "http://localhost"),
+        ("https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443"),
+    ],
+)
+def test_a_public_address_is_scheme_and_host(text: str, found: str) -> None:
+    assert read_public_url(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "answers.example.org", "ftp://x", "https://", "https://x/y", "https://x?y", "https://u:p@x", "https://x:y",
+     "https://x y", "https://x\r\nSet-Cookie: a=b", "https://x:99999", "https://[::1", "javascript:alert(1)"],
+)  # fmt: skip
+def test_another_address_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="--public-url"):
+        read_public_url(text)
+
+
+def test_the_names_that_the_page_is_known_by() -> None:
+    local = PublicAddress(host="127.0.0.1", port=8643)
+    assert all(local.knows(f"{name}:8643") for name in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST"))
+    assert not any(
+        local.knows(h) for h in ("127.0.0.1", "x:8643", "", "10.0.0.1:8643", "localhost:8643.x", "\0")
+    )
+    assert not local.is_readable
+    public = PublicAddress(host="127.0.0.1", port=8643, public=AT)
+    assert public.knows("answers.example.org")
+    assert not public.knows("answers.example.org:8643")
+    assert public.is_secure
+    assert not public.is_readable
+    assert public.sent_from_here(AT, "127.0.0.1:8643")
+    assert not public.sent_from_here("http://answers.example.org", "answers.example.org")
+    exposed = PublicAddress(host="0.0.0.0", port=80)  # noqa: S104  that is what is tested
+    assert exposed.knows("10.1.2.3")
+    assert exposed.knows(host_name())
+    assert not exposed.knows("evil.example")
+    assert exposed.is_readable
+    assert PublicAddress(host="127.0.0.1", port=1, public="http://a.example").is_readable
+
+
+def test_a_limit_fills_up_again_with_time() -> None:
+    now = [0.0]
+    limit = RequestLimit(2, 3.0, clock=lambda: now[0])
+    assert limit.wait("a") == 0
+    limit.spend("a")
+    limit.spend("a")
+    assert limit.wait("a") == 3.0
+    assert limit.wait("b") == 0
+    now[0] = 3.0
+    assert limit.wait("a") == 0
+    assert network_of("2001:db8:1:2:3::4") == network_of("2001:db8:1:2::9") != network_of("2001:db8:1:3::9")
+    assert network_of("::ffff:10.0.0.1") == network_of("10.0.0.1")
+    assert network_of("' OR 1=1") == "unknown"
