@@ -229,7 +229,7 @@ def test_other_methods_do_nothing(desk: Desk, path: str, method: str) -> None:
 )
 def test_there_is_nothing_else(desk: Desk, path: str) -> None:
     own = desk.begin("ana")
-    response, body = desk.ask(path, **own)
+    response, _ = desk.ask(path, **own)
     assert response.status == 404
     assert response.getheader("Location") is None
 
@@ -296,8 +296,8 @@ def test_headers_are_not_injected(desk: Desk) -> None:
         b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nHost: evil.example\r\n\r\n" % desk.port,
         b"GET / HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: 127.0.0.1\r\n\r\n",
         b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-        b"POST /session HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-        % desk.port,
+        b"POST /session HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 5\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" % desk.port,
     ):
         with socket.create_connection(("127.0.0.1", desk.port), timeout=30) as connection:
             connection.sendall(sent)

@@ -1,4 +1,4 @@
-"""What the page is told and what becomes of answers: own questions in order, each answer once, with history."""
+"""What the page is told and what becomes of answers: own questions in order, each answer once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness import BadInput, derive_seed
+from harness.config import read_study
 from harness.store import SOURCE, Queue, QueuedTask, Response, Store
 from harness.types import Question
 from protocols.collect import AnswerDesk, GivenAnswer, Outcome, measure_progress, read_collection
@@ -215,7 +216,7 @@ def test_options_of_items_are_known_by_their_places_on_the_page_alone(tmp_path: 
     settings = (tmp_path / "study.toml").read_text(encoding="utf-8")
     own = settings.replace('classes = ["heart", "brain", "skin"]\n', "")
     (tmp_path / "study.toml").write_text(own, encoding="utf-8")
-    study = lay_out.__globals__["read_study"](tmp_path / "study.toml")
+    study = read_study(tmp_path / "study.toml")
     with Store(study.store_url) as store:
         desk = AnswerDesk(study, store)
         question = desk.tell_state("ana")["questions"][0]

@@ -1,4 +1,4 @@
-"""Personal links: shown once, stored as hashes, ended by time, by revocation and by a newer one; addresses."""
+"""Personal links: shown once, stored as hashes, ended by time, by hand and by newer ones; addresses."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def test_the_commands_say_what_is_missing(
         assert "oversight label route" in capsys.readouterr().err
     draw(tmp_path)
     wrong = (
-        ["links", "--revoke"], ["links", "--all", "ana"], ["links", "--revoke", "ana"], ["links", "--port", "-1"],
-        ["serve", "--port", "70000"], ["serve", "--host", " "], ["serve", "--public-url", "answers.example.org"],
-        ["serve", "--host", "192.0.2.1"],
+        ["links", "--revoke"], ["links", "--all", "ana"], ["links", "--revoke", "ana"],
+        ["links", "--port", "-1"], ["serve", "--port", "70000"], ["serve", "--host", " "],
+        ["serve", "--public-url", "answers.example.org"], ["serve", "--host", "192.0.2.1"],
     )  # fmt: skip
     for words in wrong:
         assert main(["label", *words]) == 2, words

@@ -241,7 +241,10 @@ function goOn() {
 }
 
 function saveComment() {
-  if (shown?.reviewed) return answer(shown.value);
+  if (shown?.reviewed) {
+    ready = true; // whoever wrote has seen the question
+    return answer(shown.value);
+  }
   part("comment").blur();
   announce("The comment goes with your answer. Choose one.");
   part(shown.question.choices ? "main" : "bar").querySelector("[data-value]").focus();

@@ -1,0 +1,117 @@
+"""A browser for the tests of the folder, and experts in it whose pages may complain about nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+
+_QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
+_running: list[tuple[Playwright, Browser]] = []
+
+
+@pytest.fixture
+def chromium() -> Browser:
+    """Started by the first test that needs it, and after what needs an event loop of its own."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("there is no chromium on the path")
+    if not _running:
+        expect.set_options(timeout=20_000)
+        play = sync_playwright().start()
+        arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{q}" for q in _QUIET)]
+        _running.append((play, play.chromium.launch(executable_path=path, args=arguments)))
+    return _running[0][1]
+
+
+@pytest.hookimpl(tryfirst=True)  # before groups are read
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes test, one of them has the browser."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.hookimpl(trylast=True)  # behind the fixtures of the last test
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the browser behind the last test here: its event loop would keep others from theirs."""
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        while _running:
+            play, browser = _running.pop()
+            browser.close()
+            play.stop()
+
+
+@dataclass
+class Person:
+    """An expert's browser: a context of its own, what it asked, and what its pages complained about."""
+
+    context: BrowserContext
+    trouble: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    may_fail: bool = False
+    """Whether requests may fail, which browsers write into the console."""
+
+    def open(self, address: str, *, begin: bool = True) -> Page:
+        """A page at a link; its instructions are read, if they open."""
+        page = self.context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("console", lambda message: self.note(message.text))
+        page.on("pageerror", lambda error: self.trouble.append(str(error)))
+        page.on("dialog", lambda dialog: (self.trouble.append(dialog.message), dialog.dismiss()))
+        page.goto(address)
+        if begin:
+            page.get_by_role("button", name="Go on").click()
+            wait_ready(page)
+        return page
+
+    def note(self, text: str) -> None:
+        if not (self.may_fail and "Failed to load resource" in text):
+            self.trouble.append(text)
+
+
+People = Callable[..., Person]
+
+
+@pytest.fixture
+def people(chromium: Browser) -> Iterator[People]:
+    """Experts at phones (touch, 390 × 844) and desktops."""
+    made: list[Person] = []
+
+    def make(width: int = 390, *, dark: bool = False, may_fail: bool = False) -> Person:
+        phone = width < 500
+        context = chromium.new_context(
+            viewport={"width": width, "height": 844},
+            color_scheme="dark" if dark else "light",
+            has_touch=phone,
+            is_mobile=phone,
+        )
+        made.append(Person(context, may_fail=may_fail))
+        return made[-1]
+
+    yield make
+    for person in made:
+        person.context.close()
+    assert [person.trouble for person in made] == [[] for _ in made]
+
+
+def wait_ready(page: Page) -> None:
+    """Wait until the page takes answers, or says why there are none to give."""
+    page.locator("body[data-ready]").wait_for()
+
+
+def press(page: Page, key: str) -> None:
+    """Press a key once the page takes answers."""
+    wait_ready(page)
+    page.keyboard.press(key)
+
+
+def done(page: Page) -> str:
+    """The progress that is shown."""
+    return page.locator(".count").inner_text().removesuffix(" answered")

@@ -1,0 +1,186 @@
+"""A real browser on the answer page while connections, windows, links and servers come and go."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from harness.store import Store
+from tests.answer_page.browser.conftest import People, done, press, wait_ready
+from tests.answer_page.browser.test_answering import replies, reviewed, saved
+from tests.answer_page.conftest import call, draw, serve
+
+
+def history(folder: Path) -> list[tuple[str, str]]:
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        return [(e.asked_id, e.value) for e in store.audit.read_records() if e.kind == "answer"]
+
+
+def unsent(page: Page, number: int) -> None:
+    expect(page.locator("#unsent")).to_contain_text(f"Not sent yet: {number}")
+
+
+def test_answers_survive_a_lost_connection_and_arrive_once(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        ana = people(390, may_fail=True)
+        page = ana.open(desk.links["ana"])
+        ana.context.set_offline(True)
+        for number, key in enumerate("ynu", 1):
+            press(page, key)
+            unsent(page, number)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Waiting for the connection")
+        assert done(page) == "3 of 6"
+        press(page, "z")  # what was not sent can be looked at, and changed
+        reviewed(page, "Unsure")
+        press(page, "y")
+        unsent(page, 4)
+        assert replies(tmp_path) == {}
+        ana.context.set_offline(False)
+        saved(page, 3)
+        expect(page.locator("#unsent")).to_be_hidden()
+        assert [r.value for r in replies(tmp_path).values()] == ["yes", "no", "yes"]
+        assert [value for _, value in history(tmp_path)] == ["yes", "no", "unsure", "yes"]
+
+
+def test_a_reload_while_nothing_arrives_loses_nothing(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        ana = people(1280, may_fail=True)
+        page = ana.open(desk.links["ana"])
+        page.route("**/api/answers", lambda route: route.abort())
+        for key in "yn":
+            press(page, key)
+        unsent(page, 2)
+        page.reload()
+        unsent(page, 2)
+        page.unroute("**/api/answers")
+        page.evaluate("dispatchEvent(new Event('online'))")
+        saved(page, 2)
+        assert [value for _, value in history(tmp_path)] == ["yes", "no"]
+
+
+def test_an_answer_whose_confirmation_is_lost_is_stored_once(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        page = people(1280, may_fail=True).open(desk.links["ana"])
+        lost: list[int] = []
+
+        def lose(route: object) -> None:
+            response = route.fetch()  # type: ignore[attr-defined]  # it arrives
+            lost.append(response.status)
+            route.abort() if len(lost) < 3 else route.fulfill(response=response)  # type: ignore[attr-defined]
+
+        page.route("**/api/answers", lose)
+        press(page, "y")
+        saved(page, 1)
+        assert lost == [200, 200, 200]
+        assert len(history(tmp_path)) == 1
+
+
+def test_a_server_that_is_killed_and_started_again_gets_the_answers(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        page = people(390, may_fail=True).open(desk.links["ana"])
+        press(page, "y")
+        saved(page, 1)
+        os.kill(desk.process.pid, signal.SIGKILL)
+        desk.process.wait()
+        for number, key in enumerate("nu", 1):
+            press(page, key)
+            unsent(page, number)
+        with serve(tmp_path, port=desk.port) as again:
+            assert again.links == {}  # those that were handed out go on
+            page.evaluate("dispatchEvent(new Event('online'))")
+            saved(page, 3)
+            assert [value for _, value in history(tmp_path)] == ["yes", "no", "unsure"]
+
+
+def test_two_windows_of_one_expert(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        ana = people(1280)
+        first = ana.open(desk.links["ana"])
+        second = ana.open(desk.links["ana"], begin=False)
+        wait_ready(second)
+        asked = first.evaluate("document.body.dataset.ready")
+        assert second.evaluate("document.body.dataset.ready") == asked
+        press(first, "y")
+        saved(first, 1)
+        expect(second.locator(".count")).to_contain_text("1 of 6")  # it goes along
+        second.wait_for_function(
+            "(asked) => document.body.dataset.ready && document.body.dataset.ready !== asked", arg=asked
+        )
+        press(second, "n")
+        saved(second, 2)
+        expect(first.locator(".count")).to_contain_text("2 of 6")
+        assert [value for _, value in history(tmp_path)] == ["yes", "no"]
+        assert len(replies(tmp_path)) == 2
+
+
+def test_a_window_that_is_behind_overwrites_nothing(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        here, there = people(1280, may_fail=True), people(390)  # two machines
+        first, second = here.open(desk.links["ana"]), there.open(desk.links["ana"])
+        press(second, "y")
+        saved(second, 1)
+        press(first, "n")
+        expect(
+            first.get_by_text("This question was answered in another window; that answer stays.")
+        ).to_be_visible()
+        assert [r.value for r in replies(tmp_path).values()] == ["yes"]
+
+
+def test_two_experts_in_one_browser_stay_apart(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        shared = people(1280)
+        ana, bea = shared.open(desk.links["ana"]), shared.open(desk.links["bea"])
+        expect(ana.get_by_role("heading", level=1)).to_contain_text("heart")
+        expect(bea.get_by_role("heading", level=1)).to_contain_text("brain")
+        press(ana, "y")
+        press(bea, "n")
+        saved(ana, 1)
+        saved(bea, 1)
+        ana.reload()
+        wait_ready(ana)
+        expect(ana.locator("header")).to_contain_text("ana")
+        assert sorted((r.expert, r.value) for r in replies(tmp_path).values()) == [
+            ("ana", "yes"),
+            ("bea", "no"),
+        ]
+
+
+def test_what_a_former_link_left_unsent_is_sent_under_the_new_one(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        ana = people(390, may_fail=True)
+        page = ana.open(desk.links["ana"])
+        page.route("**/api/answers", lambda route: route.abort())
+        press(page, "y")
+        unsent(page, 1)
+        url = f"http://127.0.0.1:{desk.port}"
+        made = call(tmp_path, "label", "links", "ana", "--public-url", url)["links"][0]["url"]
+        page.unroute("**/api/answers")
+        page.evaluate("dispatchEvent(new Event('online'))")
+        expect(page.get_by_role("heading", level=1)).to_have_text("This page is closed to you")
+        expect(page.get_by_text("Answers not sent yet: 1")).to_be_visible()
+        again = ana.open(made)
+        saved(again, 1)
+        assert [value for _, value in history(tmp_path)] == ["yes"]
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/#pass=000000000000.wrong", "/#000000000000", "/#<img src=x onerror=alert(1)>"]
+)
+def test_without_a_link_that_opens_it_says_so(tmp_path: Path, people: People, address: str) -> None:
+    draw(tmp_path)
+    with serve(tmp_path) as desk:
+        page = people(390, may_fail=True).open(f"http://127.0.0.1:{desk.port}{address}", begin=False)
+        expect(page.get_by_role("heading", level=1)).to_have_text("This page is closed to you")
+        assert "Notes" not in page.content()
