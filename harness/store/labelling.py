@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -178,6 +178,11 @@ class LabellingRepository(Repository):
             _REVISION.c.expert == queue.expert
         )
         with self._database.transaction(exclusive=True) as connection:
+            now = replies.find_replies(reply.id for reply in pulled.replies)
+            if taken := {name for name, reply in now.items() if reply.source != SOURCE}:
+                # answered elsewhere since the server was asked: that stays, and the next look says so
+                pulled = replace(pulled, replies=tuple(r for r in pulled.replies if r.id not in taken))
+                queue = replace(queue, cursor="")
             changes = replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
             execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
             # a server may give the number of an annotation that is gone again

@@ -63,7 +63,8 @@ def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, wha
         return [
             NextStep(sentence=f"{text} Write them to files to fill in:", command="oversight label export"),
             NextStep(
-                sentence="Then read the filled-in files; or ask on Label Studio (oversight label push):",
+                sentence="Then read the filled-in files; or ask on a page (oversight label serve), or on "
+                "Label Studio (oversight label push):",
                 command="oversight label import questions/*.csv",
             ),
         ]

@@ -59,7 +59,9 @@ def lay_out(folder: Path, *, panel: bool = False, store: str = "") -> Study:
 
 def fill(study: Study, text: str = "note {}", n: int = N) -> None:
     """Items, and what each person is asked: ana about hearts, bea about brains; of a panel all about all."""
-    items = [Item(f"i{j}", text.replace("{}", str(j)), OPTIONS, (2, 0, 1), {"truth": "SEALED"}) for j in range(n)]
+    items = [
+        Item(f"i{j}", text.replace("{}", str(j)), OPTIONS, (2, 0, 1), {"truth": "SEALED"}) for j in range(n)
+    ]
     with Store(study.store_url) as store:
         store.content.add_items(items)
         if study.experts.is_panel:

@@ -57,6 +57,8 @@ COMMANDS = (
     Command("partitioned", "label import filled/questions-cardiology-1.csv", "sqlmodel"),
     Command("partitioned", "label simulate --key key.csv", "sqlmodel"),
     Command("partitioned", "label status", "sqlmodel"),
+    Command("partitioned", "label serve --port 0 --json", "sqlmodel aiohttp"),
+    Command("partitioned", "label links", "sqlmodel"),
     Command("partitioned", "label-studio status", code=1),
     Command("partitioned", "experts list", "sqlmodel", 2),
     Command("colours", "run", "sqlmodel tqdm"),
@@ -110,7 +112,7 @@ def begin(command: Command, folder: Path, *python: str) -> subprocess.Popen[str]
 
 def end_page(command: Command, process: subprocess.Popen[str]) -> None:
     """Stop what serves until it is stopped, once it has said where."""
-    if command.words.startswith("view"):
+    if command.words.startswith(("view", "label serve")):
         assert process.stdout
         with suppress(StopIteration):
             next(process.stdout)

@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 class AnswerDesk:
     """The questions and answers of a study, for the people who answer on the page.
 
-    Its methods may be called by several threads at once; each waits for the database.
+    Its methods may be called by several threads, and wait for each other.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ class AnswerDesk:
         self._study, self._store = study, store
         self._sheet, self._queues = QuestionSheet(study), PageQueues(study, store)
         self._replies = store.replies(panel=study.experts.is_panel)
+        # one at a time: of many who wait for each other none would get a connection in the end
         self._lock = threading.Lock()
         self._queues.refresh()
 
@@ -83,7 +84,7 @@ class AnswerDesk:
             self._queues.refresh()
             ahead = list(islice(self._queues.iterate_open(person), _AHEAD))
             done, elsewhere, asked = self._queues.count(person)
-        items = self._find_items(held.item_id for held in ahead)
+            items = self._find_items(held.item_id for held in ahead)
         return {
             "study": self._study.study.name,
             "person": person,
@@ -101,9 +102,9 @@ class AnswerDesk:
             self._queues.refresh()
             held = self._queues.find_previous(person, before)
             reply = held and self._queues.reply_to(held.id)
-        if held is None or reply is None:
-            return None
-        item = self._find_items([held.item_id])[held.item_id]
+            if held is None or reply is None:
+                return None
+            item = self._find_items([held.item_id])[held.item_id]
         value = self._sheet.write_value(held, item, reply.value)
         return {"question": self._sheet.show(held, item), "value": value, "comment": reply.comment}
 
@@ -121,10 +122,9 @@ class AnswerDesk:
             If the value is none of those offered.
         """
         key = _hash_key(person, given.key)
-        with self._store.together(exclusive=True):
-            with self._lock:
-                self._queues.refresh()
-                held = self._queues.find(person, given.asked_id)
+        with self._lock, self._store.together(exclusive=True):
+            self._queues.refresh()
+            held = self._queues.find(person, given.asked_id)
             known = self._store.trail.find_key(key)
             if known is None and held is None:
                 return Outcome.NOT_HELD

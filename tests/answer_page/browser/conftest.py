@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect, sync_playwright
 
 _QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 _running: list[tuple[Playwright, Browser]] = []
@@ -64,12 +64,16 @@ class Person:
         page.on("request", lambda request: self.asked.append(request.url))
         page.on("console", lambda message: self.note(message.text))
         page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        page.on("dialog", lambda dialog: (self.trouble.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", self.send_away)
         page.goto(address)
         if begin:
             page.get_by_role("button", name="Go on").click()
             wait_ready(page)
         return page
+
+    def send_away(self, dialog: Dialog) -> None:
+        self.trouble.append(dialog.message)
+        dialog.dismiss()
 
     def note(self, text: str) -> None:
         if not (self.may_fail and "Failed to load resource" in text):

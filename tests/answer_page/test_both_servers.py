@@ -1,0 +1,89 @@
+"""One study on the page and on Label Studio at once: one answer for each question, never overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.store import SOURCE, Pulled, Queue, QueuedTask, Response, Store
+from protocols.collect import AnswerDesk, GivenAnswer, Outcome
+from protocols.collect.label_studio.pull import Snapshot, examine
+from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
+from tests.answer_page.conftest import draw
+
+QUEUE = Queue("ana", "m1", "http://x", 3, "ana@example.org", 5, "2026-01-01T00:00:00+00:00")
+
+
+def push(study: Any, store: Store) -> dict[str, dict[str, object]]:
+    """Ana's questions, as they lie on a server: question → what the task holds."""
+    sheet, items = TaskSheet.of(study), store.read_shown_items()
+    own = [q for q in store.content.read_questions() if q.expert == "ana"]
+    data = {q.id: sheet.data(q, items[q.item_id]) for q in own}
+    store.labelling.save_queue(QUEUE)
+    store.labelling.add_tasks(
+        [QueuedTask(name, "ana", j, hash_task(sent)) for j, (name, sent) in enumerate(data.items())]
+    )
+    store.labelling.set_task_ids({name: 100 + j for j, name in enumerate(data)})
+    return data
+
+
+def annotated(data: dict[str, dict[str, object]], name: str, verdict: str) -> list[dict[str, Any]]:
+    """What the server says of a task that ana answered there."""
+    result = [{"from_name": "verdict", "value": {"choices": [verdict]}}]
+    said = {
+        "id": 7,
+        "completed_by": 5,
+        "updated_by": 5,
+        "result": result,
+        "updated_at": "2026-03-01T10:00:00Z",
+    }
+    return [{"id": 100 + list(data).index(name), "data": data[name], "annotations": [said]}]
+
+
+def test_what_the_page_has_is_not_taken_from_the_server(tmp_path: Path) -> None:
+    study = draw(tmp_path)
+    with Store(study.store_url) as store:
+        data, desk = push(study, store), AnswerDesk(study, store)
+        name = desk.tell_state("ana")["questions"][0]["id"]
+        assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
+        for verdict, quarantined in (("no", ["the question has an answer from elsewhere"]), ("yes", [])):
+            rows = annotated(data, name, verdict)
+            pulled = examine(QUEUE, rows, Snapshot(study, store), full=False)
+            assert pulled.replies == ()
+            assert [row.reason for row in pulled.quarantine] == quarantined
+            store.labelling.apply_look(QUEUE, pulled, store.replies(panel=False))
+            assert store.content.replies.read_replies()[name] == Response(name, "ana", "yes", "page")
+            assert len(store.labelling.read_quarantine()) == len(quarantined)
+
+
+def test_what_is_answered_on_the_page_during_a_pull_stays_and_is_looked_at_again(tmp_path: Path) -> None:
+    study = draw(tmp_path)
+    with Store(study.store_url) as store:
+        data, desk = push(study, store), AnswerDesk(study, store)
+        first, second = (question["id"] for question in desk.tell_state("ana")["questions"][:2])
+        rows = annotated(data, first, "no") + annotated(data, second, "no")
+        rows[1]["annotations"][0]["id"] = 8
+        pulled = examine(QUEUE, rows, Snapshot(study, store), full=False)
+        assert len(pulled.replies) == 2
+        assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=first, value="yes")) is Outcome.STORED
+        store.labelling.apply_look(QUEUE, pulled, store.replies(panel=False))
+        said = {i: (r.value, r.source) for i, r in store.content.replies.read_replies().items()}
+        assert said == {first: ("yes", "page"), second: ("no", SOURCE)}
+        assert store.labelling.read_queues()["ana"].cursor == ""
+        again = examine(QUEUE, rows, Snapshot(study, store), full=True)
+        assert [row.question_id for row in again.quarantine] == [first]
+        assert desk.take("ana", GivenAnswer(key="1" * 32, asked_id=second, value="yes")) is Outcome.ELSEWHERE
+
+
+def test_what_is_withdrawn_on_the_server_is_asked_on_the_page_again(tmp_path: Path) -> None:
+    study = draw(tmp_path)
+    with Store(study.store_url) as store:
+        data, desk = push(study, store), AnswerDesk(study, store)
+        name = desk.tell_state("ana")["questions"][0]["id"]
+        pulled = examine(QUEUE, annotated(data, name, "no"), Snapshot(study, store), full=False)
+        store.labelling.apply_look(QUEUE, pulled, store.replies(panel=False))
+        assert desk.tell_state("ana")["elsewhere"] == 1
+        gone = Pulled(frozenset(), frozenset({name}), (), (), ())
+        store.labelling.apply_look(QUEUE, gone, store.replies(panel=False))
+        assert desk.tell_state("ana")["questions"][0]["id"] == name
+        assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
