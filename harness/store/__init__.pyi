@@ -1,10 +1,8 @@
-from .answer_links import (
-    AnswerLink as AnswerLink, LinkRepository as LinkRepository, write_moment as write_moment,
-)
 from .audit import (
-    Absence as Absence, AnswerHistory as AnswerHistory, AuditEvent as AuditEvent,
+    Absence as Absence, AnswerHistory as AnswerHistory, AnswerLink as AnswerLink, AuditEvent as AuditEvent,
     AuditRecord as AuditRecord, BatchDigest as BatchDigest, Handover as Handover, PAGE as PAGE,
     REFUSED as REFUSED, START as START, TrailStep as TrailStep, append_events as append_events,
+    write_moment as write_moment,
 )
 from .columns import (
     CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,

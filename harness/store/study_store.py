@@ -7,12 +7,12 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from harness.store.answer_links import LinkRepository
 from harness.store.audit import (
     AbsenceRepository,
     AnswerTrailRepository,
     AuditRepository,
     HandoverRepository,
+    LinkRepository,
 )
 from harness.store.columns import (
     CandidateColumnsRepository,

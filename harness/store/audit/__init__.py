@@ -1,4 +1,4 @@
-"""What happened in a collection, in a chain of hashes; and who is away, or answers in another's place."""
+"""What happened in a collection, in a chain of hashes; who is away, answers for another, or has a link."""
 
 import lazy_loader
 

@@ -1,4 +1,7 @@
 from .absences import Absence as Absence, AbsenceRepository as AbsenceRepository
+from .answer_links import (
+    AnswerLink as AnswerLink, LinkRepository as LinkRepository, write_moment as write_moment,
+)
 from .answer_trail import (
     AnswerHistory as AnswerHistory, AnswerTrailRepository as AnswerTrailRepository, PAGE as PAGE,
     REFUSED as REFUSED, TrailStep as TrailStep,

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from harness import BadInput, DataError, check_mapping, check_names, derive_seed
+from harness import BadInput, DataError, check_mapping, check_names
 from harness.datasets import read_filled_portions
 from harness.types import Item, Question, Rating
 from protocols.collect.spreadsheets.answer_workbook import write_workbook
@@ -29,7 +29,7 @@ from protocols.collect.spreadsheets.cells import (
     write_checks,
 )
 from protocols.collect.spreadsheets.filled_rows import LONG
-from protocols.routing import Pending, order_queue
+from protocols.routing import Pending, order_behind
 
 _QUESTION, _ASSIGNMENT = ("question_id", QUESTION_PREFIX), ("assignment_id", ASSIGNMENT_PREFIX)
 
@@ -86,7 +86,7 @@ def export_questions(
     _refuse_unread(paths, _QUESTION if yes_no else _ASSIGNMENT, done)
     folder.mkdir(parents=True, exist_ok=True)
     for name, given in by_person.items():
-        queue = order_queue(given, derive_seed(given[0].seed, "order", name))
+        queue = order_behind(name, given)
         rows = [_row(asked, items[asked.item_id], form) for asked in queue]
         if yes_no and key is not None and form == "csv":
             _add_checks(rows, key)
