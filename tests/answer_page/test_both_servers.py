@@ -48,7 +48,7 @@ def test_what_the_page_has_is_not_taken_from_the_server(tmp_path: Path) -> None:
         assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
         for verdict, quarantined in (("no", ["the question has an answer from elsewhere"]), ("yes", [])):
             rows = annotated(data, name, verdict)
-            pulled = examine(QUEUE, rows, Snapshot(study, store), full=False)
+            pulled = examine(QUEUE, rows, Snapshot(study, store), there=None)
             assert pulled.replies == ()
             assert [row.reason for row in pulled.quarantine] == quarantined
             store.labelling.apply_look(QUEUE, pulled, store.replies(panel=False))
@@ -63,14 +63,14 @@ def test_what_is_answered_on_the_page_during_a_pull_stays_and_is_looked_at_again
         first, second = (question["id"] for question in desk.tell_state("ana")["questions"][:2])
         rows = annotated(data, first, "no") + annotated(data, second, "no")
         rows[1]["annotations"][0]["id"] = 8
-        pulled = examine(QUEUE, rows, Snapshot(study, store), full=False)
+        pulled = examine(QUEUE, rows, Snapshot(study, store), there=None)
         assert len(pulled.replies) == 2
         assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=first, value="yes")) is Outcome.STORED
         store.labelling.apply_look(QUEUE, pulled, store.replies(panel=False))
         said = {i: (r.value, r.source) for i, r in store.content.replies.read_replies().items()}
         assert said == {first: ("yes", "page"), second: ("no", SOURCE)}
         assert store.labelling.read_queues()["ana"].cursor == ""
-        again = examine(QUEUE, rows, Snapshot(study, store), full=True)
+        again = examine(QUEUE, rows, Snapshot(study, store), there=set(range(100, 106)))
         assert [row.question_id for row in again.quarantine] == [first]
         assert desk.take("ana", GivenAnswer(key="1" * 32, asked_id=second, value="yes")) is Outcome.ELSEWHERE
 
@@ -80,7 +80,7 @@ def test_what_is_withdrawn_on_the_server_is_asked_on_the_page_again(tmp_path: Pa
     with Store(study.store_url) as store:
         data, desk = push(study, store), AnswerDesk(study, store)
         name = desk.tell_state("ana")["questions"][0]["id"]
-        pulled = examine(QUEUE, annotated(data, name, "no"), Snapshot(study, store), full=False)
+        pulled = examine(QUEUE, annotated(data, name, "no"), Snapshot(study, store), there=None)
         store.labelling.apply_look(QUEUE, pulled, store.replies(panel=False))
         assert desk.tell_state("ana")["elsewhere"] == 1
         gone = Pulled(frozenset(), frozenset({name}), (), (), ())

@@ -15,6 +15,7 @@ const LATE = 2000;
 const POLL = 30_000;
 const LONGEST_WAIT = 30;
 const NO_LINK = "Open the link that was sent to you.";
+const CUT_LINK = "This link is not whole; copy all of it.";
 
 let link = null;
 let state = null;
@@ -41,7 +42,8 @@ async function begin() {
     adoptUnsent(link, body.former);
     keep("last", link);
     history.replaceState(null, "", `#${link}`);
-  } else {
+  } else if (location.hash.startsWith("#pass=")) return end(CUT_LINK);
+  else {
     link = /^#([0-9a-f]{12})$/.exec(location.hash)?.[1] ?? kept("last");
   }
   if (!link) return end(NO_LINK);
