@@ -11,8 +11,17 @@ import pytest
 
 from harness import BadInput, derive_seed
 from harness.config import read_study
-from harness.store import SOURCE, Queue, QueuedTask, Response, Store
-from harness.types import Question
+from harness.store import (
+    SOURCE,
+    ControlKind,
+    ControlQuestion,
+    GoldItem,
+    Queue,
+    QueuedTask,
+    Response,
+    Store,
+)
+from harness.types import Item, Question
 from protocols.collect import AnswerDesk, GivenAnswer, Outcome, measure_progress, read_collection
 from protocols.routing import order_queue
 from tests.answer_page.conftest import OPTIONS, N, draw, fill, lay_out
@@ -179,14 +188,37 @@ def test_new_questions_appear_and_a_second_server_sees_the_first_one_s_answers(
     assert other.tell_state("ana")["of"] == len(asked) + 1
 
 
-def test_a_question_that_was_handed_over_is_taken_by_who_holds_it_as_read_pending_says(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_question_that_is_handed_over_is_the_taker_s_alone(store: Store, tmp_path: Path) -> None:
     desk = AnswerDesk(lay_out(tmp_path), store)
     name = open_ids(desk, "ana")[0]
     store.handovers.hand_over([(name, "ana", "bea")], "away")
-    holders = [person for person in ("ana", "bea") if desk.take(person, given(name)) is Outcome.STORED]
-    assert len(holders) == 1
+    assert desk.take("ana", given(name)) is Outcome.NOT_HELD
+    assert name not in open_ids(desk, "ana")
+    assert desk.tell_state("bea")["of"] == N // 2 + 1
+    assert desk.take("bea", given(name)) is Outcome.STORED
+    assert store.content.replies.read_replies()[name].source == "page"
+
+
+def test_control_questions_look_like_all_others_and_count_for_no_estimate(
+    store: Store, tmp_path: Path
+) -> None:
+    gold = Item("g1", "a gold note", OPTIONS, (0, 1, 2))
+    store.controls.add_gold_items([GoldItem(gold, 1)])
+    store.controls.add_controls([ControlQuestion("q777", ControlKind.GOLD, "g1", 0, "ana", 3, 3)])
+    desk = AnswerDesk(lay_out(tmp_path), store)
+    shown: dict[str, Any] = {}
+    while found := desk.tell_state("ana")["questions"]:
+        shown |= {question["id"]: question for question in found}
+        assert desk.take("ana", given(found[0]["id"], "no")) is Outcome.STORED
+    assert len(shown) == N // 2 + 1
+    assert {tuple(question) for question in shown.values()} == {tuple(shown["q777"])}
+    assert store.controls.replies.read_replies()["q777"].value == "no"
+    assert "q777" not in store.content.replies.read_replies()
+    walked = list(shown)
+    assert desk.take("ana", given("q777", "yes", was="no")) is Outcome.STORED
+    last = desk.tell_previous("ana")
+    assert last is not None
+    assert last["question"]["id"] == "q777" in walked
 
 
 def test_a_panel_chooses_among_the_options(tmp_path: Path) -> None:

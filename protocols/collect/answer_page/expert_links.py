@@ -125,9 +125,7 @@ def open_link(store: Store, link_id: str, *, secret: str = "", session: str = ""
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
     """The experts named, each once, or all; refused if one is asked nothing."""
     check_drawn(study, store)
-    asked = store.count_asked(panel=study.experts.is_panel)
-    held = store.handovers.read_handovers().values()
-    known = list(dict.fromkeys([*asked, *(found.taker for found in held)]))
+    known = list(store.count_asked(panel=study.experts.is_panel))
     for name in experts:
         if name not in known:
             raise BadInput(f"{name!r} is asked nothing{did_you_mean(name, known)}")

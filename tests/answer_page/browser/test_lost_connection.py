@@ -176,7 +176,8 @@ def test_what_a_former_link_left_unsent_is_sent_under_the_new_one(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/#pass=000000000000.wrong", "/#pass=cut", "/#000000000000", "/#<img src=x onerror=alert(1)>"]
+    "address",
+    ["/", "/#pass=000000000000.wrong", "/#pass=cut", "/#000000000000", "/#<img src=x onerror=alert(1)>"],
 )
 def test_without_a_link_that_opens_it_says_so(tmp_path: Path, people: People, address: str) -> None:
     draw(tmp_path)
