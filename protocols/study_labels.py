@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from harness import BadInput, ConfigError
-from harness.analysis import note_source, read_gold, read_items_ahead, stream_items, study_items, study_truth
+from harness.analysis import (
+    DesignFreeze,
+    note_source,
+    read_gold,
+    read_items_ahead,
+    stream_items,
+    study_items,
+    study_truth,
+)
 from harness.config import Study
 from harness.datasets import BadRows, pause_collector, read_ahead
 from harness.store import GoldItem, ItemDraw, Response, Store
@@ -23,7 +30,7 @@ from protocols.collect import AnswerWords, VerdictFiles, export_questions, read_
 from protocols.routing import (
     ANY_CLASS,
     Roster,
-    SecondDraw,
+    Routed,
     Woven,
     check_drawn,
     draw_items,
@@ -37,38 +44,6 @@ from protocols.routing import (
     refuse_first_after_second,
     weave_controls,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Routed:
-    """What a draw gave.
-
-    Attributes
-    ----------
-    asked
-        Person → how many questions or assignments.
-    new
-        How many of them all were not stored before.
-    items
-        Number of items of the study.
-    each, annotators
-        How many of how many annotators of a panel rate an item.
-    controls
-        Control questions, which `asked` and `new` count, too; None where study.toml has none.
-    draws
-        Draws of items from a pool, in their order; none where every item is asked about.
-    second
-        Second questions drawn by now, which `asked` and `new` count, too; None where none were.
-    """
-
-    asked: Counter[str]
-    new: int
-    items: int
-    each: int = 0
-    annotators: int = 0
-    controls: Woven | None = None
-    draws: Sequence[ItemDraw] = ()
-    second: SecondDraw | None = None
 
 
 def route_questions(
@@ -120,7 +95,7 @@ def _route_questions(
     with Store(study.store_url) as store, store.together(exclusive=True):
         if store.panel.has_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
-        is_new = not store.content.has_items()
+        is_new, freeze = not store.content.has_items(), DesignFreeze(study, store)
 
         def store_items() -> Iterator[list[Item]]:
             for portion in store.content.store_items(chain.from_iterable(items.portions)):
@@ -138,6 +113,7 @@ def _route_questions(
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
                 new += store.content.add_question_fields(questions)
+                freeze.add(questions)
         refuse_first_after_second(store, new)
         deeper = None
         if seconds is not None:
@@ -145,6 +121,7 @@ def _route_questions(
             new += store.content.add_question_fields(deeper.questions)
         asked.update(q.expert for q in store.content.read_questions(second=True))
         woven = weave_controls(study, store, roster, gold) if ids else Woven()
+        freeze.end(new + woven.new)
         note_source(study, store, items.digest, ids, are_all=is_new)
         draws = store.pool.read_draws()
     controls = woven if study.experts.has_controls else None
@@ -178,12 +155,14 @@ def route_panel(study: Study) -> Routed:
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
     rule = panel_rule_of(study, roster)
-    with Store(study.store_url) as store:
+    with Store(study.store_url) as store, store.together(exclusive=True):
         if store.content.has_questions():
             raise ConfigError("this study has yes/no questions already: start a new study for a panel")
+        freeze = DesignFreeze(study, store)
         drawn = next_assignments(rule, items, store.panel.read_assignments(), roster)
         store.content.add_items(items)
         new = store.panel.add_assignments(drawn)
+        freeze.end(new)
     asked = Counter(a.annotator for a in drawn)
     return Routed(asked=asked, new=new, items=len(items), each=rule.n, annotators=len(rule.annotators))
 

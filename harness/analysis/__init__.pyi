@@ -1,3 +1,4 @@
+from .audit import DesignFreeze as DesignFreeze
 from .beginning import (
     StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,

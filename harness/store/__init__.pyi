@@ -1,7 +1,9 @@
 from .audit import (
     Absence as Absence, AnswerHistory as AnswerHistory, AnswerLink as AnswerLink, AuditEvent as AuditEvent,
-    AuditRecord as AuditRecord, BatchDigest as BatchDigest, Handover as Handover, PAGE as PAGE,
-    REFUSED as REFUSED, START as START, TrailStep as TrailStep, append_events as append_events,
+    AuditRecord as AuditRecord, BatchDigest as BatchDigest,
+    DESIGN_PARTS as DESIGN_PARTS, Handover as Handover, KeptAnswer as KeptAnswer, PAGE as PAGE,
+    REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest,
+    START as START, TrailStep as TrailStep, append_events as append_events,
     write_moment as write_moment,
 )
 from .columns import (

@@ -23,6 +23,12 @@ def begin_exclusive(connection: sa.Connection) -> None:
         lock_exclusive(connection)
 
 
+def begin_snapshot(connection: sa.Connection) -> None:
+    """Have all that a transaction reads be of one moment, whoever writes meanwhile."""
+    is_file = connection.dialect.name == "sqlite"
+    connection.exec_driver_sql("BEGIN" if is_file else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+
+
 def lock_exclusive(connection: sa.Connection) -> None:
     """Wait, within a transaction, for others of its kind; in SQLite they would not have begun."""
     if connection.dialect.name != "sqlite":

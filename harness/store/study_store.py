@@ -11,7 +11,9 @@ from harness.store.audit import (
     AbsenceRepository,
     AnswerTrailRepository,
     AuditRepository,
+    DesignRepository,
     HandoverRepository,
+    KeptAnswerRepository,
     LinkRepository,
 )
 from harness.store.columns import (
@@ -53,6 +55,8 @@ class Store(Database):
         self.controls = ControlRepository(self)
         self.audit = AuditRepository(self)
         self.trail = AnswerTrailRepository(self)
+        self.design = DesignRepository(self)
+        self.kept_answers = KeptAnswerRepository(self)
         self.handovers = HandoverRepository(self)
         self.absences = AbsenceRepository(self)
         self.links = LinkRepository(self)

@@ -28,9 +28,8 @@ from harness.datasets import BadRows
 from harness.output import counted, pool_text
 from harness.store import ItemDraw
 from protocols.collect import make_words
-from protocols.routing import SecondDraw, Woven
+from protocols.routing import Routed, SecondDraw, Woven
 from protocols.study_labels import (
-    Routed,
     export_open,
     export_ratings,
     import_answers,

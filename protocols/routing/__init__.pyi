@@ -11,6 +11,7 @@ from .roster import (
     ANY_CLASS as ANY_CLASS, Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,
 )
+from .routed_draw import Routed as Routed
 from .rule import RoutingProtocol as RoutingProtocol, decode as decode
 from .second_draw import (
     SecondDraw as SecondDraw, draw_second_questions as draw_second_questions,

@@ -11,4 +11,10 @@ from .audit_trail import (
     START as START, append_events as append_events, link_records as link_records,
 )
 from .batch_digest import BatchDigest as BatchDigest
+from .design_rows import (
+    DESIGN_PARTS as DESIGN_PARTS, DesignRepository as DesignRepository, RowsDigest as RowsDigest,
+)
 from .handovers import Handover as Handover, HandoverRepository as HandoverRepository
+from .kept_answers import (
+    KeptAnswer as KeptAnswer, KeptAnswerRepository as KeptAnswerRepository, REPLY_TABLES as REPLY_TABLES,
+)

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from harness.output import make_storable
 from harness.store.database import Repository
-from harness.store.schema import lock_exclusive
+from harness.store.schema import begin_snapshot, lock_exclusive
 from harness.store.stored_values import read_json, write_json
 from harness.store.tables import AuditEventRow, execute_many, row_of, select_values
 
@@ -132,6 +132,16 @@ class AuditRepository(Repository):
         query = select_values(AuditRecord, _EVENT).where(_EVENT.c.kind == kind)
         found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
         return found[0] if found else None
+
+    def read_kind(self, kind: str) -> list[AuditRecord]:
+        """All events of a kind, oldest first."""
+        query = select_values(AuditRecord, _EVENT).where(_EVENT.c.kind == kind)
+        return self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position))
+
+    def hold_still(self) -> None:
+        """Inside `harness.store.Store.together`, before all else: read what is there now until its end."""
+        with self._database.transaction() as connection:
+            begin_snapshot(connection)
 
     def has_key(self, key: str) -> bool:
         """Whether an event of this key is stored."""

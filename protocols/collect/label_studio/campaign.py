@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness import BadInput, LabelStudioError
+from harness.analysis import DesignFreeze
 from harness.config import Study
 from harness.store import SOURCE, Queue, Store
 from protocols.collect.label_studio.accounts import make_account_email, make_server_name, make_study_mark
@@ -112,7 +113,11 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             return 0
         items = self.store.content.read_items()
         drawn = next_questions(self.study, self.store, read_present(self.study, self.store), items)
-        new = self.store.content.add_questions(drawn)
+        if not drawn:
+            return 0
+        with self.store.together(exclusive=True):
+            freeze = DesignFreeze(self.study, self.store)
+            freeze.end(new := self.store.content.add_questions(drawn))
         if new:
             self.push()
         return new

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from harness import ConfigError
-from harness.analysis import read_gold, study_items
+from harness.analysis import DesignFreeze, read_gold, study_items
 from harness.config import STUDY_FILE, read_study
 from harness.store import Store
 from harness.types import Answer, Assignment, Question, Rating
@@ -70,11 +70,14 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
                 f"the study's protocol is {study.experts.protocol!r}: push what that one draws, or change it"
             )
         gold = read_gold(study)
-        store.content.add_items(study_items(study))
-        store.content.add_questions(questions)
-        store.panel.add_assignments(given)
-        if study.experts.has_controls:
-            weave_controls(study, store, self.campaign.roster, gold)
+        items = study_items(study)
+        with store.together(exclusive=True):
+            freeze = DesignFreeze(study, store)
+            store.content.add_items(items)
+            new = store.content.add_questions(questions) + store.panel.add_assignments(given)
+            if study.experts.has_controls:
+                new += weave_controls(study, store, self.campaign.roster, gold).new
+            freeze.end(new)
         return self.campaign.push()
 
     def pull(self, *, full: bool = False) -> list[Answer]:

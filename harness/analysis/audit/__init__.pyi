@@ -1,0 +1,1 @@
+from .design_freeze import DesignFreeze as DesignFreeze

@@ -1,0 +1,162 @@
+"""A study's design, frozen: hashed into the audit trail whenever questions were drawn.
+
+A ``design`` event holds number and digest of everything that was drawn, the settings that decide the design
+and the looks, and how many answers were there at that moment: 0 is before the first one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from harness.config import Study
+from harness.output import make_storable
+from harness.store import AuditEvent, RowsDigest, Store
+
+_SETTINGS = {"study": {"name", "seed"}, "items": True, "experts": True, "estimate": True, "judges": True}
+_OF_EXPERT = ("name", "classes", "capacity", "absent")
+"""What of an expert decides who is asked what."""
+
+
+class DesignFreeze:
+    """A draw that is about to be made, and is frozen when it was.
+
+    To be used inside the transaction that the draw is stored in: the design is frozen with it, or neither.
+
+    Parameters
+    ----------
+    study, store
+        The study, and its database before anything is drawn.
+    """
+
+    def __init__(self, study: Study, store: Store) -> None:
+        self._study, self._store = study, store
+        self._before = store.audit.find_last("design")
+        # what was frozen before must still be so, or the next digest would cover up for a change of it
+        self._altered = self._before is not None and bool(
+            compare_parts(self._before.detail, store.design.measure())
+        )
+        self._places: dict[str, int] = {}
+        self._drawn = RowsDigest() if self._is_first() else None
+
+    def _is_first(self) -> bool:
+        """Whether questions come in the order in which they are hashed, and nothing is stored yet."""
+        experts, content = self._study.experts, self._store.content
+        if self._before is not None or experts.protocol != "partitioned" or content.has_items():
+            return False
+        names = [name for name, *_ in _read_roster(self._study.path(experts.roster))]
+        return not content.has_questions() and all(make_storable(str(name)) == name for name in names)
+
+    def add(self, questions: Sequence[tuple[Any, ...]]) -> None:
+        """Hash a portion of the first draw as it is stored, which takes less time than to read it again."""
+        if self._drawn is None:
+            return
+        if self._study.experts.options_per_item > 1:
+            place = {name: at for at, name in enumerate(dict.fromkeys(q[1] for q in questions))}
+            questions = sorted(questions, key=lambda q: (place[q[1]], q[2], q[3], q[0]))
+        self._drawn.add(questions)
+
+    def end(self, new: int) -> None:
+        """Freeze the design if it changed: `new` rows were stored, or settings are others than before."""
+        frozen = describe_settings(self._study)
+        if self._before is None and not new:
+            return  # drawn by a version that froze nothing, or nothing is drawn
+        if self._before is not None and not new:
+            parts = self._before.detail["parts"]
+            numbers = {name: part["number"] for name, part in parts.items()}
+            if numbers == self._store.design.count_parts() and not find_changes(self._before.detail, frozen):
+                return
+        told = {
+            **frozen,
+            "parts": self._store.design.measure(questions=self._drawn),
+            "answers": self._store.design.count_replies(),
+            "altered": self._altered,
+        }
+        self._store.audit.append([AuditEvent(kind="design", way="command", detail=told)])
+
+
+def describe_settings(study: Study) -> dict[str, Any]:
+    """The settings that decide the design and the looks, and the roster's digest."""
+    settings = study.model_dump(mode="json", include=_SETTINGS)
+    return {"settings": settings, "roster": digest_roster(study.path(study.experts.roster))}
+
+
+def digest_roster(path: Path) -> str:
+    """A hash of who is asked what and how much, without addresses; empty if the roster cannot be read."""
+    try:
+        return sha256(orjson.dumps(_read_roster(path), default=str)).hexdigest()
+    except (OSError, ValueError, RecursionError, AttributeError, TypeError):
+        return ""
+
+
+def _read_roster(path: Path) -> list[list[Any]]:
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    experts = table.get("expert", [])
+    return [
+        [expert.get(name, False if name == "absent" else None) for name in _OF_EXPERT] for expert in experts
+    ]
+
+
+def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What was drawn and is not as it was frozen, in words."""
+    found = []
+    for name, part in now.items():
+        before = frozen["parts"].get(name, {"number": 0, "digest": RowsDigest().digest()})
+        what = name.replace("_", " ")
+        if part["number"] != before["number"]:
+            removed = "removed" if part["number"] < before["number"] else "added"
+            told = (
+                f"{before['number']:,} were frozen, {part['number']:,} are there: {removed} after the freeze"
+            )
+            found.append(f"{what}: {told}")
+        elif part["digest"] != before["digest"]:
+            found.append(f"{what}: altered after the freeze, or others in place of those that were frozen")
+    return found
+
+
+def find_changes(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Which settings are others than those that were frozen, in words: from what to what."""
+    before, after = _flatten(frozen["settings"]), _flatten(now["settings"])
+    unset = _flatten(_defaults())
+    found = []
+    for name in dict.fromkeys([*before, *after]):
+        # a setting that the version which froze the design did not know was as it is by default
+        old, new = before.get(name, unset.get(name)), after.get(name, unset.get(name))
+        if old != new:
+            found.append(f"setting {name}: {_show(old)} when frozen, {_show(new)} now")
+    if frozen["roster"] != now["roster"]:
+        found.append("the roster is not the one that was frozen (addresses aside)")
+    return found
+
+
+def _defaults() -> dict[str, Any]:
+    whole = Study.model_validate({"study": {"name": "s"}, "items": {"file": "f"}})
+    settings = whole.model_dump(mode="json", include=_SETTINGS)
+    del settings["study"]["name"], settings["items"]["file"]
+    return settings
+
+
+def _flatten(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    flat = dict[str, Any]()
+    for name, value in settings.items():
+        flat |= _flatten(value, f"{above}{name}.") if isinstance(value, Mapping) else {above + name: value}
+    return flat
+
+
+def _show(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def list_differences(changes: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Settings that changed from each freeze to the next, in words."""
+    frozen = list(changes)
+    return [
+        [text.replace("when frozen", "before").replace(" now", " then") for text in find_changes(old, new)]
+        for old, new in zip(frozen, frozen[1:], strict=False)
+    ]

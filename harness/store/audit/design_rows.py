@@ -1,0 +1,157 @@
+"""SQL of a study's design: everything that was drawn, part by part, as a number of rows and a digest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import orjson
+import sqlalchemy as sa
+
+from harness.store.database import Repository
+from harness.store.stored_values import read_json
+from harness.store.tables import (
+    AnswerRow,
+    AssignmentRow,
+    ControlAnswerRow,
+    ControlQuestionRow,
+    GoldItemRow,
+    ItemDrawRow,
+    ItemRow,
+    PoolItemRow,
+    QuestionRow,
+    RatingRow,
+    count_rows,
+)
+from harness.types import Assignment, Question
+
+_POSITION = ItemRow.__table__.c.position
+_REPLIES = tuple(row.__table__ for row in (AnswerRow, RatingRow, ControlAnswerRow))
+
+
+@dataclass(frozen=True, slots=True)
+class DesignPart:
+    """One part of a design: its table, the columns in their order, and what the rows are sorted by."""
+
+    table: sa.Table
+    columns: tuple[str, ...]
+    order: tuple[str, ...]
+    by_item: bool = False
+    """Whether rows are sorted by the place of their item first."""
+
+
+DESIGN_PARTS = {
+    "questions": DesignPart(
+        QuestionRow.__table__, tuple(f.name for f in fields(Question)), ("option", "expert", "id"), True
+    ),
+    "assignments": DesignPart(
+        AssignmentRow.__table__, tuple(f.name for f in fields(Assignment)), ("annotator", "id"), True
+    ),
+    "controls": DesignPart(
+        ControlQuestionRow.__table__,
+        ("id", "kind", "item_id", "option", "expert", "n_options", "seed", "original"),
+        ("id",),
+    ),
+    "gold": DesignPart(GoldItemRow.__table__, ("id", "text", "options", "permutation", "truth"), ("id",)),
+    "draws": DesignPart(
+        ItemDrawRow.__table__,
+        ("batch", "wanted", "items", "remaining", "pool", "seed", "strata"),
+        ("batch",),
+    ),
+    "drawn_items": DesignPart(
+        PoolItemRow.__table__, ("item_id", "stratum", "batch", "chance"), ("item_id",), True
+    ),
+}
+
+
+class RowsDigest:
+    """A hash of rows in their order, whatever the portions they come in."""
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+        self.number = 0
+
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Add a portion of rows."""
+        if rows:
+            # a column of another type than was stored is hashed all the same, as something else
+            self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
+            self._hash.update(b",")
+            self.number += len(rows)
+
+    def digest(self) -> str:
+        """The hash of all that was added."""
+        return self._hash.hexdigest()
+
+
+class DesignRepository(Repository):
+    """What a study has drawn, in an order that does not depend on how it came to be stored."""
+
+    def read_part(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of a part, a portion at a time; those whose item is not stored are none of them."""
+        part = DESIGN_PARTS[name]
+        with self._database.transaction() as connection:
+            is_file = connection.dialect.name == "sqlite"
+        json = [column for column in part.columns if isinstance(part.table.c[column].type, sa.JSON)]
+        json += [column for column in ("propensities", "options", "permutation") if column in part.columns]
+        places = [part.columns.index(column) for column in dict.fromkeys(json)]
+        columns = [
+            sa.cast(part.table.c[column], sa.Text) if place in places else part.table.c[column]
+            for place, column in enumerate(part.columns)
+        ]
+        query = sa.select(*columns)
+        if part.by_item:
+            query = query.join_from(part.table, ItemRow.__table__).order_by(_POSITION)
+        for column in part.order:
+            query = query.order_by(_sort_plainly(part.table.c[column], is_file=is_file))
+        for portion in self._database.read_portions(query.where(*_limit_to_drawn(name))):
+            read = [list(map(_read_plainly, col)) if at in places else col for at, col in enumerate(portion)]
+            yield list(zip(*read, strict=True))
+
+    def measure(self, *, questions: RowsDigest | None = None) -> dict[str, dict[str, Any]]:
+        """Part → ``number`` of rows and ``digest``; the questions' may be known already."""
+        found, numbers = dict[str, dict[str, Any]](), self.count_parts()
+        for name in DESIGN_PARTS:
+            rows = questions if name == "questions" else None
+            if rows is None:
+                rows = RowsDigest()
+                for portion in self.read_part(name):
+                    rows.add(portion)
+            found[name] = {"number": numbers[name], "digest": rows.digest()}
+        return found
+
+    def count_parts(self) -> dict[str, int]:
+        """Part → number of rows."""
+        with self._database.transaction() as connection:
+            return {
+                name: count_rows(connection, part.table, *_limit_to_drawn(name))
+                for name, part in DESIGN_PARTS.items()
+            }
+
+    def count_replies(self) -> int:
+        """Number of answers, of whatever kind, that are stored."""
+        with self._database.transaction() as connection:
+            return sum(count_rows(connection, table) for table in _REPLIES)
+
+
+def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """What rows of a part must meet: items of a pool that were not drawn are no part of the design yet."""
+    return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
+
+
+def _sort_plainly(column: sa.Column[Any], *, is_file: bool) -> sa.ColumnElement[Any]:
+    """Sort by code points, whatever language a server sorts by."""
+    is_text = column.type.python_type is str
+    return column if is_file or not is_text else sa.collate(column, "C")
+
+
+@lru_cache(maxsize=4096)
+def _read_plainly(text: Any) -> Any:
+    """What a JSON column holds; a text that is no JSON is itself."""
+    try:
+        return read_json(text)
+    except (TypeError, ValueError, AttributeError):
+        return f"no JSON: {text!r}"
