@@ -1,4 +1,8 @@
-from .audit import DesignFreeze as DesignFreeze
+from .audit import (
+    AuditFindings as AuditFindings, BundleAudit as BundleAudit, DesignFreeze as DesignFreeze,
+    Freeze as Freeze, StudyAudit as StudyAudit, WrittenBundle as WrittenBundle,
+    audit_bundle as audit_bundle, audit_study as audit_study, write_bundle as write_bundle,
+)
 from .beginning import (
     StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,

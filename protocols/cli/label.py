@@ -12,6 +12,7 @@ examples: oversight label route
           oversight label serve       a page of our own to answer on, see docs/answer-page.md
           oversight label links ana   a new personal link for it
           oversight label status
+          oversight label audit       who answered what and when, for oversight verify
 """
 
 from __future__ import annotations
@@ -181,6 +182,7 @@ SUB_VERBS = {
     "serve": (_on_server("serve", "answer_actions"), "serve a page on which experts answer"),
     "links": (_on_server("links", "answer_actions"), "list, make or revoke experts' links to that page"),
     "status": (_on_server("show_status"), "who was asked what, and what came back"),
+    "audit": (_on_server("export_audit", "audit_actions"), "write all that happened as a file to verify"),
 }
 
 
@@ -236,6 +238,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wake = "have a server on this machine wake the next pull early"
     option("--webhook", type=int, metavar="PORT", help=wake)
     option("--once", action="store_true", help="look once and stop")
+    option = verb["audit"].add_argument
+    option("--out", default="audit.jsonl", metavar="FILE", help="default: %(default)s")
+    option("--comments", action="store_true", help="with the texts of comments, not their digests alone")
 
 
 def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""The audit of a study: its design, frozen before answers; its trail, checked; a bundle for others to check."""
+"""The audit of a study: its design, frozen before answers; its trail, checked; a bundle for others."""
 
 import lazy_loader
 

@@ -7,7 +7,7 @@ and the looks, and how many answers were there at that moment: 0 is before the f
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -119,18 +119,20 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
     return found
 
 
-def find_changes(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def find_changes(
+    frozen: Mapping[str, Any], later: Mapping[str, Any], *, then: str = "when frozen", now: str = "now"
+) -> list[str]:
     """Which settings are others than those that were frozen, in words: from what to what."""
-    before, after = _flatten(frozen["settings"]), _flatten(now["settings"])
+    before, after = _flatten(frozen["settings"]), _flatten(later["settings"])
     unset = _flatten(_defaults())
     found = []
     for name in dict.fromkeys([*before, *after]):
         # a setting that the version which froze the design did not know was as it is by default
         old, new = before.get(name, unset.get(name)), after.get(name, unset.get(name))
         if old != new:
-            found.append(f"setting {name}: {_show(old)} when frozen, {_show(new)} now")
-    if frozen["roster"] != now["roster"]:
-        found.append("the roster is not the one that was frozen (addresses aside)")
+            found.append(f"setting {name}: {_show(old)} {then}, {_show(new)} {now}")
+    if frozen["roster"] != later["roster"]:
+        found.append(f"the roster is another {now} than {then} (addresses aside)")
     return found
 
 
@@ -151,12 +153,3 @@ def _flatten(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 def _show(value: Any) -> str:
     text = orjson.dumps(value).decode()
     return text if len(text) <= 80 else text[:77] + "…"
-
-
-def list_differences(changes: Iterable[Mapping[str, Any]]) -> list[list[str]]:
-    """Settings that changed from each freeze to the next, in words."""
-    frozen = list(changes)
-    return [
-        [text.replace("when frozen", "before").replace(" now", " then") for text in find_changes(old, new)]
-        for old, new in zip(frozen, frozen[1:], strict=False)
-    ]

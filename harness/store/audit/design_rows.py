@@ -1,4 +1,4 @@
-"""SQL of a study's design: everything that was drawn, part by part, as a number of rows and a digest of them."""
+"""SQL of a study's design: all that was drawn, part by part, as a number of rows and a digest of them."""
 
 from __future__ import annotations
 

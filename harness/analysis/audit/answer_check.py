@@ -1,0 +1,150 @@
+"""Answers against the events that tell of them: one by one, or as the batches that they came in."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from harness.analysis.audit.findings import AuditFindings
+from harness.store import AuditRecord, BatchDigest, KeptAnswer
+
+_PORTION = 2_000
+
+
+class BatchCheck:
+    """Answers that came together, of which one event holds a digest; `event` is its place.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the event does not tell what a batch does.
+    """
+
+    def __init__(self, record: AuditRecord) -> None:
+        self.event, self.table = record.position, str(record.detail["table"])
+        self.first, self.last = int(record.detail["first"]), int(record.detail["last"])
+        self._number, self._digest = int(record.value), str(record.detail["digest"])
+        self._ways = record.way.split(", ")
+        self._found, self._replaced = BatchDigest(), 0
+        self._is_text = True
+        self._portion: list[tuple[str, str, str]] = []
+
+    def add(self, asked_id: str, person: str, value: str) -> None:
+        """Add the next answer of it that is there."""
+        self._portion.append((asked_id, person, value))
+        if len(self._portion) == _PORTION:
+            self._flush()
+
+    def replace(self) -> None:
+        """Note that a later event tells of an answer at a place of this batch."""
+        self._replaced += 1
+
+    def _flush(self) -> None:
+        if self._portion:
+            try:
+                self._found.add(*zip(*self._portion, strict=True))
+            except TypeError:  # a value that is no text
+                self._is_text = False
+            self._portion = []
+
+    def end(self, findings: AuditFindings, last_withdrawn: Mapping[str, int]) -> int:
+        """Hold what is there against the digest; how many answers of it nothing can be said of."""
+        self._flush()
+        number = self._found.number
+        if self._is_text and number == self._number and self._found.digest() == self._digest:
+            return 0
+        withdrawn = any(last_withdrawn.get(way, -1) > self.event for way in self._ways)
+        if self._replaced or (withdrawn and number < self._number):
+            return number
+        name = f"the batch of event {self.event} ({self.table} {self.first} to {self.last})"
+        if number == self._number:
+            findings.add(f"{name}: an answer in it is not what came: question, person, value or order differ")
+        else:
+            findings.add(f"{name}: {self._number:,} answers came, {number:,} are there")
+        return 0
+
+
+class AnswerCheck:
+    """The answers of one table, in the order of their places.
+
+    Parameters
+    ----------
+    table
+        Its name.
+    batches
+        The batches that came into it.
+    findings
+        Takes what does not hold.
+    allowed
+        How many answers may have no event; None if unknown.
+
+    Attributes
+    ----------
+    number, uncovered
+        How many answers there are, and how many of them no event tells of, as an older version stored them.
+    """
+
+    def __init__(
+        self, table: str, batches: Sequence[BatchCheck], findings: AuditFindings, allowed: int | None
+    ) -> None:
+        self.table, self.number, self.uncovered = table, 0, 0
+        self._batches = sorted(batches, key=lambda batch: batch.first)
+        self._firsts = [batch.first for batch in self._batches]
+        self._findings, self._allowed = findings, allowed
+
+    def find_batch(self, position: int, event: int | None) -> int | None:
+        """The event of the batch that an answer at a place came in, unless a later event tells of it."""
+        batch = self._find(position)
+        return None if batch is None or (event is not None and event > batch.event) else batch.event
+
+    def _find(self, position: int) -> BatchCheck | None:
+        at = bisect_right(self._firsts, position) - 1
+        return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
+
+    def add(self, position: int, asked_id: str, person: str, value: str, event: int | None) -> bool:
+        """Add the next answer, and the place of the last event about it; whether it came in a batch."""
+        self.number += 1
+        batch = self._find(position) if isinstance(position, int) else None
+        if event is not None and (batch is None or event > batch.event):
+            if batch is not None:
+                batch.replace()
+            return False
+        if batch is not None:
+            batch.add(asked_id, person, value)
+            return True
+        told = f"{self.table} {position}: no event tells of the answer to question {asked_id}"
+        if not isinstance(position, int) or (self._firsts and position >= self._firsts[0]):
+            self._findings.add(f"{told}, though it came after others that have one")
+        elif self._allowed == 0:
+            self._findings.add(f"{told}, and no answer was there when the design was frozen")
+        else:
+            self.uncovered += 1
+        return False
+
+    def end(self, last_withdrawn: Mapping[str, int]) -> int:
+        """Hold the batches against their digests; how many answers nothing can be said of."""
+        return sum(batch.end(self._findings, last_withdrawn) for batch in self._batches)
+
+
+def compare_with_event(answer: KeptAnswer, table: str, findings: AuditFindings) -> None:
+    """Hold an answer against the last event that tells of it alone."""
+    name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
+    if answer.kind == "withdrawn":
+        findings.add(f"{name} is there, and event {answer.event} says that it was withdrawn")
+        return
+    pairs = {
+        "value": (answer.said, answer.value),
+        "person": (answer.by, answer.person),
+        "source": (answer.way, answer.source),
+    }
+    for what, (was, now) in pairs.items():
+        if was != now:
+            findings.add(f"{name}: its {what} is {now!r}, and event {answer.event} says {was!r}")
+    is_forgotten = answer.told is None and not answer.comment
+    if not is_forgotten and _digest(answer.salt, answer.comment) != (answer.comment_digest or ""):
+        findings.add(f"{name}: its comment is not the one of event {answer.event}")
+
+
+def _digest(salt: str | None, comment: str) -> str:
+    return sha256(f"{salt or ''}:{comment}".encode()).hexdigest() if comment else ""

@@ -1,0 +1,225 @@
+"""A bundle, checked line by line in constant memory: its chain, and the links and digests inside."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from harness.analysis.audit.answer_check import AnswerCheck
+from harness.analysis.audit.bundle_lines import (
+    FORMAT,
+    LONGEST_LINE,
+    VERSION_OF_FORMAT,
+    chain,
+    read_body,
+    split_line,
+)
+from harness.analysis.audit.design_freeze import compare_parts
+from harness.analysis.audit.findings import AuditFindings
+from harness.analysis.audit.study_check import Freeze, check_head, list_freezes
+from harness.analysis.audit.trail_check import TrailCheck
+from harness.errors import BadInput
+from harness.store import DESIGN_PARTS, START, AuditRecord, RowsDigest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleAudit:
+    """What the check of a bundle says.
+
+    Attributes
+    ----------
+    findings
+        What does not hold, by the number of the line.
+    study
+        Name of the study that it says to be of.
+    lines, events, answers, uncovered
+        How many there are; answers that no event tells of are uncovered.
+    head
+        The last chain value.
+    link
+        The newest link of the study's events.
+    freezes
+        The designs that were frozen, oldest first.
+    """
+
+    findings: AuditFindings
+    study: str
+    lines: int
+    events: int
+    answers: int
+    uncovered: int
+    unchecked: int
+    head: str
+    link: str
+    freezes: list[Freeze]
+
+
+def audit_bundle(path: str | Path, head: str | None = None) -> BundleAudit:
+    """Check a bundle.
+
+    Raises
+    ------
+    BadInput
+        If the file is no bundle or cannot be read, or the head is none.
+    """
+    head, path = check_head(head), Path(path)
+    try:
+        with path.open("rb") as stream:
+            _expect_bundle(path, stream)
+            return _BundleCheck(head).read(stream)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _expect_bundle(path: Path, stream: BinaryIO) -> None:
+    """Raise BadInput unless a mark of a bundle is in the first two lines; one of them may be altered."""
+    lines = [stream.readline(LONGEST_LINE) for _ in range(2)]
+    stream.seek(0)
+    marked = f'"format":"{FORMAT}"'.encode() in lines[0]
+    if not marked and not any(split_line(line) for line in lines):
+        raise BadInput(f"{path}: is no audit that `oversight label audit` wrote")
+    parts = split_line(lines[0])
+    found = read_body(parts[0]) if parts and chain(START, parts[0]) == parts[1] else None
+    if found and (found.get("format") != FORMAT or found.get("version") != VERSION_OF_FORMAT):
+        told = f"{found.get('format')!r}, version {found.get('version')!r}"
+        raise BadInput(f"{path}: is {told}, and this version of oversight reads version {VERSION_OF_FORMAT}")
+
+
+class _BundleCheck:
+    """The lines of a bundle as they come."""
+
+    def __init__(self, head: str | None) -> None:
+        self._noted, self.findings = head, AuditFindings()
+        self._trail = TrailCheck(self.findings, head)
+        self._before, self._good, self._head, self._expected = (START,), START, START, 1
+        self._lines, self._ended, self._after, self._study = 0, False, False, ""
+        self._counts, self._told_end = Counter[str](), dict[str, Any]()
+        self._parts = {name: RowsDigest() for name in DESIGN_PARTS}
+        self._answers: dict[str, AnswerCheck] = {}
+        self._uncovered = 0
+
+    def read(self, stream: BinaryIO) -> BundleAudit:
+        """Check all lines."""
+        for line in _read_lines(stream):
+            self._lines += 1
+            self._check_line(line)
+        self._check_end()
+        unchecked = self._check_answers()
+        self._check_design()
+        if self._noted is not None and self._noted != self._head:
+            told = f"the head is {self._head}, not the one that was given"
+            if self._trail.covered is not None:
+                told += f", which is a link of the study: of its first {self._trail.covered:,} events"
+            self.findings.add(told)
+        return BundleAudit(
+            findings=self.findings, study=self._study, lines=self._lines, events=self._counts["event"],
+            answers=self._counts["answer"], uncovered=self._uncovered, unchecked=unchecked, head=self._head,
+            link=self._trail.head, freezes=list(list_freezes(self._trail)),
+        )  # fmt: skip
+
+    def _check_line(self, line: bytes) -> None:
+        parts = split_line(line)
+        told = read_body(parts[0]) if parts else None
+        if self._ended and not self._after:
+            self._after = True
+            self.findings.add(f"line {self._lines}: it follows the closing line: lines were added")
+        if parts is None:
+            self.findings.add(f"line {self._expected}: altered or cut: it does not end as lines do")
+            self._expected += 1
+            return
+        body, stated = parts
+        self._head = stated
+        follows = [chain(before, body) for before in self._before]
+        if stated not in follows:
+            self._tell_break(told)
+            # the next line follows what is stated here, or should be, or what came before
+            self._before = tuple({stated, *follows, self._good})
+            self._expected = max(self._expected, told["line"] if told else 0) + 1
+            return
+        if told is None or (len(self._before) == 1 and told["line"] != self._expected):
+            self.findings.add(f"line {self._expected}: it is chained, and not a line that oversight writes")
+        self._before, self._good = (stated,), stated
+        self._expected = told["line"] + 1 if told else self._expected + 1
+        if told is not None:
+            self._take_safely(told)
+
+    def _tell_break(self, told: dict[str, Any] | None) -> None:
+        number = told["line"] if told else self._expected
+        if number > self._expected:
+            last = number - 1
+            which = f"line {last} is" if last == self._expected else f"lines {self._expected} to {last} are"
+            self.findings.add(f"line {self._expected}: {which} missing before line {number}, or altered")
+        elif number < self._expected:
+            self.findings.add(f"line {number}: it is there twice, or out of its place")
+        else:
+            self.findings.add(f"line {number}: altered: its chain does not follow")
+
+    def _take_safely(self, told: dict[str, Any]) -> None:
+        try:
+            self._take(told)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.findings.add(f"line {told['line']}: it does not say what a line of its kind does")
+
+    def _take(self, told: dict[str, Any]) -> None:
+        """Keep what a line says that follows."""
+        record = str(told["record"])
+        if record == "head":
+            self._study = str(told["study"])
+        elif record == "event":
+            event = {"comment": None, "salt": "", **told["event"]}
+            self._trail.add(AuditRecord(**event))
+        elif record == "answer":
+            self._take_answer(told)
+        elif record == "end":
+            self._ended, self._told_end = True, told
+            return
+        elif record in DESIGN_PARTS and record != "gold":
+            self._parts[record].add([[told[name] for name in DESIGN_PARTS[record].columns]])
+        self._counts[record] += 1
+
+    def _take_answer(self, told: dict[str, Any]) -> None:
+        table = told["table"]
+        if table not in self._answers:
+            batches = self._trail.batches.get(table, ())
+            self._answers[table] = AnswerCheck(table, batches, self.findings, None)
+        self._uncovered += "covered" in told
+        names = ("position", "question", "person", "value", "last_event")
+        self._answers[table].add(*(told[name] for name in names))
+
+    def _check_end(self) -> None:
+        if not self._ended:
+            self.findings.add(f"line {self._expected}: the closing line is missing: the file was cut")
+            return
+        said = self._told_end.get("counts"), self._told_end.get("lines")
+        if not self.findings.number and said != (dict(self._counts), self._lines):
+            self.findings.add("the closing line counts other lines than there are")
+
+    def _check_answers(self) -> int:
+        """Hold batches against their digests, where all lines are there to be held."""
+        if self.findings.number:
+            return 0
+        return sum(check.end(self._trail.last_withdrawn) for check in self._answers.values())
+
+    def _check_design(self) -> None:
+        """Hold the questions against the design that was frozen last."""
+        if self.findings.number or not self._trail.designs:
+            return
+        frozen = self._trail.designs[-1].detail
+        found = {
+            name: {"number": rows.number, "digest": rows.digest()}
+            for name, rows in self._parts.items()
+            if name != "gold"  # whose texts are not in the bundle
+        }
+        for text in compare_parts(frozen, found):
+            self.findings.add(text)
+
+
+def _read_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Lines; of one that is longer than any may be, its beginning."""
+    while line := stream.readline(LONGEST_LINE):
+        yield line
+        while len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            line = stream.readline(LONGEST_LINE)

@@ -1,0 +1,171 @@
+"""The audit of a study's own database: events, answers, comments and the frozen design against each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
+from harness.analysis.audit.design_freeze import compare_parts, describe_settings, find_changes
+from harness.analysis.audit.findings import AuditFindings
+from harness.analysis.audit.trail_check import TrailCheck
+from harness.config import Study
+from harness.errors import BadInput, StoreError
+from harness.store import REPLY_TABLES, Store, has_database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freeze:
+    """A design as it was frozen.
+
+    Attributes
+    ----------
+    event, at
+        Place and time of the event.
+    answers
+        How many answers were there; 0 is before the first.
+    numbers
+        What was drawn → how much.
+    changes
+        Settings that were others at the freeze before, in words.
+    """
+
+    event: int
+    at: str
+    answers: int
+    numbers: dict[str, int]
+    changes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyAudit:
+    """What an audit of a database says.
+
+    Attributes
+    ----------
+    findings
+        What does not hold.
+    events, head
+        How many events there are, and the newest link.
+    covered
+        How many events a noted head covers; None if none was given, or none of the links is it.
+    comments, forgotten
+        Comments that are those of their events, and those whose text was forgotten.
+    answers, uncovered, unchecked
+        How many answers there are; how many of them no event tells of, as an older version stored them; and
+        how many came in a batch of which a later event replaced a part, so that its digest tells no more.
+    freezes
+        The designs that were frozen, oldest first; none where nothing is covered.
+    drawn
+        Whether anything was drawn.
+    """
+
+    findings: AuditFindings
+    events: int
+    head: str
+    covered: int | None
+    comments: int
+    forgotten: int
+    answers: int
+    uncovered: int
+    unchecked: int
+    freezes: Sequence[Freeze]
+    drawn: bool
+
+
+def check_head(head: str | None) -> str | None:
+    """A head as it was given, in small letters.
+
+    Raises
+    ------
+    BadInput
+        If it is none.
+    """
+    if head is None:
+        return None
+    if not re.fullmatch("[0-9a-f]{64}", head.strip().lower()):
+        raise BadInput(f"--head: a head has 64 hexadecimal digits, not {head!r}")
+    return head.strip().lower()
+
+
+def audit_study(study: Study, head: str | None = None) -> StudyAudit:
+    """Check a study's database; it may be one that can only be read.
+
+    Raises
+    ------
+    BadInput
+        If there is no database, or the head is none.
+    """
+    head = check_head(head)
+    if not has_database(study.store_url):
+        raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
+    with Store(study.store_url) as store, store.together():
+        store.audit.hold_still()
+        return audit_store(study, store, head)
+
+
+def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAudit:
+    """`audit_study` of an open database, inside of `harness.store.Store.together`."""
+    findings = AuditFindings()
+    trail = TrailCheck(findings, head)
+    try:
+        for record in store.audit.read_records():
+            trail.add(record)
+    except StoreError as error:
+        findings.add(f"the events after event {trail.events - 1} cannot be read: {error}")
+    if head is not None and trail.covered is None:
+        findings.add("the chain does not hold the given head: something before it was changed or removed")
+    answers = uncovered = unchecked = 0
+    for table in REPLY_TABLES:
+        check = AnswerCheck(table, trail.batches.get(table, ()), findings, trail.allowed)
+        for answer in store.kept_answers.read_answers(table):
+            event = answer.event
+            came = check.add(answer.position, answer.asked_id, answer.person, answer.value, event)
+            if event is not None and not came:
+                compare_with_event(answer, table, findings)
+        unchecked += check.end(trail.last_withdrawn)
+        answers, uncovered = answers + check.number, uncovered + check.uncovered
+    if trail.allowed and uncovered > trail.allowed:
+        told = f"{trail.allowed:,} were there when the design was frozen first"
+        findings.add(f"{uncovered:,} answers have no event, and {told}")
+    for name, event in store.kept_answers.find_missing():
+        findings.add(f"the answer to question {name}, of event {event}, is missing")
+    _check_design(study, store, trail, findings)
+    numbers = store.design.count_parts()
+    return StudyAudit(
+        findings=findings, events=trail.events, head=trail.head, covered=trail.covered,
+        comments=trail.comments, forgotten=trail.forgotten, answers=answers, uncovered=uncovered,
+        unchecked=unchecked, freezes=list(list_freezes(trail)), drawn=any(numbers.values()),
+    )  # fmt: skip
+
+
+def _check_design(study: Study, store: Store, trail: TrailCheck, findings: AuditFindings) -> None:
+    if not trail.designs:
+        return
+    last = trail.designs[-1].detail
+    for text in compare_parts(last, store.design.measure()):
+        findings.add(text)
+    for text in find_changes(last, describe_settings(study)):
+        findings.add(text)
+    for record in trail.designs:
+        if record.detail.get("altered"):
+            findings.add(
+                f"event {record.position} (design): what was frozen before was altered by then, as its "
+                "digest was another"
+            )
+
+
+def list_freezes(trail: TrailCheck) -> Iterator[Freeze]:
+    """The designs of a trail, each with what changed since the one before."""
+    before: dict[str, Any] | None = None
+    for record in trail.designs:
+        told = record.detail
+        changed = [] if before is None else find_changes(before, told, then="before", now="then")
+        numbers = {name: part["number"] for name, part in told["parts"].items() if part["number"]}
+        yield Freeze(
+            event=record.position, at=record.at, answers=int(told["answers"]), numbers=numbers,
+            changes=changed,
+        )  # fmt: skip
+        before = told

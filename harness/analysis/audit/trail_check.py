@@ -1,0 +1,124 @@
+"""The events of a trail, checked one after the other; and what they tell of answers and of the design."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.analysis.audit.answer_check import BatchCheck
+from harness.analysis.audit.findings import AuditFindings
+from harness.store import START, AuditRecord
+
+
+class TrailCheck:
+    """Events as they come, in memory of constant size but for batches, designs and what was withdrawn.
+
+    Parameters
+    ----------
+    findings
+        Takes what does not hold.
+    head
+        A link that was noted at some time; None if none was.
+
+    Attributes
+    ----------
+    events
+        How many came.
+    head
+        The newest link.
+    covered
+        Number of events up to the one whose link was noted; None if none has it.
+    comments, forgotten
+        Comments that hold, and those whose text is not there any more.
+    batches
+        Table → the batches of answers that came into it.
+    designs
+        The designs that were frozen, oldest first.
+    allowed
+        How many answers may have no event, as they were there when the first design was frozen; None if
+        unknown.
+    """
+
+    def __init__(self, findings: AuditFindings, head: str | None = None) -> None:
+        self.events, self.head, self.comments, self.forgotten = 0, START, 0, 0
+        self.covered = 0 if head == START else None
+        self.batches: dict[str, list[BatchCheck]] = {}
+        self.designs: list[AuditRecord] = []
+        self.allowed: int | None = None
+        self.last_withdrawn: dict[str, int] = {}
+        self._noted, self._findings = head, findings
+        self._before = (START,)
+        self._next, self._answered = 0, False
+
+    def add(self, record: AuditRecord) -> None:
+        """Check the next event."""
+        self.events += 1
+        self._check_link(record)
+        self._check_comment(record)
+        if record.link == self._noted:
+            self.covered = self.events
+        try:
+            self._take(record)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self._findings.add(f"{_name(record)}: it does not tell what an event of its kind does")
+
+    def _check_link(self, record: AuditRecord) -> None:
+        follows = [_find_link(record, before) for before in self._before]
+        name, place = _name(record), record.position
+        if place != self._next and isinstance(place, int) and place > self._next:
+            last = place - 1
+            which = f"event {last} is" if last == self._next else f"events {self._next} to {last} are"
+            self._findings.add(f"{which} missing before {name}")
+        elif place != self._next:
+            self._findings.add(f"{name}: it is there twice, or out of its place")
+        elif record.link not in follows:
+            self._findings.add(f"{name}: its link does not follow: it was altered")
+        # who altered a link alone leaves the next one as it was
+        ok = record.link in follows
+        self._before = (record.link,) if ok else tuple({record.link, *filter(None, follows)})
+        self.head, self._next = str(record.link), (place if isinstance(place, int) else self._next) + 1
+
+    def _check_comment(self, record: AuditRecord) -> None:
+        if not record.comment_digest and not record.comment:
+            return
+        if record.comment is None:
+            self.forgotten += 1
+        elif record.holds_comment:
+            self.comments += 1
+        else:
+            self._findings.add(f"{_name(record)}: its comment is not the one that was chained")
+
+    def _take(self, record: AuditRecord) -> None:
+        """Keep what an event tells of answers and of the design."""
+        if record.kind == "batch":
+            batch = BatchCheck(record)
+            self.batches.setdefault(batch.table, []).append(batch)
+        elif record.kind == "withdrawn":
+            self.last_withdrawn[record.way] = record.position
+        elif record.kind == "design":
+            _expect_design(record.detail)
+            if not self.designs and not self._answered:
+                self.allowed = record.detail["answers"]
+            self.designs.append(record)
+        self._answered |= record.kind in ("batch", "answer", "withdrawn")
+
+
+def _find_link(record: AuditRecord, before: str) -> str:
+    """The link that follows; none where a field is of a kind that no event has."""
+    try:
+        return record.find_link(before)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _expect_design(detail: Any) -> None:
+    """Raise ValueError if this is not what a design's event tells."""
+    parts = detail["parts"].values()
+    is_one = isinstance(detail["answers"], int) and isinstance(detail["roster"], str)
+    is_one = is_one and all(isinstance(p["number"], int) and isinstance(p["digest"], str) for p in parts)
+    if not (is_one and isinstance(detail["settings"], dict)):
+        raise ValueError("no design")
+
+
+def _name(record: AuditRecord) -> str:
+    about = f", question {record.asked_id}" if record.asked_id else ""
+    return f"event {record.position} ({record.kind}{about})"

@@ -1,0 +1,124 @@
+"""Check that nothing was altered: the study's own database, or a bundle that `label audit` wrote.
+
+Without a bundle the database is checked: the links of all events, answers and comments against their events,
+and what was drawn against the design as it was frozen. A head that somebody noted tells more: without one,
+whoever wrote the database or the file could have written it anew as a whole.
+
+example: oversight verify
+         oversight verify --head 3f2a...          the newest link that was noted at some time
+         oversight verify audit.jsonl --head 9c41...    the head that `label audit` printed
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.conventions import add_study, emit, study_of
+from harness.output import counted, make_printable
+
+if TYPE_CHECKING:
+    from harness.analysis import AuditFindings, BundleAudit, Freeze, StudyAudit
+
+_UNCHECKED = "not checked against a head: whoever wrote the file could have written the head, too"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight verify``."""
+    parser.add_argument("bundle", nargs="?", metavar="BUNDLE", help="file that `label audit` wrote")
+    add_study(parser)
+    parser.add_argument("--head", metavar="HASH", help="head that was noted when it was printed")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, and say what does not hold; the exit code is 1 then."""
+    from harness.analysis import audit_bundle, audit_study
+
+    if args.bundle is not None:
+        bundle = audit_bundle(args.bundle, args.head)
+        findings, payload, lines = bundle.findings, _bundle_to_json(bundle), _tell_bundle(bundle)
+    else:
+        found = audit_study(study_of(args), args.head)
+        findings, payload, lines = found.findings, _study_to_json(found), _tell_study(found, args.head)
+    if args.head is None:
+        lines.append(_UNCHECKED)
+    if findings.number:
+        lines += [f"{counted(findings.number, 'finding')}:", *(f"  {text}" for text in findings.lines())]
+    told = {"holds": not findings.number, "findings": findings.shown, "number": findings.number}
+    emit(args, {**told, "checked_against_head": args.head is not None, **payload}, "\n".join(lines))
+    return 1 if findings.number else 0
+
+
+def _tell_bundle(found: BundleAudit) -> list[str]:
+    lines = [
+        f"audit of {make_printable(found.study)!r}: {counted(found.lines, 'line')}, "
+        f"{counted(found.events, 'event')}, {counted(found.answers, 'answer')}"
+        + _tell_uncovered(found.uncovered, found.unchecked),
+        *_tell_freezes(found.freezes, drawn=True),
+        f"head: {found.head}",
+    ]
+    return [*lines, _conclude(found.findings, "every byte is as it was written")]
+
+
+def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
+    lines = [
+        f"{counted(found.events, 'event')} in the trail",
+        f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} forgotten",
+        counted(found.answers, "answer") + _tell_uncovered(found.uncovered, found.unchecked),
+        *_tell_freezes(found.freezes, drawn=found.drawn),
+        f"head: {found.head}",
+    ]
+    if head is not None and found.covered is not None:
+        after = found.events - found.covered
+        lines.append(
+            f"the given head covers {found.covered:,} of {counted(found.events, 'event')}"
+            + (f"; {after:,} followed" if after else "")
+        )
+    return [*lines, _conclude(found.findings, "nothing contradicts the trail")]
+
+
+def _conclude(findings: AuditFindings, holds: str) -> str:
+    return "it does not hold" if findings.number else f"it holds: {holds}"
+
+
+def _tell_uncovered(uncovered: int, unchecked: int) -> str:
+    text = f" ({uncovered:,} not covered: stored by a version without a trail)" if uncovered else ""
+    if unchecked:
+        text += f" ({unchecked:,} not checked: a part of their batch was replaced later)"
+    return text
+
+
+def _tell_freezes(freezes: Sequence[Freeze], *, drawn: bool) -> list[str]:
+    """How the design was frozen, and what changed from one freeze to the next."""
+    if not freezes:
+        why = "drawn by a version that did not freeze designs" if drawn else "nothing was drawn"
+        return [f"design not covered: {why}"]
+    lines = []
+    for freeze in freezes:
+        when = (
+            f"with {counted(freeze.answers, 'answer')} there" if freeze.answers else "before the first answer"
+        )
+        numbers = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in freeze.numbers.items())
+        again = "design frozen" if freeze is freezes[0] else "frozen anew"
+        lines.append(f"{again} {when}, {make_printable(freeze.at)}: {numbers}")
+        lines += [f"  {text}" for text in freeze.changes]
+    return lines
+
+
+def _study_to_json(found: StudyAudit) -> dict[str, Any]:
+    names = (
+        "events", "head", "covered", "comments", "forgotten", "answers", "uncovered", "unchecked",
+    )  # fmt: skip
+    return {name: getattr(found, name) for name in names} | _freezes_to_json(found.freezes)
+
+
+def _bundle_to_json(found: BundleAudit) -> dict[str, Any]:
+    names = ("study", "lines", "events", "answers", "uncovered", "unchecked", "head", "link")
+    return {name: getattr(found, name) for name in names} | _freezes_to_json(found.freezes)
+
+
+def _freezes_to_json(freezes: Sequence[Freeze]) -> dict[str, Any]:
+    before = freezes[0].answers == 0 if freezes else None
+    return {"frozen_before_first_answer": before, "designs": [asdict(freeze) for freeze in freezes]}
