@@ -27,11 +27,12 @@ class BatchCheck:
         self._number, self._digest = int(record.value), str(record.detail["digest"])
         self._ways = record.way.split(", ")
         self._found, self._replaced = BatchDigest(), 0
-        self._is_text = True
+        self._is_text, self._count = True, 0
         self._portion: list[tuple[str, str, str]] = []
 
     def add(self, asked_id: str, person: str, value: str) -> None:
         """Add the next answer of it that is there."""
+        self._count += 1
         self._portion.append((asked_id, person, value))
         if len(self._portion) == _PORTION:
             self._flush()
@@ -51,7 +52,7 @@ class BatchCheck:
     def end(self, findings: AuditFindings, last_withdrawn: Mapping[str, int]) -> int:
         """Hold what is there against the digest; how many answers of it nothing can be said of."""
         self._flush()
-        number = self._found.number
+        number = self._count
         if self._is_text and number == self._number and self._found.digest() == self._digest:
             return 0
         withdrawn = any(last_withdrawn.get(way, -1) > self.event for way in self._ways)
@@ -102,7 +103,7 @@ class AnswerCheck:
         at = bisect_right(self._firsts, position) - 1
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
-    def add(self, position: int, asked_id: str, person: str, value: str, event: int | None) -> bool:
+    def add(self, position: object, asked_id: str, person: str, value: str, event: int | None) -> bool:
         """Add the next answer, and the place of the last event about it; whether it came in a batch."""
         self.number += 1
         batch = self._find(position) if isinstance(position, int) else None

@@ -94,7 +94,8 @@ class _BundleCheck:
     def __init__(self, head: str | None) -> None:
         self._noted, self.findings = head, AuditFindings()
         self._trail = TrailCheck(self.findings, head)
-        self._before, self._good, self._head, self._expected = (START,), START, START, 1
+        self._before: tuple[str, ...] = (START,)
+        self._good, self._head, self._expected = START, START, 1
         self._lines, self._ended, self._after, self._study = 0, False, False, ""
         self._counts, self._told_end = Counter[str](), dict[str, Any]()
         self._parts = {name: RowsDigest() for name in DESIGN_PARTS}

@@ -18,7 +18,7 @@ from harness.config import Study
 from harness.output import make_storable
 from harness.store import AuditEvent, RowsDigest, Store
 
-_SETTINGS = {"study": {"name", "seed"}, "items": True, "experts": True, "estimate": True, "judges": True}
+_SETTINGS: Any = {"study": {"name", "seed"}, "items": True, "experts": True, "estimate": True, "judges": True}
 _OF_EXPERT = ("name", "classes", "capacity", "absent")
 """What of an expert decides who is asked what."""
 

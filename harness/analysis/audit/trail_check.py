@@ -46,7 +46,7 @@ class TrailCheck:
         self.allowed: int | None = None
         self.last_withdrawn: dict[str, int] = {}
         self._noted, self._findings = head, findings
-        self._before = (START,)
+        self._before: tuple[str, ...] = (START,)
         self._next, self._answered = 0, False
 
     def add(self, record: AuditRecord) -> None:
@@ -63,7 +63,8 @@ class TrailCheck:
 
     def _check_link(self, record: AuditRecord) -> None:
         follows = [_find_link(record, before) for before in self._before]
-        name, place = _name(record), record.position
+        name = _name(record)
+        place: object = record.position  # in SQLite a column may hold anything
         if place != self._next and isinstance(place, int) and place > self._next:
             last = place - 1
             which = f"event {last} is" if last == self._next else f"events {self._next} to {last} are"

@@ -1,0 +1,349 @@
+"""A study's own database, checked: whatever is changed past the program is found and named."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.config import read_study
+from harness.store import START, Store
+from protocols.study_labels import route_questions
+from tests.analysis.audited_study import LOOKED_AT, answer_on_server, lay_out_audited, tamper
+from tests.older_version import make_older
+from tests.protocols.test_controls import lay_out
+
+Oversight = Callable[..., Any]
+STUDIES = Path(__file__).parents[1] / "studies"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audited") / "study"
+    lay_out_audited(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(finished, tmp_path / "study")
+    monkeypatch.chdir(tmp_path / "study")
+    return tmp_path / "study"
+
+
+def one(folder: Path, sql: str) -> Any:
+    with closing(sqlite3.connect(folder / "study.db")) as database:
+        return database.execute(sql).fetchone()[0]
+
+
+def test_a_study_that_nobody_touched_holds(folder: Path, oversight: Oversight) -> None:
+    found = oversight("verify")
+    assert found["holds"]
+    assert (found["answers"], found["uncovered"], found["unchecked"]) == (
+        one(folder, "SELECT count(*) FROM answer") + one(folder, "SELECT count(*) FROM control_answer"),
+        0,
+        0,
+    )
+    assert found["frozen_before_first_answer"]
+    assert found["comments"] > 0
+    assert found["designs"][0]["numbers"].keys() == {"questions", "controls", "gold"}
+    assert found["head"] == one(folder, "SELECT link FROM audit_event ORDER BY position DESC")
+
+
+CHANGES = {  # fmt: skip
+    "a verdict on a server": (
+        f"UPDATE answer SET verdict = 'yes' WHERE question_id = (SELECT question_id FROM answer WHERE source = 'label_studio' AND expert = '{LOOKED_AT}' LIMIT 1)",
+        r"question [0-9a-f]{16} \(answer \d+\): its value is 'yes', and event \d+ says 'no'",
+    ),
+    "a person on a server": (
+        "UPDATE answer SET expert = 'eve' WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
+        "its person is 'eve'",
+    ),
+    "a source": (
+        "UPDATE answer SET source = 'page' WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
+        "its source is 'page'",
+    ),
+    "a comment of an answer": (
+        "UPDATE answer SET comment = 'fine' WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
+        "its comment is not the one of event",
+    ),
+    "a comment of an event": (
+        "UPDATE audit_event SET comment = 'fine' WHERE position = (SELECT min(position) FROM audit_event WHERE kind = 'answer')",
+        r"event \d+ \(answer, question [0-9a-f]{16}\): its comment is not the one that was chained",
+    ),
+    "a verdict of a batch": (
+        "UPDATE answer SET verdict = 'skip' WHERE position = (SELECT max(position) FROM answer)",
+        r"the batch of event \d+ \(answer \d+ to \d+\): an answer in it is not what came",
+    ),
+    "a person of a batch": (
+        "UPDATE answer SET expert = 'eve' WHERE position = (SELECT max(position) FROM answer)",
+        "an answer in it is not what came",
+    ),
+    "a control answer": (
+        "UPDATE control_answer SET verdict = 'skip' WHERE position = (SELECT max(position) FROM control_answer)",
+        r"the batch of event \d+ \(control_answer",
+    ),
+    "a number for a verdict": (
+        "UPDATE answer SET verdict = x'00' WHERE position = (SELECT max(position) FROM answer)",
+        "an answer in it is not what came",
+    ),
+    "an answer of a batch removed": (
+        "DELETE FROM answer WHERE position = (SELECT max(position) FROM answer)",
+        r"answers came, \d+ are there",
+    ),
+    "an answer from a server removed": (
+        "DELETE FROM answer WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
+        r"the answer to question [0-9a-f]{16}, of event \d+, is missing",
+    ),
+    "two answers exchanged": (
+        "UPDATE answer SET position = (SELECT max(position) FROM answer) * 2 - 1 - position WHERE position >= (SELECT max(position) FROM answer) - 1",
+        "an answer in it is not what came",
+    ),
+    "an answer added at the end": (
+        "UPDATE answer SET position = 100000 WHERE position = (SELECT max(position) FROM answer)",
+        "no event tells of the answer to question",
+    ),
+    "an answer added at the beginning": (
+        "UPDATE answer SET position = -1 WHERE position = (SELECT max(position) FROM answer)",
+        "no answer was there when the design was frozen",
+    ),
+    "the last event removed": (
+        "DELETE FROM audit_event WHERE position = (SELECT max(position) FROM audit_event)",
+        "no event tells of the answer to question",
+    ),
+    "an event removed": ("DELETE FROM audit_event WHERE position = 3", "event 3 is missing before event 4"),
+    "the first event removed": ("DELETE FROM audit_event WHERE position = 0", "event 0 is missing"),
+    "a time": ("UPDATE audit_event SET at = '2020' WHERE position = 2", r"event 2 \(.*its link does not follow"),
+    "a link": ("UPDATE audit_event SET link = replace(link, 'a', 'b') WHERE position = 2", "event 2 "),
+    "a way": ("UPDATE audit_event SET way = 'x' WHERE position = 4", r"event 4 \("),
+    "a detail": ("UPDATE audit_event SET detail = '{}' WHERE kind = 'batch'", "its link does not follow"),
+    "a detail that is none": ("UPDATE audit_event SET detail = '{' WHERE kind = 'batch'", "cannot be read"),
+    "a design": ("UPDATE audit_event SET detail = '{\"parts\": 3}' WHERE kind = 'design'", "it does not tell"),
+    "an event in place of another": (
+        "UPDATE audit_event SET (kind, asked_id, detail, link) = (SELECT kind, asked_id, detail, link FROM audit_event WHERE position = 3) WHERE position = 2",
+        r"event 2 \(",
+    ),
+    "events exchanged": (
+        "UPDATE audit_event SET link = (SELECT link FROM audit_event AS o WHERE o.position = 5 - audit_event.position), asked_id = (SELECT asked_id FROM audit_event AS o WHERE o.position = 5 - audit_event.position) WHERE position IN (2, 3)",
+        r"event 2 \(",
+    ),
+    "an event before all others": (
+        "INSERT INTO audit_event SELECT -1, at, kind, way, person, asked_id, value, comment, salt, comment_digest, seconds, 'k', detail, link FROM audit_event WHERE position = 2",
+        r"event -1 \(.*out of its place",
+    ),
+    "a propensity": ("UPDATE question SET propensity = 0.5 WHERE rowid = 7", "questions: altered after the freeze"),
+    "propensities": (
+        "UPDATE question SET propensities = '[0.1, 0.2, 0.7]' WHERE rowid = 7",
+        "questions: altered after the freeze",
+    ),
+    "propensities that are none": (
+        "UPDATE question SET propensities = '[' WHERE rowid = 7",
+        "questions: altered after the freeze",
+    ),
+    "an option": ("UPDATE question SET option = 1 - option % 2 WHERE rowid = 7", "questions: altered"),
+    "a question removed": ("DELETE FROM question WHERE rowid = 7", "60 were frozen, 59 are there: removed after the freeze"),
+    "a question about nothing": ("UPDATE question SET item_id = 'none' WHERE rowid = 7", "questions: altered"),
+    "a question added": (
+        "INSERT INTO question SELECT 'new', item_id, protocol, propensity, seed, option + 1, expert, n_options, propensities FROM question WHERE rowid = 7",
+        "60 were frozen, 61 are there: added after the freeze",
+    ),
+    "a control question": ("UPDATE control_question SET expert = 'eve' WHERE rowid = 3", "controls: altered"),
+    "a gold item": ("UPDATE gold_item SET truth = 1 - truth % 2 WHERE rowid = 3", "gold: altered"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_found_and_named(name: str, folder: Path, oversight: Oversight) -> None:
+    sql, told = CHANGES[name]
+    tamper(folder, sql)
+    found = oversight("verify", code=1)
+    assert not found["holds"]
+    assert any(re.search(told, text) for text in found["findings"]), found["findings"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('name = "s"', 'name = "s"\nseed = 3', "setting study.seed: 0 when frozen, 3 now"),
+        ("repeat = 0.3", "repeat = 0.2", "setting experts.repeat: 0.3 when frozen, 0.2 now"),
+        (
+            "[experts]",
+            "[estimate]\nlevel = 0.9\n[experts]",
+            "setting estimate.level: 0.95 when frozen, 0.9 now",
+        ),
+    ],
+)
+def test_a_setting_that_changed_is_named(
+    folder: Path, oversight: Oversight, before: str, after: str, told: str
+) -> None:
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace(before, after))
+    assert oversight("verify", code=1)["findings"] == [told]
+
+
+def test_another_roster_is_told_but_no_other_address(folder: Path, oversight: Oversight) -> None:
+    path = folder / "experts.toml"
+    text = path.read_text()
+    path.write_text(text.replace('name = "red0"', 'name = "red0"\nemail = "r@example.org"'))
+    assert oversight("verify")["holds"]
+    path.write_text(text.replace('name = "red0"', 'name = "red0"\nabsent = true'))
+    assert "the roster is another" in oversight("verify", code=1)["findings"][0]
+    path.unlink()
+    assert "the roster is another" in oversight("verify", code=1)["findings"][0]
+
+
+def test_many_findings_are_counted(folder: Path, oversight: Oversight) -> None:
+    tamper(folder, "UPDATE answer SET source = 'x' WHERE source = 'label_studio'")
+    tamper(folder, "UPDATE audit_event SET at = 'x'")
+    found = oversight("verify", code=1)
+    assert len(found["findings"]) == 20
+    assert found["number"] > 20
+
+
+def test_comments_may_be_forgotten(folder: Path, oversight: Oversight) -> None:
+    before = oversight("verify")
+    tamper(folder, "UPDATE audit_event SET comment = NULL, salt = '' WHERE comment_digest != ''")
+    tamper(folder, "UPDATE answer SET comment = '' WHERE source = 'label_studio'")
+    tamper(folder, "UPDATE control_answer SET comment = ''")
+    found = oversight("verify", "--head", before["head"])
+    assert (found["comments"], found["forgotten"]) == (0, before["comments"])
+    assert found["covered"] == found["events"]
+
+
+def test_a_head_of_an_earlier_moment(folder: Path, oversight: Oversight) -> None:
+    early = one(folder, "SELECT link FROM audit_event WHERE position = 4")
+    found = oversight("verify", "--head", early)
+    assert (found["covered"], found["holds"]) == (5, True)
+    assert oversight("verify", "--head", START)["covered"] == 0
+    assert (
+        "the chain does not hold the given head"
+        in oversight("verify", "--head", "a" * 64, code=1)["findings"][0]
+    )
+    assert "64 hexadecimal digits" in oversight("verify", "--head", "abc", code=2)["error"]
+    # a chain that somebody wrote anew holds by itself, and not the head that was noted
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        records = list(store.audit.read_records())
+    link = START
+    tamper(folder, "UPDATE audit_event SET at = '2020' WHERE position = 1")
+    with Store(f"sqlite:///{folder / 'study.db'}") as store:
+        for record in list(store.audit.read_records()):
+            link = record.find_link(link)
+            tamper(folder, "UPDATE audit_event SET link = ? WHERE position = ?", link, record.position)
+    assert oversight("verify")["holds"]
+    assert not oversight("verify", "--head", records[-1].link, code=1)["holds"]
+
+
+def test_answers_change_on_a_server_and_are_withdrawn(folder: Path, oversight: Oversight) -> None:
+    tamper(folder, "DELETE FROM answer WHERE expert = ? AND source != 'label_studio'", LOOKED_AT)
+    study = read_study(folder / "study.toml")
+    before = oversight("verify", code=1)["number"]
+    answer_on_server(study, verdict="yes", but=2)
+    assert oversight("verify", code=1)["number"] == before
+
+
+def test_questions_that_were_altered_before_a_new_freeze(tmp_path: Path, oversight: Oversight) -> None:
+    study = lay_out(tmp_path, "questions = 20\n")
+    route_questions(study)
+    where = ("--study", tmp_path / "study.toml")
+    oversight("label", "route", *where)
+    assert len(oversight("verify", *where)["designs"]) == 1
+    oversight("label", "simulate", "--key", tmp_path / "key.csv", *where)
+    oversight("label", "route", "--more", "5", *where)
+    found = oversight("verify", *where)
+    assert [(d["answers"], d["numbers"]["questions"]) for d in found["designs"]] == [(0, 20), (20, 25)]
+    tamper(tmp_path, "UPDATE question SET expert = 'eve' WHERE rowid = 2")
+    oversight("label", "route", "--more", "5", *where)
+    (told,) = oversight("verify", *where, code=1)["findings"]
+    assert re.match(r"event \d+ \(design\): what was frozen before was altered by then", told)
+
+
+def test_settings_that_changed_from_freeze_to_freeze_are_told(tmp_path: Path, oversight: Oversight) -> None:
+    study = lay_out(tmp_path, "")
+    route_questions(study)
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text() + "[estimate]\nlevel = 0.8\n")
+    oversight("label", "route", "--study", path)
+    first, second = oversight("verify", "--study", path)["designs"]
+    assert first["changes"] == []
+    assert second["changes"] == ["setting estimate.level: 0.95 before, 0.8 then"]
+
+
+def test_several_options_of_an_item_are_hashed_as_they_are_read(tmp_path: Path, oversight: Oversight) -> None:
+    study = lay_out(tmp_path, "options_per_item = 2\n")
+    route_questions(study)
+    assert oversight("verify", "--study", tmp_path / "study.toml")["designs"][0]["numbers"] == {
+        "questions": 120
+    }
+
+
+@pytest.mark.parametrize("name", ["partitioned", "panel", "sequential", "targeted", "desk"])
+def test_studies_of_older_versions_are_not_covered(
+    name: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(STUDIES / name, tmp_path / name, ignore=shutil.ignore_patterns("expected"))
+    monkeypatch.chdir(tmp_path / name)
+    found = oversight("verify")
+    assert (found["holds"], found["events"], found["designs"]) == (True, 0, [])
+    assert found["uncovered"] == found["answers"] > 0
+    oversight("label", "route")
+    assert oversight("verify") == found
+    assert oversight("label", "audit")["not_covered"] == found["answers"]
+    assert oversight("verify", "audit.jsonl")["uncovered"] == found["answers"]
+
+
+def test_a_database_of_the_version_before(folder: Path, oversight: Oversight) -> None:
+    make_older(f"sqlite:///{folder / 'study.db'}", "0018")
+    found = oversight("verify")
+    assert (found["holds"], found["uncovered"]) == (True, found["answers"])
+
+
+@pytest.mark.parametrize("name", ["panel", "panel-random", "sequential"])
+def test_panels_and_several_waves(
+    name: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(STUDIES / name, tmp_path / name, ignore=shutil.ignore_patterns("expected"))
+    monkeypatch.chdir(tmp_path / name)
+    if name == "sequential":
+        tamper(tmp_path / name, "DELETE FROM answer")
+        tamper(tmp_path / name, "DELETE FROM question")
+        while oversight("label", "route")["questions"]:
+            oversight("label", "simulate", "--key", "key.csv")
+    else:
+        (tmp_path / name / "study.db").unlink()
+        oversight("label", "route")
+        oversight("label", "import", *sorted(Path("filled").glob("*.csv")))
+    found = oversight("verify")
+    assert (found["holds"], found["uncovered"]) == (True, 0)
+    assert found["frozen_before_first_answer"]
+    assert len(found["designs"]) == (1 if name != "sequential" else len(found["designs"]) or 2)
+    if name == "sequential":
+        assert len(found["designs"]) > 1
+        return
+    tamper(tmp_path / name, "UPDATE rating SET label = 'soon' WHERE position = 4")
+    tamper(tmp_path / name, "UPDATE assignment SET propensity = 0.1 WHERE rowid = 4")
+    told = oversight("verify", code=1)["findings"]
+    assert len(told) in (1, 2)
+    assert told[-1].startswith("assignments: altered")
+
+
+def test_a_study_without_a_database_is_refused(tmp_path: Path, oversight: Oversight) -> None:
+    lay_out(tmp_path)
+    where = ("--study", tmp_path / "study.toml")
+    assert "no database" in oversight("verify", *where, code=2)["error"]
+    assert "no database" in oversight("label", "audit", *where, "--out", tmp_path / "a", code=2)["error"]
+    assert not (tmp_path / "study.db").exists()
+
+
+def test_a_database_that_can_only_be_read(
+    folder: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # the tests may run as somebody who may write anything
+    assert oversight("verify")["holds"]
+    monkeypatch.undo()
+    assert not list(folder.glob("study.db-*"))
