@@ -14,6 +14,12 @@ from protocols.study_labels import route_questions, simulate_answers
 from tests.protocols.test_controls import lay_out
 
 LOOKED_AT = "red0"
+WHERE = {
+    "on_server": "position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
+    "an_answer": "position = (SELECT min(position) FROM audit_event WHERE kind = 'answer')",
+    "last": "position = (SELECT max(position) FROM answer)",
+}
+"""Conditions of rows to be changed."""
 
 
 def answer_on_server(study: Study, *, verdict: str = "no", comment: str = "see page 3", but: int = 0) -> int:

@@ -15,7 +15,7 @@ import pytest
 from harness.config import read_study
 from harness.store import START, Store
 from protocols.study_labels import route_questions
-from tests.analysis.audited_study import LOOKED_AT, answer_on_server, lay_out_audited, tamper
+from tests.analysis.audited_study import LOOKED_AT, WHERE, answer_on_server, lay_out_audited, tamper
 from tests.older_version import make_older
 from tests.protocols.test_controls import lay_out
 
@@ -56,61 +56,54 @@ def test_a_study_that_nobody_touched_holds(folder: Path, oversight: Oversight) -
     assert found["head"] == one(folder, "SELECT link FROM audit_event ORDER BY position DESC")
 
 
-CHANGES = {  # fmt: skip
+CHANGES = {
     "a verdict on a server": (
-        f"UPDATE answer SET verdict = 'yes' WHERE question_id = (SELECT question_id FROM answer WHERE source = 'label_studio' AND expert = '{LOOKED_AT}' LIMIT 1)",
+        "UPDATE answer SET verdict = 'yes' WHERE {on_server}",
         r"question [0-9a-f]{16} \(answer \d+\): its value is 'yes', and event \d+ says 'no'",
     ),
-    "a person on a server": (
-        "UPDATE answer SET expert = 'eve' WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
-        "its person is 'eve'",
-    ),
-    "a source": (
-        "UPDATE answer SET source = 'page' WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
-        "its source is 'page'",
-    ),
+    "a person on a server": ("UPDATE answer SET expert = 'eve' WHERE {on_server}", "its person is 'eve'"),
+    "a source": ("UPDATE answer SET source = 'page' WHERE {on_server}", "its source is 'page'"),
     "a comment of an answer": (
-        "UPDATE answer SET comment = 'fine' WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
+        "UPDATE answer SET comment = 'fine' WHERE {on_server}",
+        "its comment is not the one of event",
+    ),
+    "a comment taken away": (
+        "UPDATE answer SET comment = '' WHERE {on_server}",
         "its comment is not the one of event",
     ),
     "a comment of an event": (
-        "UPDATE audit_event SET comment = 'fine' WHERE position = (SELECT min(position) FROM audit_event WHERE kind = 'answer')",
+        "UPDATE audit_event SET comment = 'fine' WHERE {an_answer}",
         r"event \d+ \(answer, question [0-9a-f]{16}\): its comment is not the one that was chained",
     ),
     "a verdict of a batch": (
-        "UPDATE answer SET verdict = 'skip' WHERE position = (SELECT max(position) FROM answer)",
+        "UPDATE answer SET verdict = 'skip' WHERE {last}",
         r"the batch of event \d+ \(answer \d+ to \d+\): an answer in it is not what came",
     ),
-    "a person of a batch": (
-        "UPDATE answer SET expert = 'eve' WHERE position = (SELECT max(position) FROM answer)",
-        "an answer in it is not what came",
-    ),
+    "a person of a batch": ("UPDATE answer SET expert = 'eve' WHERE {last}", "is not what came"),
+    "a question of a batch": ("UPDATE answer SET question_id = 'none' WHERE {last}", "is not what came"),
     "a control answer": (
-        "UPDATE control_answer SET verdict = 'skip' WHERE position = (SELECT max(position) FROM control_answer)",
+        "UPDATE control_answer SET verdict = 'skip' "
+        "WHERE position = (SELECT max(position) FROM control_answer)",
         r"the batch of event \d+ \(control_answer",
     ),
-    "a number for a verdict": (
-        "UPDATE answer SET verdict = x'00' WHERE position = (SELECT max(position) FROM answer)",
-        "an answer in it is not what came",
-    ),
-    "an answer of a batch removed": (
-        "DELETE FROM answer WHERE position = (SELECT max(position) FROM answer)",
-        r"answers came, \d+ are there",
-    ),
+    "bytes for a verdict": ("UPDATE answer SET verdict = x'00' WHERE {last}", "is not what came"),
+    "a number for a verdict": ("UPDATE answer SET verdict = 1 WHERE {last}", "is not what came"),
+    "an answer of a batch removed": ("DELETE FROM answer WHERE {last}", r"answers came, \d+ are there"),
     "an answer from a server removed": (
-        "DELETE FROM answer WHERE position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
+        "DELETE FROM answer WHERE {on_server}",
         r"the answer to question [0-9a-f]{16}, of event \d+, is missing",
     ),
     "two answers exchanged": (
-        "UPDATE answer SET position = (SELECT max(position) FROM answer) * 2 - 1 - position WHERE position >= (SELECT max(position) FROM answer) - 1",
+        "UPDATE answer SET position = 2 * (SELECT max(position) FROM answer) - 1 - position "
+        "WHERE position >= (SELECT max(position) FROM answer) - 1",
         "an answer in it is not what came",
     ),
-    "an answer added at the end": (
-        "UPDATE answer SET position = 100000 WHERE position = (SELECT max(position) FROM answer)",
+    "an answer moved to the end": (
+        "UPDATE answer SET position = 100000 WHERE {last}",
         "no event tells of the answer to question",
     ),
-    "an answer added at the beginning": (
-        "UPDATE answer SET position = -1 WHERE position = (SELECT max(position) FROM answer)",
+    "an answer moved to the beginning": (
+        "UPDATE answer SET position = -1 WHERE {last}",
         "no answer was there when the design was frozen",
     ),
     "the last event removed": (
@@ -119,49 +112,56 @@ CHANGES = {  # fmt: skip
     ),
     "an event removed": ("DELETE FROM audit_event WHERE position = 3", "event 3 is missing before event 4"),
     "the first event removed": ("DELETE FROM audit_event WHERE position = 0", "event 0 is missing"),
-    "a time": ("UPDATE audit_event SET at = '2020' WHERE position = 2", r"event 2 \(.*its link does not follow"),
-    "a link": ("UPDATE audit_event SET link = replace(link, 'a', 'b') WHERE position = 2", "event 2 "),
+    "a time": ("UPDATE audit_event SET at = '2020' WHERE position = 2", r"event 2 \(.*does not follow"),
+    "a link": ("UPDATE audit_event SET link = link || 'a' WHERE position = 2", r"event 2 \("),
     "a way": ("UPDATE audit_event SET way = 'x' WHERE position = 4", r"event 4 \("),
-    "a detail": ("UPDATE audit_event SET detail = '{}' WHERE kind = 'batch'", "its link does not follow"),
-    "a detail that is none": ("UPDATE audit_event SET detail = '{' WHERE kind = 'batch'", "cannot be read"),
-    "a design": ("UPDATE audit_event SET detail = '{\"parts\": 3}' WHERE kind = 'design'", "it does not tell"),
+    "bytes for a way": ("UPDATE audit_event SET way = x'01' WHERE position = 4", r"event 4 \("),
+    "a detail": ("UPDATE audit_event SET detail = '{{}}' WHERE kind = 'batch'", "link does not follow"),
+    "a detail that is none": ("UPDATE audit_event SET detail = '{{' WHERE kind = 'batch'", "cannot be read"),
+    "a design": ("UPDATE audit_event SET detail = '{{\"parts\": 3}}' WHERE kind = 'design'", "does not tell"),
     "an event in place of another": (
-        "UPDATE audit_event SET (kind, asked_id, detail, link) = (SELECT kind, asked_id, detail, link FROM audit_event WHERE position = 3) WHERE position = 2",
-        r"event 2 \(",
-    ),
-    "events exchanged": (
-        "UPDATE audit_event SET link = (SELECT link FROM audit_event AS o WHERE o.position = 5 - audit_event.position), asked_id = (SELECT asked_id FROM audit_event AS o WHERE o.position = 5 - audit_event.position) WHERE position IN (2, 3)",
+        "UPDATE audit_event SET (kind, asked_id, detail, link) = (SELECT kind, asked_id, detail, link "
+        "FROM audit_event WHERE position = 3) WHERE position = 2",
         r"event 2 \(",
     ),
     "an event before all others": (
-        "INSERT INTO audit_event SELECT -1, at, kind, way, person, asked_id, value, comment, salt, comment_digest, seconds, 'k', detail, link FROM audit_event WHERE position = 2",
+        "INSERT INTO audit_event SELECT -1, at, kind, way, person, asked_id, value, comment, salt, "
+        "comment_digest, seconds, 'k', detail, link FROM audit_event WHERE position = 2",
         r"event -1 \(.*out of its place",
     ),
-    "a propensity": ("UPDATE question SET propensity = 0.5 WHERE rowid = 7", "questions: altered after the freeze"),
+    "a propensity": ("UPDATE question SET propensity = 0.5 WHERE rowid = 7", "questions: altered"),
     "propensities": (
         "UPDATE question SET propensities = '[0.1, 0.2, 0.7]' WHERE rowid = 7",
-        "questions: altered after the freeze",
+        "questions: altered",
     ),
     "propensities that are none": (
         "UPDATE question SET propensities = '[' WHERE rowid = 7",
         "questions: altered after the freeze",
     ),
     "an option": ("UPDATE question SET option = 1 - option % 2 WHERE rowid = 7", "questions: altered"),
-    "a question removed": ("DELETE FROM question WHERE rowid = 7", "60 were frozen, 59 are there: removed after the freeze"),
-    "a question about nothing": ("UPDATE question SET item_id = 'none' WHERE rowid = 7", "questions: altered"),
+    "a question removed": (
+        "DELETE FROM question WHERE rowid = 7",
+        "questions: 60 were frozen, 59 are there: removed after the freeze",
+    ),
+    "a question about nothing": (
+        "UPDATE question SET item_id = 'none' WHERE rowid = 7",
+        "questions: altered",
+    ),
     "a question added": (
-        "INSERT INTO question SELECT 'new', item_id, protocol, propensity, seed, option + 1, expert, n_options, propensities FROM question WHERE rowid = 7",
-        "60 were frozen, 61 are there: added after the freeze",
+        "INSERT INTO question (id, item_id, protocol, propensity, seed, option, expert, n_options, "
+        "propensities) SELECT 'new', item_id, protocol, propensity, seed, option + 1, expert, n_options, "
+        "propensities FROM question WHERE rowid = 7",
+        "questions: 60 were frozen, 61 are there: added after the freeze",
     ),
     "a control question": ("UPDATE control_question SET expert = 'eve' WHERE rowid = 3", "controls: altered"),
     "a gold item": ("UPDATE gold_item SET truth = 1 - truth % 2 WHERE rowid = 3", "gold: altered"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_found_and_named(name: str, folder: Path, oversight: Oversight) -> None:
     sql, told = CHANGES[name]
-    tamper(folder, sql)
+    tamper(folder, sql.format_map(WHERE))
     found = oversight("verify", code=1)
     assert not found["holds"]
     assert any(re.search(told, text) for text in found["findings"]), found["findings"]
@@ -196,6 +196,16 @@ def test_another_roster_is_told_but_no_other_address(folder: Path, oversight: Ov
     assert "the roster is another" in oversight("verify", code=1)["findings"][0]
     path.unlink()
     assert "the roster is another" in oversight("verify", code=1)["findings"][0]
+
+
+def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight: Oversight) -> None:
+    before = oversight("verify")
+    tamper(folder, "DELETE FROM audit_event")
+    found = oversight("verify")
+    assert (found["uncovered"], found["designs"]) == (before["answers"], [])
+    assert (
+        "does not hold the given head" in oversight("verify", "--head", before["head"], code=1)["findings"][0]
+    )
 
 
 def test_many_findings_are_counted(folder: Path, oversight: Oversight) -> None:

@@ -84,7 +84,11 @@ def _conclude(findings: AuditFindings, holds: str) -> str:
 
 
 def _tell_uncovered(uncovered: int, unchecked: int) -> str:
-    text = f" ({uncovered:,} not covered: stored by a version without a trail)" if uncovered else ""
+    text = (
+        f" ({uncovered:,} not covered: no event tells of them, as older versions wrote none)"
+        if uncovered
+        else ""
+    )
     if unchecked:
         text += f" ({unchecked:,} not checked: a part of their batch was replaced later)"
     return text
