@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from harness.config import read_study
 from harness.store import START, Store
@@ -348,6 +349,32 @@ def test_a_study_without_a_database_is_refused(tmp_path: Path, oversight: Oversi
     assert "no database" in oversight("verify", *where, code=2)["error"]
     assert "no database" in oversight("label", "audit", *where, "--out", tmp_path / "a", code=2)["error"]
     assert not (tmp_path / "study.db").exists()
+
+
+def test_a_database_on_a_server(
+    url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "study.toml"
+    lay_out(tmp_path)
+    path.write_text(path.read_text().replace('name = "s"', f'name = "s"\nstore = "{url}"'))
+    study = read_study(path)
+    route_questions(study)
+    answer_on_server(study, but=1)
+    oversight("label", "simulate", "--key", "key.csv")
+    found = oversight("verify")
+    assert (found["holds"], found["uncovered"], found["frozen_before_first_answer"]) == (True, 0, True)
+    done = oversight("label", "audit")
+    assert oversight("verify", "audit.jsonl", "--head", done["head"])["holds"]
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE question SET propensity = 0.5 WHERE option = 1"))
+        connection.execute(sa.text("UPDATE answer SET verdict = 'skip' WHERE source != 'label_studio'"))
+        connection.execute(sa.text("UPDATE audit_event SET at = '2020' WHERE position = 2"))
+    engine.dispose()
+    told = " ".join(oversight("verify", code=1)["findings"])
+    for text in ("questions: altered", "an answer in it is not what came", "event 2 (revision"):
+        assert text in told
 
 
 def test_a_database_that_can_only_be_read(

@@ -75,6 +75,8 @@ COMMANDS = (
     Command("panel", "parity --model model", _STATISTICS),
     Command("colours", "search start", _STATISTICS),
     Command("search", "search show", _STATISTICS),
+    Command("partitioned", "label audit", "sqlmodel"),
+    Command("partitioned", "verify", "sqlmodel"),
     Command("partitioned", "view --no-browser --port 0 --json", "sqlmodel aiohttp"),
     Command("partitioned", "report", _STATISTICS),
     Command("partitioned", "model status", code=1),

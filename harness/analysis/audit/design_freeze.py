@@ -143,11 +143,13 @@ def _defaults() -> dict[str, Any]:
     return settings
 
 
-def _flatten(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    flat = dict[str, Any]()
-    for name, value in settings.items():
-        flat |= _flatten(value, f"{above}{name}.") if isinstance(value, Mapping) else {above + name: value}
-    return flat
+def _flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """``section.key`` → value."""
+    return {
+        name if key is None else f"{name}.{key}": value
+        for name, section in settings.items()
+        for key, value in (section.items() if isinstance(section, Mapping) else [(None, section)])
+    }
 
 
 def _show(value: Any) -> str:

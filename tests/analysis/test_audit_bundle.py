@@ -1,0 +1,183 @@
+"""A bundle, checked elsewhere: every altered byte is found, and its line named."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.analysis import audit_bundle, audit_study
+from harness.config import read_study
+from harness.store import START
+from tests.analysis.audited_study import WHERE, lay_out_audited, tamper
+
+Oversight = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audited") / "study"
+    lay_out_audited(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(finished, tmp_path / "study")
+    monkeypatch.chdir(tmp_path / "study")
+    return tmp_path / "study"
+
+
+def read_lines(folder: Path, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, (folder / "audit.jsonl").read_text().splitlines())
+    return [line for line in lines if line["record"] == kind]
+
+
+def test_it_holds_and_says_what_the_study_says(folder: Path, oversight: Oversight) -> None:
+    done = oversight("label", "audit")
+    found = oversight("verify", "audit.jsonl", "--head", done["head"])
+    study = audit_study(read_study("study.toml"))
+    assert found["holds"]
+    assert found["checked_against_head"]
+    assert (found["events"], found["answers"], found["uncovered"]) == (study.events, study.answers, 0)
+    assert (found["link"], found["lines"]) == (study.head, done["lines"])
+    assert stat.S_IMODE(Path("audit.jsonl").stat().st_mode) == 0o600
+    assert len(read_lines(folder, "handover")) == 1
+    assert len(read_lines(folder, "questions")) == 60
+    assert read_lines(folder, "questions")[0]["propensity"] == pytest.approx(1 / 3)
+    (end,) = read_lines(folder, "end")
+    assert end["lines"] == done["lines"]
+
+
+def test_the_same_study_gives_the_same_bytes(folder: Path, oversight: Oversight) -> None:
+    done = oversight("label", "audit")
+    before = Path("audit.jsonl").read_bytes()
+    assert oversight("label", "audit") == done
+    assert Path("audit.jsonl").read_bytes() == before
+    assert not list(folder.glob("*.part"))
+
+
+def test_texts_of_comments_are_in_it_only_if_asked_for(folder: Path, oversight: Oversight) -> None:
+    oversight("label", "audit")
+    assert b"see page 3" not in Path("audit.jsonl").read_bytes()
+    assert b"note 1" not in Path("audit.jsonl").read_bytes()  # an item's text
+    oversight("label", "audit", "--comments")
+    assert b"see page 3" in Path("audit.jsonl").read_bytes()
+    assert oversight("verify", "audit.jsonl")["holds"]
+
+
+def test_what_is_no_audit_of_this_study_stays(folder: Path, oversight: Oversight, tmp_path: Path) -> None:
+    Path("notes.jsonl").write_text("mine\n")
+    assert "no audit of the study" in oversight("label", "audit", "--out", "notes.jsonl", code=2)["error"]
+    assert Path("notes.jsonl").read_text() == "mine\n"
+    oversight("label", "audit")
+    other = lay_out_audited(tmp_path / "other")
+    assert other.study.name == "s"
+    words = ("--study", tmp_path / "other" / "study.toml", "--out", "audit.jsonl")
+    assert "another study named 's'" in oversight("label", "audit", *words, code=2)["error"]
+    assert "is no file" in oversight("label", "audit", "--out", tmp_path, code=2)["error"]
+    Path("file").write_text("")
+    assert "cannot be written" in oversight("label", "audit", "--out", "file/audit.jsonl", code=2)["error"]
+
+
+def test_a_file_that_is_no_bundle(folder: Path, oversight: Oversight) -> None:
+    for text in (b"", b"\n", b"{}\n{}\n", b"\x00" * 100, b'{"format": "other"}\n', b"[" * 10_000):
+        Path("other").write_bytes(text)
+        assert "is no audit" in oversight("verify", "other", code=2)["error"]
+    assert "cannot be read" in oversight("verify", "none.jsonl", code=2)["error"]
+    assert "cannot be read" in oversight("verify", folder, code=2)["error"]
+
+
+@pytest.fixture
+def bundle(folder: Path, oversight: Oversight) -> tuple[Path, str]:
+    return folder / "audit.jsonl", oversight("label", "audit")["head"]
+
+
+def test_a_byte_flipped_anywhere_is_found_in_its_line(bundle: tuple[Path, str]) -> None:
+    path, head = bundle
+    whole, draw = path.read_bytes(), random.Random(3)  # noqa: S311  nothing secret
+    for _ in range(200):
+        at = draw.randrange(len(whole))
+        changed = bytearray(whole)
+        changed[at] ^= 1 << draw.randrange(8)
+        path.write_bytes(changed)
+        found = audit_bundle(path, head)
+        line = whole.count(b"\n", 0, at) + 1
+        told = found.findings.shown
+        assert any(re.search(rf"\b{line}\b", text) for text in told), (at, line, told)
+        assert audit_bundle(path).findings.number  # it needs no head
+
+
+def test_lines_removed_repeated_exchanged_and_added(bundle: tuple[Path, str]) -> None:
+    path, head = bundle
+    lines = path.read_bytes().splitlines(keepends=True)
+
+    def told(changed: list[bytes]) -> list[str]:
+        path.write_bytes(b"".join(changed))
+        found = audit_bundle(path, head).findings
+        assert found.number
+        return found.shown
+
+    for at in (0, 1, 7, len(lines) // 2, len(lines) - 1):
+        without = told([*lines[:at], *lines[at + 1 :]])
+        assert any(re.search(rf"line {at + 1}\b", text) for text in without), without
+        twice = told([*lines[: at + 1], *lines[at:]])
+        assert any(re.search(rf"line {at + 1}\b", text) or "added" in text for text in twice), twice
+    exchanged = told([*lines[:5], lines[6], lines[5], *lines[7:]])
+    assert any("line 6" in text for text in exchanged), exchanged
+    assert any("line 7" in text for text in exchanged), exchanged
+    assert any("lines 6 to 9 are missing" in text for text in told([*lines[:5], *lines[9:]]))
+    assert any("line 6" in text for text in told([*lines[:5], lines[20], *lines[5:]]))
+    assert any("cut" in text for text in told([*lines[:-1], lines[-1][:-10]]))
+    assert any("closing line is missing" in text for text in told(lines[:-1]))
+    assert any("closing line is missing" in text for text in told(lines[:1]))
+    assert any("added" in text for text in told([*lines, b"\n"]))
+    path.write_bytes(b"".join(lines))
+    assert not audit_bundle(path, head).findings.number
+
+
+def test_another_head_is_told_and_a_link_of_the_study_is_explained(
+    bundle: tuple[Path, str], oversight: Oversight
+) -> None:
+    path, _ = bundle
+    (told,) = oversight("verify", path, "--head", START.replace("0", "a"), code=1)["findings"]
+    assert "not the one that was given" in told
+    link = oversight("verify")["head"]
+    (told,) = oversight("verify", path, "--head", link, code=1)["findings"]
+    assert "is a link of the study" in told
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("UPDATE answer SET verdict = 'skip' WHERE {last}", "is not what came"),
+        ("UPDATE audit_event SET at = '2020' WHERE position = 2", "its link does not follow"),
+        ("UPDATE question SET propensity = 0.5 WHERE rowid = 7", "questions: altered after the freeze"),
+        ("DELETE FROM question WHERE rowid = 7", "60 were frozen, 59 are there"),
+    ],
+)
+def test_a_study_that_was_altered_before_it_was_written(
+    folder: Path, oversight: Oversight, sql: str, told: str
+) -> None:
+    tamper(folder, sql.format_map(WHERE))
+    oversight("label", "audit")
+    assert any(told in text for text in oversight("verify", "audit.jsonl", code=1)["findings"])
+
+
+def test_a_line_that_is_chained_and_says_nonsense(bundle: tuple[Path, str]) -> None:
+    from harness.analysis.audit.bundle_lines import ChainedLines
+
+    path, _ = bundle
+    for record in ("event", "answer", "questions", "head", "end"):
+        lines = ChainedLines()
+        told = {"format": "oversight-audit", "version": 1, "study": "s"}
+        nonsense = [lines.write(record, {"event": 3, "table": []}) for _ in range(30)]
+        path.write_bytes(b"".join([lines.write("head", told), *nonsense]))
+        assert audit_bundle(path).findings.number
