@@ -181,3 +181,14 @@ def test_a_line_that_is_chained_and_says_nonsense(bundle: tuple[Path, str]) -> N
         nonsense = [lines.write(record, {"event": 3, "table": []}) for _ in range(30)]
         path.write_bytes(b"".join([lines.write("head", told), *nonsense]))
         assert audit_bundle(path).findings.number
+
+
+def test_the_commands_of_the_document(folder: Path, oversight: Oversight) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:bash|console)\n(.*?)```", text, re.DOTALL)
+    lines = [line.removeprefix("$ ").split("#")[0].split() for block in blocks for line in block.splitlines()]
+    assert len(lines) == 8
+    for _, *words in lines:
+        given = audit_bundle("audit.jsonl").head if "--head" in words and "audit.jsonl" in words else START
+        words = [given if word == "0" * 64 else word for word in words if word != "--json"]
+        assert "error" not in oversight(*words)
