@@ -75,7 +75,12 @@ def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600
         part.unlink(missing_ok=True)  # or it would keep the permissions that it had
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as stream:
-            stream.writelines([text.encode()] if isinstance(text, str) else text)
+            try:
+                stream.writelines([text.encode()] if isinstance(text, str) else text)
+            except BaseException:  # of whatever gives the parts: the half that is written is nobody's
+                with contextlib.suppress(OSError):
+                    part.unlink()
+                raise
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)

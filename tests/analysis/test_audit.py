@@ -130,6 +130,11 @@ CHANGES = {
         "comment_digest, seconds, 'k', detail, link FROM audit_event WHERE position = 2",
         r"event -1 \(.*out of its place",
     ),
+    "a handover": (
+        "UPDATE handover SET taker = 'eve'",
+        r"question [0-9a-f]{16} is handed over to 'eve', and event \d+ says '",
+    ),
+    "a handover removed": ("DELETE FROM handover", r"is not handed over, and event \d+ says"),
     "a propensity": ("UPDATE question SET propensity = 0.5 WHERE rowid = 7", "questions: altered"),
     "propensities": (
         "UPDATE question SET propensities = '[0.1, 0.2, 0.7]' WHERE rowid = 7",
@@ -202,6 +207,7 @@ def test_another_roster_is_told_but_no_other_address(folder: Path, oversight: Ov
 def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight: Oversight) -> None:
     before = oversight("verify")
     tamper(folder, "DELETE FROM audit_event")
+    tamper(folder, "DELETE FROM handover")
     found = oversight("verify")
     assert (found["uncovered"], found["designs"]) == (before["answers"], [])
     assert (

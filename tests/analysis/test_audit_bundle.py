@@ -87,6 +87,12 @@ def test_what_is_no_audit_of_this_study_stays(folder: Path, oversight: Oversight
     assert "cannot be written" in oversight("label", "audit", "--out", "file/audit.jsonl", code=2)["error"]
 
 
+def test_a_database_that_is_damaged_leaves_no_half_of_a_file(folder: Path, oversight: Oversight) -> None:
+    tamper(folder, "UPDATE audit_event SET detail = '{' WHERE kind = 'batch'")
+    assert "damaged" in oversight("label", "audit", code=2)["error"]
+    assert not list(folder.glob("audit.jsonl*"))
+
+
 def test_a_file_that_is_no_bundle(folder: Path, oversight: Oversight) -> None:
     for text in (b"", b"\n", b"{}\n{}\n", b"\x00" * 100, b'{"format": "other"}\n', b"[" * 10_000):
         Path("other").write_bytes(text)
@@ -190,5 +196,5 @@ def test_the_commands_of_the_document(folder: Path, oversight: Oversight) -> Non
     assert len(lines) == 8
     for _, *words in lines:
         given = audit_bundle("audit.jsonl").head if "--head" in words and "audit.jsonl" in words else START
-        words = [given if word == "0" * 64 else word for word in words if word != "--json"]
-        assert "error" not in oversight(*words)
+        told = [given if word == "0" * 64 else word for word in words if word != "--json"]
+        assert "error" not in oversight(*told)

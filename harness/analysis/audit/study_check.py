@@ -132,6 +132,7 @@ def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAud
         findings.add(f"{uncovered:,} answers have no event, and {told}")
     for name, event in store.kept_answers.find_missing():
         findings.add(f"the answer to question {name}, of event {event}, is missing")
+    _check_handovers(store, trail, findings)
     _check_design(study, store, trail, findings)
     numbers = store.design.count_parts()
     return StudyAudit(
@@ -139,6 +140,17 @@ def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAud
         comments=trail.comments, forgotten=trail.forgotten, answers=answers, uncovered=uncovered,
         unchecked=unchecked, freezes=list(list_freezes(trail)), drawn=any(numbers.values()),
     )  # fmt: skip
+
+
+def _check_handovers(store: Store, trail: TrailCheck, findings: AuditFindings) -> None:
+    stored = store.handovers.read_handovers()
+    for name in dict.fromkeys([*stored, *trail.handed]):
+        taker = stored[name].taker if name in stored else None
+        event, told = trail.handed.get(name, (None, None))
+        if taker != told:
+            by = f"event {event} says {told!r}" if event is not None else "no event tells of it"
+            now = f"handed over to {taker!r}" if taker is not None else "not handed over"
+            findings.add(f"question {name} is {now}, and {by}")
 
 
 def _check_design(study: Study, store: Store, trail: TrailCheck, findings: AuditFindings) -> None:

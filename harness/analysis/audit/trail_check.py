@@ -33,6 +33,8 @@ class TrailCheck:
         Table → the batches of answers that came into it.
     designs
         The designs that were frozen, oldest first.
+    handed
+        Question → the last event that handed it over, and to whom.
     allowed
         How many answers may have no event, as they were there when the first design was frozen; None if
         unknown.
@@ -45,6 +47,7 @@ class TrailCheck:
         self.designs: list[AuditRecord] = []
         self.allowed: int | None = None
         self.last_withdrawn: dict[str, int] = {}
+        self.handed: dict[str, tuple[int, str]] = {}
         self._noted, self._findings = head, findings
         self._before: tuple[str, ...] = (START,)
         self._next, self._answered = 0, False
@@ -95,6 +98,8 @@ class TrailCheck:
             self.batches.setdefault(batch.table, []).append(batch)
         elif record.kind == "withdrawn":
             self.last_withdrawn[record.way] = record.position
+        elif record.kind == "handover":
+            self.handed[record.asked_id] = record.position, record.detail["to"]
         elif record.kind == "design":
             _expect_design(record.detail)
             if not self.designs and not self._answered:
