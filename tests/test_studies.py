@@ -242,7 +242,9 @@ def test_the_same_verbs_write_the_same_database(study: str, tmp_path: Path) -> N
         for line in STUDIES[study]["written"]:
             assert call(words_of(line, folder))[0] == 0, line
     measured = frozenset({"created", "seconds"})
-    assert kept(dump(folder / "study.db", but=measured), dump(ROOT / study / "study.db", but=measured))
+    now = dump(folder / "study.db", but=measured)
+    del now["audit_event"]  # the version that wrote the study kept no trail
+    assert kept(now, dump(ROOT / study / "study.db", but=measured))
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from harness.config import Study
 from harness.store import SOURCE, Pulled, Queue, Response, Revision, Store
@@ -14,12 +11,6 @@ from protocols.study_labels import route_questions, simulate_answers
 from tests.protocols.test_controls import lay_out
 
 LOOKED_AT = "red0"
-WHERE = {
-    "on_server": "position = (SELECT min(position) FROM answer WHERE source = 'label_studio')",
-    "an_answer": "position = (SELECT min(position) FROM audit_event WHERE kind = 'answer')",
-    "last": "position = (SELECT max(position) FROM answer)",
-}
-"""Conditions of rows to be changed."""
 
 
 def answer_on_server(study: Study, *, verdict: str = "no", comment: str = "see page 3", but: int = 0) -> int:
@@ -50,11 +41,3 @@ def lay_out_audited(folder: Path) -> Study:
         store.handovers.hand_over([(given.id, given.expert, taker)], "on leave")
     simulate_answers(study, abstention=0.1, key=str(folder / "key.csv"))
     return study
-
-
-def tamper(folder: Path, sql: str, *values: Any) -> None:
-    """Change the database past the program."""
-    with closing(sqlite3.connect(folder / "study.db")) as database:
-        changed = database.execute(sql, values).rowcount
-        assert changed
-        database.commit()

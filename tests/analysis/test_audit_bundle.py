@@ -16,7 +16,8 @@ import pytest
 from harness.analysis import audit_bundle, audit_study
 from harness.config import read_study
 from harness.store import START
-from tests.analysis.audited_study import WHERE, lay_out_audited, tamper
+from tests.analysis.audited_study import lay_out_audited
+from tests.analysis.tampering import WHERE, tamper
 
 Oversight = Callable[..., Any]
 
