@@ -38,6 +38,10 @@ CHANGES = {
         r"the batch of event \d+ \(answer \d+ to \d+\): an answer in it is not what came",
     ),
     "a person of a batch": ("UPDATE answer SET expert = 'eve' WHERE {last}", "is not what came"),
+    "a source of a batch": (
+        "UPDATE answer SET source = 'page' WHERE {last}",
+        "have another source than simulated",
+    ),
     "a question of a batch": ("UPDATE answer SET question_id = 'none' WHERE {last}", "is not what came"),
     "a control answer": (
         "UPDATE control_answer SET verdict = 'skip' "

@@ -27,12 +27,13 @@ class BatchCheck:
         self._number, self._digest = int(record.value), str(record.detail["digest"])
         self._ways = record.way.split(", ")
         self._found, self._replaced = BatchDigest(), 0
-        self._is_text, self._count = True, 0
+        self._is_text, self._count, self._foreign = True, 0, 0
         self._portion: list[tuple[str, str, str]] = []
 
-    def add(self, asked_id: str, person: str, value: str) -> None:
+    def add(self, asked_id: str, person: str, value: str, source: str) -> None:
         """Add the next answer of it that is there."""
         self._count += 1
+        self._foreign += source not in self._ways
         self._portion.append((asked_id, person, value))
         if len(self._portion) == _PORTION:
             self._flush()
@@ -53,12 +54,15 @@ class BatchCheck:
         """Hold what is there against the digest; how many answers of it nothing can be said of."""
         self._flush()
         number = self._count
+        name = f"the batch of event {self.event} ({self.table} {self.first} to {self.last})"
+        if self._foreign:
+            ways = ", ".join(self._ways)
+            findings.add(f"{name}: {self._foreign:,} of its answers have another source than {ways}")
         if self._is_text and number == self._number and self._found.digest() == self._digest:
             return 0
         withdrawn = any(last_withdrawn.get(way, -1) > self.event for way in self._ways)
         if self._replaced or (withdrawn and number < self._number):
             return number
-        name = f"the batch of event {self.event} ({self.table} {self.first} to {self.last})"
         if number == self._number:
             findings.add(f"{name}: an answer in it is not what came: question, person, value or order differ")
         else:
@@ -103,7 +107,9 @@ class AnswerCheck:
         at = bisect_right(self._firsts, position) - 1
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
-    def add(self, position: object, asked_id: str, person: str, value: str, event: int | None) -> bool:
+    def add(
+        self, position: object, asked_id: str, person: str, value: str, source: str, event: int | None
+    ) -> bool:
         """Add the next answer, and the place of the last event about it; whether it came in a batch."""
         self.number += 1
         batch = self._find(position) if isinstance(position, int) else None
@@ -112,7 +118,7 @@ class AnswerCheck:
                 batch.replace()
             return False
         if batch is not None:
-            batch.add(asked_id, person, value)
+            batch.add(asked_id, person, value, source)
             return True
         told = f"{self.table} {position}: no event tells of the answer to question {asked_id}"
         if not isinstance(position, int) or (self._firsts and position >= self._firsts[0]):

@@ -187,7 +187,7 @@ class _BundleCheck:
             batches = self._trail.batches.get(table, ())
             self._answers[table] = AnswerCheck(table, batches, self.findings, None)
         self._uncovered += "covered" in told
-        names = ("position", "question", "person", "value", "last_event")
+        names = ("position", "question", "person", "value", "source", "last_event")
         self._answers[table].add(*(told[name] for name in names))
 
     def _check_end(self) -> None:

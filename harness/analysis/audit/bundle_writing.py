@@ -36,13 +36,13 @@ from harness.store import (
 _COVERS = (
     "events: every field, in a chain of links",
     "questions, assignments, control questions, draws of items: every stored field",
-    "answers: question, person, value; source where one event tells of the answer alone",
+    "answers: question, person, value and source",
     "comments: by salted digests, where one event tells of the answer alone",
 )
 _LEAVES_OUT = (
     "texts and options of items, and what models answered",
     "answers that were stored by a version without a trail: they say so",
-    "comments of answers that came in batches",
+    "comments of answers that came in batches, and places of those that did not",
     "a study rewritten as a whole: only a head that somebody else noted tells that",
 )
 

@@ -47,7 +47,10 @@ class DesignFreeze:
     def _is_first(self) -> bool:
         """Whether questions come in the order in which they are hashed, and nothing is stored yet."""
         experts, content = self._study.experts, self._store.content
-        if self._before is not None or experts.protocol != "partitioned" or content.has_items():
+        rule = experts.statement
+        if rule.is_panel or rule.asks_on or "predictions" in rule.needs:
+            return False  # which draw from all items at once
+        if self._before is not None or content.has_items():
             return False
         names = [name for name, *_ in _read_roster(self._study.path(experts.roster))]
         return not content.has_questions() and all(make_storable(str(name)) == name for name in names)

@@ -122,7 +122,8 @@ def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAud
         check = AnswerCheck(table, trail.batches.get(table, ()), findings, trail.allowed)
         for answer in store.kept_answers.read_answers(table):
             event = answer.event
-            came = check.add(answer.position, answer.asked_id, answer.person, answer.value, event)
+            said = answer.position, answer.asked_id, answer.person, answer.value, answer.source
+            came = check.add(*said, event)
             if event is not None and not came:
                 compare_with_event(answer, table, findings)
         unchecked += check.end(trail.last_withdrawn)
