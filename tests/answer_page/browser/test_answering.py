@@ -213,6 +213,7 @@ def test_what_is_answered_elsewhere_meanwhile_stays(tmp_path: Path, people: Peop
         assert status["experts"]["ana"]["foreign"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("panel", [False, True])
 def test_a_screen_reader_misses_nothing(tmp_path: Path, people: People, *, dark: bool, panel: bool) -> None:
