@@ -23,7 +23,7 @@ from harness.analysis import (
 )
 from harness.config import Study
 from harness.datasets import BadRows, pause_collector, read_ahead
-from harness.store import GoldItem, ItemDraw, Response, Store
+from harness.store import GoldItem, ItemDraw, Response, Store, has_database
 from harness.types import Assignment, Item, Question
 from protocols.asked_questions import AskedLookup, text_key
 from protocols.collect import AnswerWords, VerdictFiles, export_questions, read_panel, write_ratings
@@ -74,8 +74,10 @@ def route_questions(
             raise BadInput(f"{name} must be at least 1, is {number}")
     if second and (more is None or questions is not None):
         raise BadInput("--second says what --more N draws: second questions about items answered no")
-    with Store(study.store_url) as store:
-        roster = read_present(study, store)
+    roster = read_roster(study.path(study.experts.roster))
+    if has_database(study.store_url):  # nothing is made before the items were read
+        with Store(study.store_url) as store:
+            roster = read_present(study, store)
     roster.check(study.items.classes or _find_common_options(study, roster))
     with pause_collector():
         drawn = questions or study.experts.questions, more

@@ -11,10 +11,11 @@ from .label_studio import (
     LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, OVERLAP as OVERLAP,
     Transport as Transport, find_server as find_server, invite as invite,
     make_server_name as make_server_name, make_verdict_page as make_verdict_page,
-    measure_progress as measure_progress, read_label_studio_export as read_label_studio_export,
+    read_label_studio_export as read_label_studio_export,
     renew_password as renew_password, start_server as start_server, stop_server as stop_server,
     watch_campaign as watch_campaign,
 )
+from .progress import QueueProgress as QueueProgress, measure_progress as measure_progress
 from .simulated import SimulatedExperts as SimulatedExperts
 from .spreadsheets import (
     AnswerWords as AnswerWords, VerdictFiles as VerdictFiles, export_questions as export_questions,

@@ -11,8 +11,8 @@ from harness.config import Study
 from harness.output import pool_text
 from harness.store import Store
 from protocols.collect.arrivals import read_arrivals
-from protocols.collect.label_studio import measure_progress
 from protocols.collect.next_steps import find_next_steps
+from protocols.collect.progress import measure_progress
 
 MOST_SHOWN = 1000
 """Annotations in quarantine that the page lists; all are counted."""

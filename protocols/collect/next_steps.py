@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.config import Study
 from harness.store import Store
-from protocols.collect.label_studio import QueueProgress
+from protocols.collect.progress import QueueProgress
 
 _NAMED = 3
 """People who are named among those with open questions."""

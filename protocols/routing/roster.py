@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness import DataError, check_names
+from harness import DataError, check_mapping, check_names
 from harness.output import did_you_mean
 
 ANY_CLASS = "*"
@@ -90,6 +90,7 @@ class Roster:
 
     def without(self, absences: Mapping[str, bool]) -> Roster:
         """The roster while experts are away: name → whether for good."""
+        check_mapping("absences", absences, "expert → whether for good")
         experts = (
             replace(e, absent=e.absent or absences[e.name], away=True) if e.name in absences else e
             for e in self.experts

@@ -14,9 +14,9 @@ from harness import BadInput, DataError
 from harness.config import Study, read_study
 from harness.store import SOURCE, ControlKind, Pulled, Queue, Response, Store
 from protocols.collect import measure_progress
-from protocols.collect.label_studio.queue_share import balance_queues
 from protocols.collect.label_studio.queues import check_experts, plan_tasks
 from protocols.collect.label_studio.task_payload import TaskSheet
+from protocols.collect.progress import balance_queues
 from protocols.routing import read_pending, read_roster
 from protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
 

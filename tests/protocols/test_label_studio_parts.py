@@ -22,11 +22,11 @@ from protocols.collect import Connection, make_server_name, make_verdict_page, s
 from protocols.collect.label_studio.accounts import make_account_email, make_slug
 from protocols.collect.label_studio.labelling_page import check_page, is_same_page, make_panel_page
 from protocols.collect.label_studio.push import make_project_title
-from protocols.collect.label_studio.queue_share import balance_queues
 from protocols.collect.label_studio.queues import plan_queues, plan_tasks
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import connect
 from protocols.collect.label_studio.server.webhooks import listen_for_webhooks
+from protocols.collect.progress import balance_queues
 from protocols.routing import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")

@@ -9,7 +9,7 @@ from harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from harness.estimate import accuracy, decode, fill_open
 from harness.store import QueuedTask
 from harness.types import Answer, Prediction, Question, Verdict
-from protocols.collect.label_studio.queue_share import balance_queues
+from protocols.collect.progress import balance_queues
 
 
 @pytest.mark.statistical

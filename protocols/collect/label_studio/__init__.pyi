@@ -7,7 +7,6 @@ from .export_file import read_label_studio_export as read_label_studio_export
 from .facade import LabelStudio as LabelStudio
 from .labelling_page import make_verdict_page as make_verdict_page
 from .pull import OVERLAP as OVERLAP
-from .queue_progress import QueueProgress as QueueProgress, measure_progress as measure_progress
 from .server import (
     Connection as Connection, LabelStudioServer as LabelStudioServer, MAIN as MAIN, Transport as Transport,
     find_server as find_server, start_server as start_server, stop_server as stop_server,

@@ -15,7 +15,7 @@ from harness.types import Answer, Assignment, Question, Rating
 from protocols.collect.label_studio.campaign import Campaign
 from protocols.collect.label_studio.campaign_results import Difference
 from protocols.collect.label_studio.push import Pushed
-from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
+from protocols.collect.progress import QueueProgress, measure_progress
 from protocols.routing import weave_controls
 
 

@@ -23,9 +23,8 @@ from harness.store import Store
 from harness.types import Estimate
 from protocols.collect.label_studio.campaign import Campaign
 from protocols.collect.label_studio.campaign_results import Difference
-from protocols.collect.label_studio.queue_progress import QueueProgress, measure_progress
-from protocols.collect.label_studio.queue_share import QueueShare, balance_queues
 from protocols.collect.label_studio.server import listen_for_webhooks
+from protocols.collect.progress import QueueProgress, QueueShare, balance_queues, measure_progress
 
 _GAP = 1.0
 

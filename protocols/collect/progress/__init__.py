@@ -1,0 +1,5 @@
+"""How far every expert is, and the part of all queues that everybody has answered."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

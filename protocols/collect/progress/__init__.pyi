@@ -1,0 +1,2 @@
+from .queue_progress import QueueProgress as QueueProgress, measure_progress as measure_progress
+from .queue_share import QueueShare as QueueShare, balance_queues as balance_queues
