@@ -36,6 +36,8 @@ from harness.store.study_content import ContentRepository, PanelRepository
 from harness.store.tables import (
     AnswerRow,
     AssignmentRow,
+    ControlQuestionRow,
+    GoldItemRow,
     ItemRow,
     PredictionRow,
     QuestionRow,
@@ -112,6 +114,18 @@ class Store(Database):
         t = (AssignmentRow if panel else QuestionRow).__table__.c
         found = dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
         return found if panel else found | self.controls.find_items(ids)
+
+    def measure_asked_texts(self, *, panel: bool) -> dict[str, int]:
+        """Question, or assignment of a panel → characters of the text it is about; control questions, too."""
+        items, gold = ItemRow.__table__, GoldItemRow.__table__
+        question, control = QuestionRow.__table__, ControlQuestionRow.__table__
+        of_panel = [(AssignmentRow.__table__, items)]
+        lengths: dict[str, int] = {}
+        for asked, about in of_panel if panel else [(question, items), (control, items), (control, gold)]:
+            length = sa.func.length(about.c.text)
+            query = sa.select(asked.c.id, length).join_from(asked, about, asked.c.item_id == about.c.id)
+            lengths.update(self.read_tuples(query))
+        return lengths
 
     def read_shown_items(self) -> dict[str, Item]:
         """Id → item, of all that anybody may be asked about: the study's and gold items."""

@@ -115,22 +115,26 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
         quality, pool = read_quality(study, store), store.pool.count_pool()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
-    table = Table(
-        "expert", *(_TITLES.get(name, name) for name in shown), "seconds per answer", "left", title="Answers"
-    )
+    titles = (_TITLES.get(name, name) for name in shown)
+    table = Table("expert", *titles, "seconds per answer", "too fast", "hours", "left", title="Answers")
     for expert, p in now.items():
         typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
+        hours = "" if p.hours is None else f"{p.hours:.1f}"
         left = "" if p.seconds_left is None else _span(p.seconds_left)
-        table.add_row(expert, *(str(getattr(p, name)) for name in shown), typical, left)
+        fast = str(p.fast) if p.timed else ""
+        table.add_row(expert, *(str(getattr(p, name)) for name in shown), typical, fast, hours, left)
     counted = ("asked", "answered", "open", "foreign")
     totals = {key: sum(getattr(p, key) for p in now.values()) for key in counted}
     table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
+    if study.experts.deadline:
+        table.caption += f"; due {study.experts.deadline}"
     if pool:
         table.caption += f"; {pool_text(*pool)}"
     if quarantine:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
     experts = {expert: asdict(p) for expert, p in now.items()}
-    payload: dict[str, object] = {"experts": experts, **totals}
+    due = study.experts.deadline and study.experts.deadline.isoformat()
+    payload: dict[str, object] = {"experts": experts, **totals, "deadline": due}
     if pool is not None:
         from harness.report import pool_to_json  # with estimates, which nothing else here needs
 

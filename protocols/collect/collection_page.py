@@ -33,6 +33,7 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         first of them with expert, annotation, task, question, item, why, and detail as stored.
         ``next``: what to do next, as sentence and command.
         ``campaign``: whether questions lie on a Label Studio server.
+        ``deadline``: last day of the collection in ISO 8601, None without one.
         ``items_drawn``: how many items were ``drawn`` from a pool, ``of`` how many, and a ``text`` that says
         so; None where all are to be asked about.
     """
@@ -72,5 +73,6 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         },
         "next": [asdict(step) for step in find_next_steps(study, store, progress, len(rows))],
         "campaign": bool(store.labelling.read_queues()),
+        "deadline": study.experts.deadline and study.experts.deadline.isoformat(),
         "items_drawn": pool and {"drawn": pool[0], "of": pool[1], "text": pool_text(*pool)},
     }

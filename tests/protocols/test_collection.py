@@ -139,6 +139,8 @@ def test_a_campaign_tells_times_and_pace(url: str) -> None:
         found = read(store)
         ana, bo = found["people"]
         assert (ana["answered"], ana["foreign"], ana["revised"], ana["median_seconds"]) == (4, 1, 1, 12.0)
+        assert (ana["timed"], ana["fast"], bo["timed"], bo["hours"]) == (4, 0, 0, None)
+        assert ana["hours"] == pytest.approx(4 * 12 / 3600)
         assert ana["per_hour"] == pytest.approx(2 / 2.5)
         assert ana["last"] == "2026-03-01T12:00:00+00:00"
         assert (bo["per_hour"], bo["last"]) == (None, None)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, fields
 
 from harness.config import Study
 from harness.store import PAGE, Store
 from harness.types import Verdict
+from protocols.collect.progress.answer_times import AnswerTimes, sum_up_times
 from protocols.routing import check_drawn
 
 
@@ -29,10 +29,10 @@ class QueueProgress:
         Questions whose answer was changed or taken back at least once.
     queued
         Questions that lie on the server.
-    median_seconds
-        Typical time for one answer; None before the first.
+    timed, median_seconds, hours, fast
+        As `AnswerTimes` has them; nobody measures the time of what comes by files.
     seconds_left
-        `open` times that.
+        `open` times `median_seconds`.
     """
 
     asked: int
@@ -47,7 +47,10 @@ class QueueProgress:
     revised: int = 0
     queued: int = 0
     account: bool = False
+    timed: int = 0
     median_seconds: float | None = None
+    hours: float | None = None
+    fast: int = 0
     seconds_left: float | None = None
 
 
@@ -68,7 +71,7 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
     foreign = Counter(row.expert for row in campaign.read_quarantine())
     queued = Counter(task.expert for task in campaign.read_tasks() if task.task_id is not None)
     queues = campaign.read_queues()
-    seconds: dict[str, dict[int, float]] = defaultdict(dict)
+    looks: dict[str, dict[int | str, tuple[float, str]]] = defaultdict(dict)
     states: dict[str, Counter[str]] = defaultdict(Counter)
     for revision in campaign.read_revisions():
         queue = queues[revision.expert]
@@ -76,19 +79,20 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
             continue
         states[revision.expert][revision.question_id] += 1
         if revision.seconds is not None and not revision.deleted:
-            seconds[revision.expert][revision.annotation_id] = revision.seconds
+            looks[revision.expert][revision.annotation_id] = (revision.seconds, revision.question_id)
     revised = Counter({name: sum(count > 1 for count in own.values()) for name, own in states.items()})
     refused = store.trail.count_refused()
-    looks = {expert: list(found.values()) for expert, found in seconds.items()}
     for history in store.trail.read_histories(PAGE):
         revised[history.person] += history.values > 1
         if history.seconds is not None:
-            looks.setdefault(history.person, []).append(history.seconds)
+            looks[history.person][history.asked_id] = (history.seconds, history.asked_id)
+    lengths = store.measure_asked_texts(panel=panel) if looks else {}
     found = {}
     for expert, n in asked.items():
         kinds = {kind: said[expert, kind] for kind in (*(v.value for v in Verdict), "rated")}
         answered = sum(kinds.values())
-        typical = median(looks[expert]) if looks.get(expert) else None
+        read = [(seconds, lengths.get(name, 0)) for seconds, name in looks[expert].values()]
+        times = sum_up_times(read)
         found[expert] = QueueProgress(
             asked=n,
             answered=answered,
@@ -98,7 +102,7 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
             revised=revised[expert],
             queued=queued[expert],
             account=expert in queues and queues[expert].user_id is not None,
-            median_seconds=typical,
-            seconds_left=None if typical is None else typical * (n - answered),
+            **{field.name: getattr(times, field.name) for field in fields(AnswerTimes)},
+            seconds_left=None if times.median_seconds is None else times.median_seconds * (n - answered),
         )
     return found

@@ -21,6 +21,7 @@ export async function showCollectionPage(params, frame) {
       ? `${count(found.answered)} of ${plural(found.asked, what)} ${found.is_panel ? "given" : "answered"} `
         + `(${percent(found.answered / found.asked)}), ${count(found.open)} open, by `
         + `${plural(found.people.length, found.is_panel ? "annotator" : "expert")}. Skipped and unsure count as answered.`
+        + (found.deadline ? ` They are due on ${found.deadline}.` : "")
         + (found.items_drawn ? ` ${found.items_drawn.text}.` : "")
       : "Nobody was asked yet."),
     drawNextSteps(found.next),
@@ -39,6 +40,7 @@ function drawNextSteps(steps) {
 function drawPeople({ people, is_panel: panel, campaign }, frame) {
   const parts = panel ? RATING_PARTS : VERDICT_PARTS;
   const names = Object.values(parts);
+  const timed = people.some((row) => row.timed);
   const who = panel ? "annotator" : "expert";
   const whole = (title, key, hint) => ({ title, number: true, value: (row) => row[key], hint });
   const columns = [
@@ -48,8 +50,14 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
     ...Object.entries(parts).map(([key, title]) => whole(title, key)),
     whole("not counted", "foreign", "annotations in quarantine"),
     ...(campaign ? [whole("revised", "revised", "answers that were changed or taken back at least once")] : []),
-    { title: "seconds per answer", number: true, value: (row) => row.median_seconds, hint: "median, as Label Studio measured",
+    { title: "seconds per answer", number: true, value: (row) => row.median_seconds, hint: "median, as the page measured",
       node: (row) => decimal(row.median_seconds, 0) },
+    ...(timed ? [
+      { title: "too fast", number: true, value: (row) => (row.timed ? row.fast : null),
+        hint: "answers given in less than half a second, or faster than 200 characters a second can be read; they count" },
+      { title: "hours", number: true, value: (row) => row.hours, node: (row) => decimal(row.hours, 1),
+        hint: "time at the questions, for payment: one answer counts as ten medians at most" },
+    ] : []),
     { title: "time left", number: true, value: (row) => timeSpan(row.seconds_left), hint: "open ones at the median" },
     { title: "answers/h", number: true, value: (row) => row.per_hour, hint: "from the first answer to the last",
       node: (row) => decimal(row.per_hour, 1) },
@@ -70,8 +78,9 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
       }),
     }),
     dataTable({ name: "collection-people", caption: `Progress of every ${who}`, columns, rows: people }),
-    people.every((row) => row.median_seconds === null)
-      ? el("p", { class: "quiet" }, "Times are known of answers that come through Label Studio only.") : null,
+    timed && people.every((row) => row.timed === row.answered) ? null
+      : el("p", { class: "quiet" }, "Times are known of answers given on Label Studio or on the answer page, not of files"
+        + (timed ? `: of ${count(sum(people, "timed"))} of ${count(sum(people, "answered"))} answers.` : ".")),
   ];
 }
 
@@ -115,6 +124,10 @@ function drawQuarantine({ quarantine }, frame) {
       rows: quarantine.rows,
     }),
   ];
+}
+
+function sum(rows, key) {
+  return rows.reduce((total, row) => total + row[key], 0);
 }
 
 /** "2026-03-01T09:30:00+00:00" → "2026-03-01 09:30" */

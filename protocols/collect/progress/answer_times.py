@@ -1,0 +1,56 @@
+"""What the time at questions says of a person: pace, hours to pay, answers too fast to have been read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+_LONGEST = 10
+"""Medians that one answer counts for at most: a page left open overnight is no work."""
+_SHORTEST = 0.5
+_CHARACTERS = 200
+"""Characters a second, some forty words: nobody reads as fast, and few skim so."""
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTimes:
+    """Times of one person's answers.
+
+    Attributes
+    ----------
+    timed
+        Answers whose time is known.
+    median_seconds
+        The typical one; None without any.
+    hours
+        Their sum, each counted as ten medians at most; None without any.
+    fast
+        Answers given in less than half a second, or faster than 200 characters a second can be read. They
+        are counted, and count as answers: whether they are honest is for people to ask.
+    """
+
+    timed: int = 0
+    median_seconds: float | None = None
+    hours: float | None = None
+    fast: int = 0
+
+
+def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
+    """Sum up seconds and length of what was read, in characters, of each answer.
+
+    Examples
+    --------
+    >>> sum_up_times([(9.0, 400), (11.0, 400), (10.0, 400), (0.3, 400), (28_800.0, 400)])
+    AnswerTimes(timed=5, median_seconds=10.0, hours=0.0361..., fast=1)
+    """
+    if not looks:
+        return AnswerTimes()
+    typical = median(seconds for seconds, _ in looks)
+    return AnswerTimes(
+        timed=len(looks),
+        median_seconds=typical,
+        hours=sum(min(seconds, _LONGEST * typical) for seconds, _ in looks) / _HOUR,
+        fast=sum(seconds < max(_SHORTEST, length / _CHARACTERS) for seconds, length in looks),
+    )

@@ -1,0 +1,30 @@
+"""What times at questions say: pace, hours to pay, answers too fast to have been read."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocols.collect.progress import AnswerTimes, sum_up_times
+
+
+def test_without_times_nothing_is_said() -> None:
+    assert sum_up_times([]) == AnswerTimes(timed=0, median_seconds=None, hours=None, fast=0)
+
+
+def test_a_page_left_open_overnight_is_no_work() -> None:
+    times = sum_up_times([(10.0, 100)] * 99 + [(8 * 3600.0, 100)])
+    assert times.median_seconds == 10
+    assert times.hours == pytest.approx((99 * 10 + 100) / 3600)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "length", "fast"),
+    [(0.4, 0, 1), (0.5, 0, 0), (4.9, 1000, 1), (5.0, 1000, 0), (0.6, 100, 0)],
+)
+def test_what_nobody_can_have_read_is_fast(seconds: float, length: int, fast: int) -> None:
+    assert sum_up_times([(seconds, length)]).fast == fast
+
+
+def test_who_clicks_through_is_seen() -> None:
+    times = sum_up_times([(0.3, 600)] * 40)
+    assert times.fast == times.timed == 40
