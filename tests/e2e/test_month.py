@@ -1,0 +1,319 @@
+"""A month of a campaign in minutes: eight experts on both servers, and all that weeks bring."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from harness.store import Store
+from protocols.collect import LabelStudioServer
+from tests.answer_page.conftest import Desk, serve
+from tests.e2e.conftest import PASSWORD, Bench, Person, kill_at, region, sign_up
+from tests.fakes.faulty_proxy import FaultyProxy
+
+pytestmark = [pytest.mark.slow, pytest.mark.label_studio, pytest.mark.browser]
+
+CLASSES = ("heart", "brain", "skin", "lung")
+TEAM = {
+    "ana": "heart", "ada": "heart", "bea": "brain", "ben": "brain",
+    "cem": "skin", "cleo": "skin", "dua": "lung", "dan": "lung",
+}  # fmt: skip
+N = 160
+ACCURACY = 0.75
+_QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
+
+
+@dataclass
+class Month:
+    """A study of notes whose truth the test knows, and the experts at work."""
+
+    bench: Bench
+    browser: Browser
+    studio: str
+    truth: tuple[str, ...]
+    accuracy: float
+    contexts: list[Any] = field(default_factory=list)
+
+    def verdict(self, expert: str, text: str) -> str:
+        """What an expert who can tell says of a note: yes if it is of their class."""
+        found = re.search(r"number (\d+)\.", text)
+        assert found is not None, text
+        return "yes" if self.truth[int(found[1])] == TEAM[expert] else "no"
+
+    def window(self, width: int) -> Page:
+        """A browser of somebody's own: a phone below 500 px."""
+        phone = width < 500
+        context = self.browser.new_context(
+            viewport={"width": width, "height": 844}, has_touch=phone, is_mobile=phone
+        )
+        self.contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        return page
+
+    def open_tasks(self, expert: str) -> list[dict[str, Any]]:
+        """What an expert has not answered on Label Studio, in the order in which it is shown."""
+        return [task for task in self.bench.tasks(expert) if not task["annotations"]]
+
+    def answer(self, expert: str, number: int, skipped: int = 0) -> None:
+        """Answer so many questions on Label Studio as the expert's browser would, and pass some over."""
+        for task in self.open_tasks(expert)[skipped : skipped + number]:
+            self.bench.people[expert].answer(task["id"], self.verdict(expert, task["data"]["text"]))
+
+    def at_studio(self, expert: str) -> Page:
+        """Chromium at an expert's project, logged in."""
+        page, url = self.window(1280), self.studio
+        page.goto(f"{url}/user/login")
+        page.fill("input[name=email]", f"{expert}@example.org")
+        page.fill("input[name=password]", PASSWORD)
+        page.click("button[type=submit]")
+        page.wait_for_url(lambda url: "/user/login" not in url)
+        page.goto(f"{url}/projects/{self.bench.project(expert)}/data?labeling=1")
+        return page
+
+    def click_through(self, page: Page, expert: str, number: int) -> None:
+        """Answer by keys what Label Studio shows next."""
+        for task in self.open_tasks(expert)[:number]:
+            text = task["data"]["text"]
+            expect(page.get_by_text(text, exact=True)).to_be_visible()
+            page.keyboard.press(self.verdict(expert, text)[0])
+            with page.expect_response(lambda r: "/annotations" in r.url and r.request.method == "POST"):
+                page.keyboard.press("Control+Enter")
+
+    def at_page(self, desk: Desk, expert: str, width: int) -> Page:
+        """An expert's link, opened, the instructions read."""
+        page = self.window(width)
+        page.goto(desk.links[expert])
+        page.get_by_role("button", name="Go on").click()
+        page.locator("body[data-ready]").wait_for()
+        return page
+
+    def tap_through(self, page: Page, expert: str, number: int) -> None:
+        """Answer on the answer page by one tap each."""
+        for _ in range(number):
+            asked = page.locator("body[data-ready]").get_attribute("data-ready")
+            said = self.verdict(expert, page.locator("#text").inner_text())
+            page.locator(f'button[data-value="{said}"]').click()
+            page.wait_for_function("(asked) => document.body.dataset.ready !== asked", arg=asked)
+
+    def send(self, desk: Desk, own: Mapping[str, str], expert: str, number: int) -> None:
+        """Answer on the answer page as its script would."""
+        for _ in range(number):
+            shown = desk.state(dict(own))["questions"][0]
+            status, told = desk.answer(dict(own), self.verdict(expert, shown["text"]), id=shown["id"])
+            assert status == 200, told
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.bench.call("label", "status")
+        return found
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no chromium on the path")
+    with sync_playwright() as play:
+        arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{q}" for q in _QUIET)]
+        expect.set_options(timeout=60_000)
+        running = play.chromium.launch(executable_path=chromium, args=arguments)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def month(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    label_studio: LabelStudioServer,
+    admin: Person,
+    people: dict[str, Person],
+    oversight: Callable[..., Any],
+    browser: Browser,
+) -> Iterator[Month]:
+    """Notes, a key that the test alone sees, a model that is right about three of four, eight accounts."""
+    rng = np.random.default_rng(20_261_101)
+    truth = tuple(CLASSES[j] for j in rng.integers(len(CLASSES), size=N))
+    steps = rng.integers(1, len(CLASSES), size=N)
+    wrong = [CLASSES[(CLASSES.index(t) + int(j)) % 4] for t, j in zip(truth, steps, strict=True)]
+    said = [t if right else w for t, w, right in zip(truth, wrong, rng.random(N) < ACCURACY, strict=True)]
+    due = (datetime.now(UTC).date() + timedelta(days=30)).isoformat()
+    (tmp_path / "study.toml").write_text(
+        f'[study]\nname = "A month"\nseed = 5\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
+        f'[experts]\ndeadline = {due}\n[label_studio]\ninstructions = "Read the note."\n'
+    )
+    (tmp_path / "experts.toml").write_text(
+        "".join(
+            f'[[expert]]\nname = "{e}"\nclasses = ["{c}"]\nemail = "{e}@example.org"\n'
+            for e, c in TEAM.items()
+        )
+    )
+    notes = (f"i{j},The patient of note number {j}.\n" for j in range(N))
+    (tmp_path / "items.csv").write_text("id,text\n" + "".join(notes))
+    (tmp_path / "answers.csv").write_text(
+        "id,prediction\n" + "".join(f"i{j},{s}\n" for j, s in enumerate(said))
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
+    known = people | {e: sign_up(label_studio, admin, f"{e}@example.org") for e in TEAM if e not in people}
+    accuracy = float(np.mean([s == t for s, t in zip(said, truth, strict=True)]))
+    made = Month(Bench(tmp_path, oversight, known, admin), browser, label_studio.url, truth, accuracy)
+    yield made
+    for context in made.contexts:
+        context.close()
+
+
+def test_a_month(month: Month, proxy: FaultyProxy) -> None:
+    call, bench = month.bench.call, month.bench
+    call("label", "route")
+    call("label", "push")
+    with serve(bench.folder) as desk:
+        ana, bea, cem, dan = first_week(month, desk, proxy)
+        second_week(month, desk, ana, cem)
+        third_week(month, desk, bea, dan)
+        port = desk.port
+        os.kill(desk.process.pid, signal.SIGKILL)  # the second kill, of the page's server, beneath a phone
+        desk.process.wait()
+        month.tap_through(bea, "bea", 2)
+        expect(bea.locator("#unsent")).to_contain_text("Not sent yet: 2")
+    with serve(bench.folder, port=port) as desk:
+        bea.evaluate("dispatchEvent(new Event('online'))")
+        expect(bea.locator("#unsent")).to_be_hidden()
+        last_week(month, desk, ana, bea, dan)
+    holds(month)
+
+
+def first_week(month: Month, desk: Desk, proxy: FaultyProxy) -> tuple[Page, Page, Page, dict[str, str]]:
+    """Everybody begins, each in their own way; a pull is killed, and goes on."""
+    ana = month.at_studio("ana")
+    expect(ana.get_by_text("Read the note.")).to_be_visible()
+    ana.keyboard.press("Escape")
+    month.click_through(ana, "ana", 4)
+    bea, cem = month.at_page(desk, "bea", 390), month.at_page(desk, "cem", 1280)
+    month.tap_through(bea, "bea", 5)
+    month.tap_through(cem, "cem", 5)
+    dan = desk.begin("dan")
+    month.send(desk, dan, "dan", 6)
+    for expert in ("ada", "ben", "cleo"):
+        month.answer(expert, 6)
+    month.answer("dua", 6, skipped=2)  # two questions that she puts off
+    kill_at(month.bench, "label", "pull", proxy=proxy, method="GET", part="/api/tasks", forward=True)
+    pulled = month.bench.call("label", "pull")
+    assert (pulled["answers"], pulled["quarantined"]) == (4 + 4 * 6, 0)
+    assert month.status()["answered"] == 4 + 4 * 6 + 5 + 5 + 6
+    look = month.bench.call("label", "watch", "--once")
+    assert look["passed"].get("dua", []) or look["slowest"] == "dua"
+    return ana, bea, cem, dan
+
+
+def second_week(month: Month, desk: Desk, ana: Page, cem: Page) -> None:
+    """A neighbour tampers, an answer is spoiled, an expert goes on holiday."""
+    call, people = month.bench.call, month.bench.people
+    eve, project = people["eve"], month.bench.project("ana")
+    led = month.open_tasks("ana")[:2]
+    for task in led:
+        eve.do("POST", "/api/predictions/", {"task": task["id"], "result": [region(["yes"])]})
+    eve.do(
+        "PATCH",
+        f"/api/projects/{project}/",
+        {"show_collab_predictions": True, "sampling": "Uniform sampling"},
+    )
+    eve.do("POST", f"/api/projects/{project}/import", [{"data": {**led[0]["data"], "text": "number 1."}}])
+    for task in led:
+        people["ana"].answer(task["id"], "yes")
+    spoiled = month.open_tasks("ben")[0]
+    eve.edit(people["ben"].answer(spoiled["id"], "no")["id"], "yes")
+    month.bench.people["dua"].answer(month.open_tasks("dua")[2]["id"], "maybe")
+    look = call("label", "watch", "--once")
+    assert look["predictions"] == {"ana": 2}
+    assert look["settings"] == {"ana": ["sampling", "show_collab_predictions"]}
+    assert look["requeued"] == 4  # two of ana's behind predictions, ben's that was edited, dua's "maybe"
+    assert look["foreign"] == {"ana": 1}
+    call("label", "push")
+    assert "number 1." not in {task["data"]["text"] for task in month.bench.tasks("ana")}
+    ana.reload()
+    month.click_through(ana, "ana", 3)
+    until = (datetime.now(UTC).date() + timedelta(days=14)).isoformat()
+    call("experts", "absent", "cem", "--until", until, "--reason", "holiday")
+    before = month.status()["experts"]
+    moved = call("label", "reassign", "cem", "--to", "cleo", "--reason", "holiday")["moved"]
+    assert moved == before["cem"]["open"]
+    expect(cem.get_by_role("heading", level=1)).to_have_text(re.compile("All 5 questions are answered"))
+    now = month.status()["experts"]
+    assert (now["cem"]["open"], now["cleo"]["open"]) == (0, before["cleo"]["open"] + moved)
+    assert now["cleo"]["queued"] == now["cleo"]["asked"]
+    month.answer("cleo", 8)
+
+
+def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None:
+    """An expert leaves for good and another takes over; one question is answered on both servers."""
+    call = month.bench.call
+    call("label", "pull")
+    before = month.status()["experts"]
+    moved = call("experts", "replace", "ben", "--with", "bea")["moved"]
+    assert moved == before["ben"]["open"] > 0
+    call("experts", "return", "cem")
+    shown = desk.state(dict(dan))["questions"][0]
+    (task,) = [t for t in month.open_tasks("dan") if t["data"]["text"] == shown["text"]]
+    said = month.verdict("dan", shown["text"])
+    month.bench.people["dan"].answer(task["id"], "no" if said == "yes" else "yes")  # a slip
+    assert desk.answer(dict(dan), said, id=shown["id"])[0] == 200  # and the page came first
+    quarantined = len(month.status()["quarantine"])
+    assert call("label", "pull")["quarantined"] == quarantined + 1
+    reminders = {r["expert"]: r["text"] for r in call("label", "remind")["reminders"]}
+    assert re.search(
+        r"answered \d+ of \d+ questions of “A month”\. \d+ are left, about \d+ minute", reminders["ada"]
+    )
+    assert "ben" not in reminders
+
+
+def last_week(month: Month, desk: Desk, ana: Page, bea: Page, dan: dict[str, str]) -> None:
+    """Everybody finishes but dua, who never answers what she put off."""
+    month.bench.call("label", "push")
+    ana.reload()
+    month.click_through(ana, "ana", len(month.open_tasks("ana")))
+    for expert in ("ada", "cleo"):
+        month.answer(expert, N)
+    month.answer("dua", N, skipped=2)
+    while desk.state(dict(dan))["questions"]:
+        month.send(desk, dan, "dan", 1)
+    month.bench.call("label", "pull")
+    month.tap_through(bea, "bea", month.status()["experts"]["bea"]["open"])
+
+
+def holds(month: Month) -> None:
+    """Every question is answered once or missing for a reason; the estimate covers; the trail is whole."""
+    call = month.bench.call
+    closed = call("label", "close")
+    assert closed["open"] == {"dua": 2}
+    shown = month.status()
+    assert (shown["asked"], shown["answered"], shown["open"]) == (N, N - 2, 2)
+    with Store(month.bench.url) as store:
+        answers = Counter(a.question.id for a in store.content.read_answers())
+        texts = {item.id: item.text for item in store.content.read_items()}
+        for a in store.content.read_answers():
+            assert a.verdict.value == month.verdict(a.question.expert, texts[a.question.item_id])
+    assert set(answers.values()) == {1}
+    assert len(answers) == N - 2
+    call("predictions", "import", "answers.csv", "--model", "m")
+    shown = call("estimate")["models"]["m"]
+    found = shown["estimates"]["ml"]
+    assert found["low"] <= month.accuracy <= found["high"]
+    assert (shown["items"]["labelled"], shown["items"]["unlabelled"]) == (N - 2, 2)
+    assert call("verify")["holds"]
+    head = call("label", "audit", "--out", "audit.jsonl")["head"]
+    assert call("verify", "audit.jsonl", "--head", head)["holds"]
