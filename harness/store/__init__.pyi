@@ -6,6 +6,10 @@ from .audit import (
     START as START, TrailStep as TrailStep, append_events as append_events,
     write_moment as write_moment,
 )
+from .calls import (
+    Batch as Batch, Charge as Charge, HeldLocks as HeldLocks, ReservedAnswer as ReservedAnswer,
+    Spending as Spending, Spent as Spent, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
+)
 from .columns import (
     CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,
     RunColumns as RunColumns, STATUSES as STATUSES, ShownRepository as ShownRepository,
@@ -18,7 +22,6 @@ from .controls import (
 from .database import (
     BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
 )
-from .endpoints import Batch as Batch, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
@@ -27,10 +30,6 @@ from .planned_looks import PlannedLook as PlannedLook
 from .replies import (
     ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response,
 )
-from .reservations import (
-    Charge as Charge, ReservedAnswer as ReservedAnswer, Spending as Spending, Spent as Spent,
-)
-from .run_locks import HeldLocks as HeldLocks
 from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
 )

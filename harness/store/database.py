@@ -228,8 +228,10 @@ class Database:
                     yield tuple(zip(*rows, strict=True))
             else:
                 options = {"yield_per": _COLUMN}  # of this query alone, not of the connection
-                for part in connection.execute(query, execution_options=options).partitions():
-                    yield tuple(zip(*part, strict=True))
+                # closed with the walk, also where it ends before its last row
+                with connection.execute(query, execution_options=options) as found:
+                    for part in found.partitions():
+                        yield tuple(zip(*part, strict=True))
 
     def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
         """All rows of a query, as its driver gives them, which takes less time and memory.

@@ -175,8 +175,12 @@ class RunRepository(Repository):
             .where(_PREDICTION.c.run_id == run_id)
             .order_by(_ITEM.c.position, _PREDICTION.c.sample)
         )
-        with self._database.transaction() as connection:
-            for row in connection.execute(query, execution_options={"yield_per": PORTION}).mappings():
+        options = {"yield_per": PORTION}
+        with (
+            self._database.transaction() as connection,
+            connection.execute(query, execution_options=options) as found,
+        ):
+            for row in found.mappings():
                 with self._database.reading():
                     kinds = {"status": PredictionStatus(row["status"]), "source": Source(row["source"])}
                 yield Prediction(**{**row, **kinds})

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
+from harness.store.all_replies import AllReplies
 from harness.store.audit import (
     AbsenceRepository,
     AnswerTrailRepository,
@@ -16,20 +17,18 @@ from harness.store.audit import (
     KeptAnswerRepository,
     LinkRepository,
 )
+from harness.store.calls import CallRepository, EndpointRepository, LockRepository, ReservationRepository
 from harness.store.columns import (
     CandidateColumnsRepository,
     ColumnRepository,
     PoolRepository,
     RunColumnsRepository,
 )
-from harness.store.controls import AllReplies, ControlRepository
+from harness.store.controls import ControlRepository
 from harness.store.database import PORTION, Database
-from harness.store.endpoints import CallRepository, EndpointRepository
 from harness.store.labelling import LabellingRepository
 from harness.store.planned_looks import LookRepository
 from harness.store.replies import ReplyRepository
-from harness.store.reservations import ReservationRepository
-from harness.store.run_locks import LockRepository
 from harness.store.runs import RunRepository
 from harness.store.searches import SearchRepository
 from harness.store.study_content import ContentRepository, PanelRepository

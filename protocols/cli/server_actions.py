@@ -115,14 +115,15 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
         quality, pool = read_quality(study, store), store.pool.count_pool()
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
+    timed = ["too fast", "hours"] if any(p.timed for p in now.values()) else []
     titles = (_TITLES.get(name, name) for name in shown)
-    table = Table("expert", *titles, "seconds per answer", "too fast", "hours", "left", title="Answers")
+    table = Table("expert", *titles, "seconds per answer", "left", *timed, title="Answers")
     for expert, p in now.items():
         typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
-        hours = "" if p.hours is None else f"{p.hours:.1f}"
         left = "" if p.seconds_left is None else _span(p.seconds_left)
-        fast = str(p.fast) if p.timed else ""
-        table.add_row(expert, *(str(getattr(p, name)) for name in shown), typical, fast, hours, left)
+        of_times = ["", ""] if p.hours is None else [str(p.fast), f"{p.hours:.1f}"]
+        row = (expert, *(str(getattr(p, name)) for name in shown), typical, left)
+        table.add_row(*row, *(of_times if timed else []))
     counted = ("asked", "answered", "open", "foreign")
     totals = {key: sum(getattr(p, key) for p in now.values()) for key in counted}
     table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"

@@ -164,7 +164,7 @@ def test_a_run_that_another_process_took_over_pays_for_no_more_calls(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("harness.store.run_locks._RENEWED", 0.01)
+    monkeypatch.setattr("harness.store.calls.run_locks._RENEWED", 0.01)
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'study.db'}")
 
     def answer(_: str, n: int) -> Reply:

@@ -130,7 +130,7 @@ def make_spec(
 
 
 def hold_runs(store: Store, targets: Iterable[Target], *, wait: bool) -> AbstractContextManager[HeldLocks]:
-    """Hold the locks of runs, as `harness.store.run_locks.LockRepository.hold` does.
+    """Hold the locks of runs, as `harness.store.calls.LockRepository.hold` does.
 
     They go by what is known of a run before its endpoint is looked at, as looking costs calls, too.
     """

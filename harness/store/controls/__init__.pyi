@@ -1,4 +1,3 @@
-from .all_replies import AllReplies as AllReplies
 from .control_questions import (
     ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,
     GoldItem as GoldItem,

@@ -76,7 +76,7 @@ class AnswerDesk:
         Returns
         -------
         dict
-            ``study``, ``person``, ``instructions``, ``panel``; ``done`` of ``of`` questions are answered,
+            ``study``, ``person``, ``instructions``; ``done`` of ``of`` questions are answered,
             ``elsewhere`` of them not on the page; ``questions``: the open ones that come next, at most three,
             as `QuestionSheet.show` gives them.
         """
@@ -89,7 +89,6 @@ class AnswerDesk:
             "study": self._study.study.name,
             "person": person,
             "instructions": self._study.label_studio.instructions,
-            "panel": self._study.experts.is_panel,
             "done": done,
             "of": asked,
             "elsewhere": elsewhere,

@@ -131,7 +131,9 @@ def test_a_collections_page_says_what_to_do_and_what_does_not_count(page: Page, 
     ]
     row = page.locator("table", has_text="answers/h").locator("tbody tr")
     expect(row).to_contain_text(HOSTILE)
-    assert row.locator("td").all_inner_texts()[-4:] == ["20", "11 min", "1.0", "2026-03-01 14:30"]
+    assert row.locator("td").all_inner_texts()[-6:] == [
+        "20", "0", "0.0", "11 min", "1.0", "2026-03-01 14:30",
+    ]  # fmt: skip
     assert page.locator("figure").count() == 2
     expect(page.get_by_text(f"user {HOSTILE}")).to_be_visible()
     page.get_by_role("link", name="i6").click()

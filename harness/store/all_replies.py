@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import sqlalchemy as sa
 
 from harness.store.audit import AuditEvent
-from harness.store.controls.control_questions import ControlRepository
+from harness.store.controls import ControlRepository
 from harness.store.database import Database, split_into_batches
 from harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
 

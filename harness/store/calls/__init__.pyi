@@ -1,0 +1,9 @@
+from .endpoints import (
+    Batch as Batch, CallRepository as CallRepository, EndpointRepository as EndpointRepository,
+    StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
+)
+from .reservations import (
+    Charge as Charge, ReservationRepository as ReservationRepository, ReservedAnswer as ReservedAnswer,
+    Spending as Spending, Spent as Spent,
+)
+from .run_locks import HeldLocks as HeldLocks, LockRepository as LockRepository
