@@ -6,6 +6,7 @@ import re
 import shlex
 import struct
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,11 @@ def test_the_page_runs(text: str, oversight: Callable[..., Any]) -> None:
         assert program == "oversight"
         if words == ["label-studio", "start"]:
             continue  # the one that the tests started does it
-        done.append(oversight(*words))
+        later = (datetime.now(UTC).date() + timedelta(days=9)).isoformat()
+        done.append(oversight(*(re.sub(r"^2\d{3}-\d\d-\d\d$", later, word) for word in words)))
     assert done[1]["sent"] == 8
     assert all(account["password"] for account in done[2]["accounts"])
-    assert len(list(Path("questions").glob("*.jsonl"))) == 2
+    assert [path.name for path in Path("questions").iterdir()] == ["questions-bea.xlsx"]  # she has ana's, too
 
 
 @pytest.mark.label_studio
