@@ -6,22 +6,28 @@ that no look is taken twice with other answers.
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+from harness.config import Study
 from harness.errors import BadInput
-from harness.store import PlannedLook, Store
+from harness.store import AuditEvent, PlannedLook, Store
 
 FARTHEST = 0.1
 """How far the share of questions answered may be from J/L."""
 
 
-def check_look(store: Store, look: PlannedLook) -> None:
+def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     """Refuse a look that is not the next one of the plan.
 
     Raises
     ------
     BadInput
-        If the share of the drawn questions answered does not fit, or looks taken before contradict it.
+        If the study plans another number, the share of the drawn questions answered does not fit, or looks
+        taken before contradict it.
     """
     name = f"--look {look.look}/{look.looks}"
+    if study.estimate.looks not in (None, look.looks):
+        raise BadInput(f"{name}: study.toml plans {study.estimate.looks} looks, in [estimate]")
     share, planned = look.answered / look.drawn if look.drawn else 0.0, look.look / look.looks
     if abs(share - planned) > FARTHEST + 1e-9:
         raise BadInput(
@@ -43,3 +49,10 @@ def check_look(store: Store, look: PlannedLook) -> None:
             f"{name}: this look was taken with {before[-1].answered} answers, {look.answered} are in now; "
             f"{f'the next one is {look.look + 1}/{look.looks}' if more else 'it was the last'}"
         )
+
+
+def note_look(store: Store, look: PlannedLook) -> None:
+    """Note that a look was taken, in the audit trail, too; again it is the same look."""
+    store.looks.add_look(look)
+    detail = asdict(look)
+    store.audit.append([AuditEvent(kind="look", way="command", key=f"look {look.look}", detail=detail)])

@@ -22,7 +22,7 @@ from harness.analysis.controls import (
 from harness.analysis.costs import run_cost, study_prices
 from harness.analysis.expert_report import ExpertReport, report_experts
 from harness.analysis.inputs import read_meta
-from harness.analysis.looks import check_look
+from harness.analysis.looks import check_look, note_look
 from harness.analysis.model_report import Collected, ModelReport, report_model
 from harness.analysis.options import EstimateOptions
 from harness.analysis.side_information import add_side_information
@@ -153,7 +153,7 @@ def report_study(
     drawn = len(labels.drawn or ())
     look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)
     if options.looks:
-        check_look(store, look)
+        check_look(study, store, look)
     data = Collected(
         labels=labels,
         strata=strata,
@@ -168,7 +168,7 @@ def report_study(
     )
     models = _report_models(store, study, chosen.runs, data)
     if options.looks:
-        store.looks.add_look(look)
+        note_look(store, look)
     quality = controls.report(options.level) if controls else ()
     return replace(_summarise(study, store, labels, models), left_out=chosen.remarks, quality=quality)
 

@@ -167,14 +167,17 @@ class EstimateSection(Section):
     """Confidence level and kind of interval.
 
     Strata are a column of the items (`strata`), or how certain a panel's vote on them is (`panel`, a file
-    of ratings); not both. `metrics` are results by class to show beside the accuracy, and `costs` is a table
-    of what every truth and prediction costs; both need the same classes of every item.
+    of ratings); not both. `looks` is how many looks at the estimates are planned (``--look J/L``), fixed with
+    the design; without it the first look fixes it. `metrics` are results by class to show beside the
+    accuracy, and `costs` is a table of what every truth and prediction costs; both need the same classes of
+    every item.
     """
 
     level: float = Field(default=0.95, gt=0.5, lt=1)
     interval: str = "exact"
     strata: str | None = None
     panel: str | None = None
+    looks: int | None = Field(default=None, ge=1)
     metrics: list[str] = Field(default=[])
     costs: str | None = None
 

@@ -11,6 +11,7 @@ import pytest
 from harness import BadInput
 from harness.analysis.looks import check_look
 from harness.cli.main import main
+from harness.config import read_study
 from harness.store import PlannedLook, Store
 from tests.cli.conftest import CLASSES, TRUTH, N, Oversight
 
@@ -164,12 +165,27 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
     oversight("estimate", "--look", "2/2")
     with Store(f"sqlite:///{Path('study.db').absolute()}") as store:
         assert [(look.look, look.looks) for look in store.looks.read_looks()] == [(1, 2), (2, 2)]
+        noted = [e.detail for e in store.audit.read_records() if e.kind == "look"]
+        assert [(e["look"], e["looks"], e["drawn"]) for e in noted] == [(1, 2, N), (2, 2, N)]
+        study = read_study("study.toml")
         late = PlannedLook(look=1, looks=2, answered=N // 2, drawn=N)
         with pytest.raises(BadInput, match="looks go forward"):
-            check_look(store, late)
+            check_look(study, store, late)
         more = PlannedLook(look=2, looks=2, answered=N - 1, drawn=N)
         with pytest.raises(BadInput, match="it was the last"):
-            check_look(store, more)
+            check_look(study, store, more)
+
+
+def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight: Oversight) -> None:
+    path = Path("study.toml")
+    begin("partitioned", {"m": (0.8, N)}, answered=0.5)
+    path.write_text(path.read_text() + "[estimate]\nlooks = 2\n")
+    (told,) = oversight("verify", code=1)["findings"]
+    assert "looks" in told
+    oversight("label", "route")  # planned anew, after answers were in, which stays visible
+    assert oversight("verify")["holds"]
+    assert "study.toml plans 2 looks" in oversight("estimate", "--look", "2/4", code=2)["error"]
+    assert oversight("estimate", "--look", "1/2")["models"]
 
 
 def test_joint_intervals_are_wider_and_say_so(begin: Callable[..., None], oversight: Oversight) -> None:

@@ -19,6 +19,8 @@ from harness.output import make_storable
 from harness.store import AuditEvent, RowsDigest, Store
 
 _SETTINGS: Any = {"study": {"name", "seed"}, "items": True, "experts": True, "estimate": True, "judges": True}
+_APART: Any = {"experts": {"deadline"}}
+"""What may be put off without another design."""
 _OF_EXPERT = ("name", "classes", "capacity", "absent")
 """What of an expert decides who is asked what."""
 
@@ -85,7 +87,7 @@ class DesignFreeze:
 
 def describe_settings(study: Study) -> dict[str, Any]:
     """The settings that decide the design and the looks, and the roster's digest."""
-    settings = study.model_dump(mode="json", include=_SETTINGS)
+    settings = study.model_dump(mode="json", include=_SETTINGS, exclude=_APART)
     return {"settings": settings, "roster": digest_roster(study.path(study.experts.roster))}
 
 
@@ -141,7 +143,7 @@ def find_changes(
 
 def _defaults() -> dict[str, Any]:
     whole = Study.model_validate({"study": {"name": "s"}, "items": {"file": "f"}})
-    settings = whole.model_dump(mode="json", include=_SETTINGS)
+    settings = whole.model_dump(mode="json", include=_SETTINGS, exclude=_APART)
     del settings["study"]["name"], settings["items"]["file"]
     return settings
 

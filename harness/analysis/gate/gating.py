@@ -16,7 +16,7 @@ from harness.analysis.collected_labels import count_pool, study_labels, unused_t
 from harness.analysis.controls import describe_rates, doubt_answers, find_rates, read_control_answers
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
-from harness.analysis.looks import check_look
+from harness.analysis.looks import check_look, note_look
 from harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import BadInput, EstimateError
@@ -65,7 +65,7 @@ def gate_study(
         look = None
         if bars.look is not None:
             look = PlannedLook(look=bars.look[0], looks=bars.look[1], answered=len(labels), drawn=drawn)
-            check_look(store, look)
+            check_look(study, store, look)
         pool = count_pool(labels)
         drawn_items = [pool_text(*pool)] if pool else []
         if second := len(store.content.read_questions(second=True)):
@@ -85,7 +85,7 @@ def gate_study(
             told = f"experts' errors are allowed for, {describe_rates(errors)}"
             checks = [replace(check, notes=[*check.notes, told]) for check in checks]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
-            store.looks.add_look(look)
+            note_look(store, look)
     return GateReport(
         study=study.study.name,
         level=level,

@@ -37,7 +37,8 @@ class AuditEvent:
     kind
         ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that came together, as
         `BatchDigest` tells), ``revision`` (a state of an annotation on a server), ``design``, ``handover``,
-        ``absent``, ``returned``, ``removed`` (something foreign was taken off a server), ``requeued``.
+        ``absent``, ``returned``, ``removed`` (something foreign was taken off a server), ``requeued``,
+        ``look`` (a planned look at the estimates).
     way
         How it came: the source of a reply, as ``page``, ``label_studio`` or ``offline``; or the command.
     person
