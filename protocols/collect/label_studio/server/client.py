@@ -175,8 +175,7 @@ class Client(Transport):
         """All tasks with ``id``, ``data`` and the ids of their ``annotations``."""
         ordered = json.dumps({"ordering": ["tasks:id"]})
         wanted = {"fields": "all", "include": "id,data,annotations"}
-        rows = self.read_pages("tasks.list", project=project_id, query=ordered, **wanted)
-        return [{"id": int(r.id), "data": r.data, "annotations": _annotations(r)} for r in rows]
+        return self.read_pages("tasks.list", _keep_task, project=project_id, query=ordered, **wanted)
 
     def count_tasks_after(self, project_id: int, task_id: int) -> int:
         """Number of tasks that were made after another."""
@@ -203,18 +202,10 @@ class Client(Transport):
     def _read_tasks(self, project_id: int, filters: Mapping[str, Any]) -> list[dict[str, Any]]:
         query = json.dumps({"ordering": ["tasks:id"], "filters": filters})
         wanted = {"project": project_id, "query": query, "fields": "all"}
-        rows = self.read_pages("tasks.list", **wanted, include=_OF_ANSWERS)
-        if any("completed_by" not in a for row in rows for a in _annotations(row)):
-            rows = self.read_pages("tasks.list", **wanted)  # one that takes them for fields of tasks alone
-        return [
-            {
-                "id": int(r.id),
-                "data": r.data,
-                "updated_at": _write_time(r.updated_at),
-                "annotations": _annotations(r),
-            }
-            for r in rows
-        ]
+        rows = self.read_pages("tasks.list", _keep_answers, **wanted, include=_OF_ANSWERS)
+        if any("completed_by" not in a for row in rows for a in row["annotations"]):
+            rows = self.read_pages("tasks.list", _keep_answers, **wanted)  # not fields of annotations
+        return rows
 
     # --- predictions -------------------------------------------------------------------------
 
@@ -241,6 +232,14 @@ def _project(row: Any) -> Project:
         int(getattr(row, "total_predictions_number", 0) or 0),
         {name: getattr(row, name) for name in (*_TOLD, *_SETTINGS) if hasattr(row, name)},
     )
+
+
+def _keep_task(row: Any) -> dict[str, Any]:
+    return {"id": int(row.id), "data": row.data, "annotations": _annotations(row)}
+
+
+def _keep_answers(row: Any) -> dict[str, Any]:
+    return {**_keep_task(row), "updated_at": _write_time(row.updated_at)}
 
 
 def _annotations(row: Any) -> list[dict[str, Any]]:
