@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import AliasPath, Field, field_validator, model_validator
 
+from harness.config.experts_section import ExpertsSection
 from harness.config.models import EndpointSection, ModelSection, Section
 from harness.errors import ConfigError
 from harness.output import did_you_mean
-from harness.registry import PROTOCOLS, state_protocol
-from harness.types import ProtocolStatement
 
 
 class StudySection(Section):
@@ -55,85 +53,6 @@ class ItemsSection(Section):
         if len(set(self.classes)) < len(self.classes):
             raise ValueError("classes: a class is there twice")
         return self
-
-
-class ExpertsSection(Section):
-    """The roster file and the rule that routes items to experts.
-
-    `protocol` is a name of `harness.registry.PROTOCOLS`. `models` names the models whose predictions
-    a rule looks at; empty means all that were run. `epsilon` is the uniform share of targeted routing
-    for several. With a panel, `annotators_per_item` of those who judge any class choose among all
-    options of each item, and `reference` may name a file of labels by experts who are none of them, which
-    human-level indices hold people and models against. `questions` draws as many items of all as that many
-    questions are expected to settle, instead of asking about every item; `draw` says how: in proportion by
-    how models agree (``agreement``), or with chances by how unsure the study's judges are (``deviation``).
-    """
-
-    roster: str = "experts.toml"
-    protocol: str = Field(default=next(iter(PROTOCOLS)), json_schema_extra={"enum": list(PROTOCOLS)})
-    options_per_item: int = Field(default=1, ge=1)
-    annotators_per_item: int = Field(default=3, ge=2)
-    models: list[str] = Field(default=[])
-    epsilon: float = Field(default=0.1, ge=0, le=1)
-    questions: int | None = Field(default=None, ge=1)
-    draw: Literal["agreement", "deviation"] = "agreement"
-    deadline: date | None = None
-    reference: str | None = None
-    gold: str | None = Field(default=None, min_length=1)
-    gold_share: float = Field(default=0.1, gt=0, le=1)
-    repeat: float = Field(default=0, ge=0, le=1)
-    overlap: float = Field(default=0, ge=0, le=1)
-    sensitivity: list[float] = Field(default=[0.5, 1.0])
-    specificity: list[float] = Field(default=[0.5, 1.0])
-
-    @field_validator("sensitivity", "specificity")
-    @classmethod
-    def _is_range(cls, ends: list[float]) -> list[float]:
-        if len(ends) != 2 or not 0.5 <= ends[0] <= ends[1] <= 1:
-            raise ValueError("must be a range within 0.5 and 1, as in [0.9, 1.0]")
-        return ends
-
-    @model_validator(mode="after")
-    def _can_weave(self) -> ExpertsSection:
-        """Refuse control questions where answers are no accuracy of a question asked once."""
-        named = [name for name in ("gold", "repeat", "overlap") if getattr(self, name)]
-        if "gold_share" in self.model_fields_set and self.gold is None:
-            raise ValueError('gold_share: there are no gold items; name their file, as in gold = "key.csv"')
-        if not named:
-            return self
-        rule = self.statement
-        if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
-            told = f"the protocol {self.protocol!r} has no place for control questions"
-            raise ValueError(f"{', '.join(named)}: {told}; leave it out, or use 'partitioned' or 'targeted'")
-        return self
-
-    @property
-    def knows_errors(self) -> bool:
-        """Whether a range is given in which experts' error rates lie."""
-        return bool({"sensitivity", "specificity"} & self.model_fields_set)
-
-    @property
-    def has_controls(self) -> bool:
-        """Whether control questions are woven into experts' queues."""
-        return bool(self.gold or self.repeat or self.overlap)
-
-    @property
-    def is_panel(self) -> bool:
-        """Whether several annotators choose among all options, and nobody is asked yes or no."""
-        return self.statement.is_panel
-
-    @property
-    def statement(self) -> ProtocolStatement:
-        """What the protocol's class states of its labels."""
-        return state_protocol(self.protocol)
-
-    @field_validator("protocol")
-    @classmethod
-    def _registered(cls, name: str) -> str:
-        if name not in PROTOCOLS:
-            *most, last = (repr(known) for known in PROTOCOLS)
-            raise ValueError(f"Input should be {', '.join(most)} or {last}")
-        return name
 
 
 class PromptSection(Section):

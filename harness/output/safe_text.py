@@ -87,3 +87,8 @@ def shorten(value: object, most: int = 80) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
+
+
+def join_lines(text: str) -> str:
+    """A text with one character for each line break."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

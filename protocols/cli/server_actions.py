@@ -51,7 +51,10 @@ def pull(args: argparse.Namespace, study: Study) -> int:
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.pull(full=args.full, requeue=not args.no_requeue)
         follow = campaign.push_next()
-    emit(args, {**asdict(found), "next_questions": follow}, _told(found, follow))
+        closed = campaign.is_closed
+    told = "the campaign is closed: what was answered on the server since then does not count"
+    payload = {**asdict(found), "next_questions": follow, "closed": closed}
+    emit(args, payload, told if closed else _told(found, follow))
     return 0
 
 

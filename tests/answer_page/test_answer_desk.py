@@ -23,6 +23,7 @@ from harness.store import (
 )
 from harness.types import Item, Question
 from protocols.collect import AnswerDesk, GivenAnswer, Outcome, measure_progress, read_collection
+from protocols.collect.label_studio import TaskSheet
 from protocols.routing import order_queue
 from tests.answer_page.conftest import OPTIONS, N, draw, fill, lay_out
 
@@ -96,6 +97,14 @@ def test_only_what_an_expert_must_read_goes_out(store: Store, tmp_path: Path) ->
     assert told["questions"][0]["description"] == "Heart & vessels"
     text = json.dumps(told)
     assert not any(word in text for word in ("SEALED", "truth", "partitioned", "0.5", "bea", "propensity"))
+
+
+def test_a_line_break_of_windows_is_one_line_break(tmp_path: Path) -> None:
+    study = draw(tmp_path, text="one\r\ntwo\rthree")
+    with Store(study.store_url) as opened:
+        shown = {question["text"] for question in AnswerDesk(study, opened).tell_state("ana")["questions"]}
+        asked, item = opened.content.read_questions()[0], opened.content.read_items()[0]
+    assert shown == {"one\ntwo\nthree"} == {TaskSheet.of(study).data(asked, item)["text"]}
 
 
 def test_a_key_is_stored_once_and_a_replay_changes_nothing(store: Store, tmp_path: Path) -> None:

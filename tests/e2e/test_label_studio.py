@@ -42,6 +42,7 @@ def test_push_pull_estimate(bench: Bench) -> None:
         "predictions": {},
         "foreign": {},
         "next_questions": 0,
+        "closed": False,
     }
     assert bench.call("label", "pull", "--full")["new"] == 0
     with Store(bench.url) as store:
@@ -178,6 +179,7 @@ def test_close_ends_the_campaign(bench: Bench) -> None:
     for words in (("pull",), ("pull", "--full"), ("close",)):
         after = bench.call("label", *words)
         assert (after["new"], after["changed"], after["answers"]) == (0, 0, 2)
+    assert bench.call("label", "pull")["closed"]
     assert bench.call("label", "status")["answered"] == 2
     assert bench.call("label", "push")["experts"] == {}
 

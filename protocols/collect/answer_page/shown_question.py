@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.config import Study
+from harness.output import join_lines
 from harness.types import Item, Verdict
 from protocols.collect.answer_page.given_answer import WrongAnswer
 from protocols.collect.answer_page.page_queues import HeldQuestion
@@ -46,7 +47,8 @@ class QuestionSheet:
             ``description``, where one of all options is to be chosen, else None.
         """
         about, own = self._sheet.descriptions, self._sheet.own_options
-        shown: dict[str, Any] = {"id": held.id, "text": item.text, "description": "", "options": []}
+        text = join_lines(item.text)
+        shown: dict[str, Any] = {"id": held.id, "text": text, "description": "", "options": []}
         if held.option is None:
             options = [item.options[j] for j in self._order(item)]
             choices = [{"label": option, "description": about.get(option, "")} for option in options]

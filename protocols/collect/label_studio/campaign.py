@@ -246,6 +246,11 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
 
     # --- what is here ------------------------------------------------------------------------
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is pulled any more."""
+        return all(queue.closed for queue in self._pushed())
+
     def _pushed(self) -> list[Queue]:
         queues = list(self.labels.read_queues().values())
         if not queues:

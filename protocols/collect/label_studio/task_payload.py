@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from harness import DataError
 from harness.config import Study
 from harness.datasets import PRESETS
+from harness.output import join_lines
 from harness.types import Item, Question
 from protocols.collect.label_studio.labelling_page import check_page, make_panel_page, make_verdict_page
 from protocols.routing import Pending
@@ -84,7 +85,7 @@ class TaskSheet:
             raise DataError(
                 f"the item {item.id!r} has no text: an expert would see an empty page", field="text"
             )
-        sent: dict[str, object] = {"question_id": asked.id, "text": item.text}
+        sent: dict[str, object] = {"question_id": asked.id, "text": join_lines(item.text)}
         if isinstance(asked, Question):
             name = item.options[asked.option]
             sent["question"] = f"Is the answer “{name}”?"

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from harness.output import join_lines
 from harness.store import mark_shown
 from harness.types import Item
 
@@ -84,11 +85,6 @@ def escape(text: str) -> str:
 def unescape(text: str) -> str:
     """What a workbook's text says."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
-
-
-def join_lines(text: str) -> str:
-    """A text with one character for each line break."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def cell_reader(path: str | Path) -> ReadCell:
