@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.analysis.looks import note_look
 from harness.config import Study
-from harness.store import SOURCE, Pulled, Queue, Response, Revision, Store
+from harness.store import SOURCE, PlannedLook, Pulled, Queue, Response, Revision, Store
 from protocols.routing import read_pending
 from protocols.study_labels import route_questions, simulate_answers
 from tests.protocols.test_controls import lay_out
@@ -39,5 +40,6 @@ def lay_out_audited(folder: Path) -> Study:
         given = next(q for q in store.content.read_questions() if q.expert != LOOKED_AT)
         taker = f"{given.expert[:-1]}{1 - int(given.expert[-1])}"
         store.handovers.hand_over([(given.id, given.expert, taker)], "on leave")
+        note_look(store, PlannedLook(look=1, looks=2, answered=9, drawn=20))
     simulate_answers(study, abstention=0.1, key=str(folder / "key.csv"))
     return study

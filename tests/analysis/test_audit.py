@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from harness.config import read_study
-from harness.store import START, Store
+from harness.store import START, Absence, Store
 from protocols.study_labels import route_questions
 from tests.analysis.audited_study import LOOKED_AT, answer_on_server, lay_out_audited
 from tests.analysis.tampering import CHANGES, WHERE, tamper
@@ -107,6 +107,20 @@ def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight
     assert (
         "does not hold the given head" in oversight("verify", "--head", before["head"], code=1)["findings"][0]
     )
+
+
+def test_a_reason_of_a_terminal_that_writes_other_bytes(folder: Path, oversight: Oversight) -> None:
+    """What Python makes of them no file takes: the trail keeps it in visible form."""
+    with Store(read_study("study.toml").store_url) as store:
+        store.absences.add_absence(
+            Absence(expert="red1", since="2026-01-02", until="", reason="krank \udce4")
+        )
+        told = store.audit.read_kind("absent")[-1]
+    assert "udce4" in told.detail["reason"]
+    assert "\udce4" not in told.detail["reason"]
+    assert oversight("verify")["holds"]
+    oversight("label", "audit")
+    assert oversight("verify", "audit.jsonl")["holds"]
 
 
 def test_many_findings_are_counted(folder: Path, oversight: Oversight) -> None:

@@ -150,15 +150,83 @@ def test_lines_removed_repeated_exchanged_and_added(bundle: tuple[Path, str]) ->
     assert not audit_bundle(path, head).findings.number
 
 
-def test_another_head_is_told_and_a_link_of_the_study_is_explained(
+def test_another_head_is_told_and_a_head_of_the_study_covers_its_events(
     bundle: tuple[Path, str], oversight: Oversight
 ) -> None:
     path, _ = bundle
     (told,) = oversight("verify", path, "--head", START.replace("0", "a"), code=1)["findings"]
-    assert "not the one that was given" in told
-    link = oversight("verify")["head"]
-    (told,) = oversight("verify", path, "--head", link, code=1)["findings"]
-    assert "is a link of the study" in told
+    assert "neither the file's nor a link" in told
+    study = oversight("verify")
+    found = oversight("verify", path, "--head", study["head"])
+    assert (found["holds"], found["covered"]) == (True, study["events"])
+    assert oversight("verify", path, "--head", START)["covered"] == 0
+
+
+def chain_anew(path: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+    """Write a bundle anew as somebody would who knows how: each record as `change` leaves it, or without."""
+    from harness.analysis.audit.bundle_lines import ChainedLines
+
+    lines = ChainedLines()
+    written = []
+    for line in path.read_text().splitlines():
+        told = json.loads(line)
+        del told["line"], told["chain"]
+        if told["record"] == "end":
+            told |= {"counts": dict(lines.counts), "lines": lines.number + 1}
+        changed = change(told)
+        if changed is not None:
+            written.append(lines.write(changed.pop("record"), changed))
+    path.write_bytes(b"".join(written))
+
+
+def of_single(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], dict[str, Any] | None]:
+    """A change of the answers that came one by one; all other records stay."""
+
+    def changed(told: dict[str, Any]) -> dict[str, Any] | None:
+        is_one = told["record"] == "answer" and "event" in told
+        return change(told) if is_one else told
+
+    return changed
+
+
+def without(record: str) -> Callable[[dict[str, Any]], dict[str, Any] | None]:
+    return lambda told: None if told["record"] == record else told
+
+
+def with_head(**wrong: str) -> Callable[[dict[str, Any]], dict[str, Any] | None]:
+    return lambda told: told | wrong if told["record"] == "head" else told
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (of_single(lambda told: told | {"value": "skip"}), "its value is 'skip', and event"),
+        (of_single(lambda told: told | {"person": "zoe"}), "its person is 'zoe', and event"),
+        (of_single(lambda told: told | {"source": "import"}), "its source is 'import', and event"),
+        (of_single(lambda told: told | {"last_event": 0, "event": 0}), "it names event 0"),
+        (of_single(lambda _: None), "is missing"),
+        (without("answer"), "is missing"),
+        (without("handover"), "is not handed over, and event"),
+        (with_head(begins=START), "begins is none of the events' links"),
+        (with_head(link=START), "link is none of the events' links"),
+        (
+            lambda told: told | {"not_covered": 7} if told["record"] == "end" else told,
+            "answers without an event",
+        ),
+        (
+            lambda told: told | {"giver": "zoe"} if told["record"] == "handover" else told,
+            "was put to 'zoe'",
+        ),
+    ],
+)
+def test_a_file_chained_anew_is_held_against_its_own_events(
+    bundle: tuple[Path, str], change: Any, message: str
+) -> None:
+    path, _ = bundle
+    chain_anew(path, lambda told: told)
+    assert not audit_bundle(path).findings.number  # so it is the change that is found
+    chain_anew(path, change)
+    assert any(message in text for text in audit_bundle(path).findings.shown)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
-"""A bundle, checked line by line in constant memory: its chain, and the links and digests inside."""
+"""A bundle, checked line by line: its chain, the links and digests inside, answers against their events.
+
+It takes the memory of the answers that came one by one, and of no others.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from harness.analysis.audit.answer_check import AnswerCheck
+from harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
 from harness.analysis.audit.bundle_lines import (
     FORMAT,
     LONGEST_LINE,
@@ -19,10 +22,10 @@ from harness.analysis.audit.bundle_lines import (
 )
 from harness.analysis.audit.design_freeze import compare_parts
 from harness.analysis.audit.findings import AuditFindings
-from harness.analysis.audit.study_check import Freeze, check_head, list_freezes
+from harness.analysis.audit.study_check import Freeze, check_handovers, check_head, list_freezes
 from harness.analysis.audit.trail_check import TrailCheck
 from harness.errors import BadInput
-from harness.store import DESIGN_PARTS, START, AuditRecord, RowsDigest
+from harness.store import DESIGN_PARTS, START, AuditRecord, Handover, KeptAnswer, RowsDigest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,8 @@ class BundleAudit:
         The last chain value.
     link
         The newest link of the study's events.
+    covered
+        How many events a noted head of the study covers; None if none was given, or it is no link of these.
     freezes
         The designs that were frozen, oldest first.
     """
@@ -54,6 +59,7 @@ class BundleAudit:
     unchecked: int
     head: str
     link: str
+    covered: int | None
     freezes: list[Freeze]
 
 
@@ -100,7 +106,9 @@ class _BundleCheck:
         self._counts, self._told_end = Counter[str](), dict[str, Any]()
         self._parts = {name: RowsDigest() for name in DESIGN_PARTS}
         self._answers: dict[str, AnswerCheck] = {}
-        self._uncovered = 0
+        self._about: dict[str, AuditRecord] = {}
+        self._handed: dict[str, Handover] = {}
+        self._told_head, self._first_link = dict[str, Any](), ""
 
     def read(self, stream: BinaryIO) -> BundleAudit:
         """Check all lines."""
@@ -110,15 +118,14 @@ class _BundleCheck:
         self._check_end()
         unchecked = self._check_answers()
         self._check_design()
-        if self._noted is not None and self._noted != self._head:
-            told = f"the head is {self._head}, not the one that was given"
-            if self._trail.covered is not None:
-                told += f", which is a link of the study: of its first {self._trail.covered:,} events"
-            self.findings.add(told)
+        if self._noted not in (None, self._head) and self._trail.covered is None:
+            told = "the given head is neither the file's nor a link of its events"
+            self.findings.add(f"{told}; the file's is {self._head}")
         return BundleAudit(
             findings=self.findings, study=self._study, lines=self._lines, events=self._counts["event"],
-            answers=self._counts["answer"], uncovered=self._uncovered, unchecked=unchecked, head=self._head,
-            link=self._trail.head, freezes=list(list_freezes(self._trail)),
+            answers=self._counts["answer"], uncovered=self._count_uncovered(), unchecked=unchecked,
+            head=self._head, link=self._trail.head, covered=self._trail.covered,
+            freezes=list(list_freezes(self._trail)),
         )  # fmt: skip
 
     def _check_line(self, line: bytes) -> None:
@@ -154,7 +161,8 @@ class _BundleCheck:
             which = f"line {last} is" if last == self._expected else f"lines {self._expected} to {last} are"
             self.findings.add(f"line {self._expected}: {which} missing before line {number}, or altered")
         elif number < self._expected:
-            self.findings.add(f"line {number}: it is there twice, or out of its place")
+            told = f"it says that it is line {number}: altered, there twice, or out of its place"
+            self.findings.add(f"line {self._expected}: {told}")
         else:
             self.findings.add(f"line {number}: altered: its chain does not follow")
 
@@ -168,12 +176,14 @@ class _BundleCheck:
         """Keep what a line says that follows."""
         record = str(told["record"])
         if record == "head":
-            self._study = str(told["study"])
+            self._study, self._told_head = str(told["study"]), told
         elif record == "event":
             event = {"comment": None, "salt": "", **told["event"]}
-            self._trail.add(AuditRecord(**event))
+            self._take_event(AuditRecord(**event))
         elif record == "answer":
             self._take_answer(told)
+        elif record == "handover":
+            self._handed[told["asked_id"]] = Handover(**{f.name: told[f.name] for f in fields(Handover)})
         elif record == "end":
             self._ended, self._told_end = True, told
             return
@@ -186,9 +196,30 @@ class _BundleCheck:
         if table not in self._answers:
             batches = self._trail.batches.get(table, ())
             self._answers[table] = AnswerCheck(table, batches, self.findings, None)
-        self._uncovered += "covered" in told
         names = ("position", "question", "person", "value", "source", "last_event")
-        self._answers[table].add(*(told[name] for name in names))
+        position, asked_id, person, value, source, event = (told[name] for name in names)
+        came = self._answers[table].add(position, asked_id, person, value, source, event)
+        last = self._about.pop(asked_id, None)
+        if event != (last and last.position):
+            says = f"event {last.position}" if last else "that none tells of it alone"
+            self.findings.add(f"line {told['line']}: it names event {event}, and the last one is {says}")
+        elif last is not None and not came:
+            kept = KeptAnswer(
+                position=position, asked_id=asked_id, person=person, value=value, source=source,
+                comment=told.get("comment", ""), item_id=None, option=None, event=event, kind=last.kind,
+                said=last.value, by=last.person, way=last.way, told=last.comment, salt=last.salt,
+                comment_digest=last.comment_digest,
+            )  # fmt: skip
+            compare_with_event(kept, table, self.findings)
+
+    def _take_event(self, event: AuditRecord) -> None:
+        self._first_link = self._first_link or event.link
+        self._trail.add(event)
+        if event.asked_id and event.kind in ("answer", "withdrawn"):
+            self._about[event.asked_id] = event
+
+    def _count_uncovered(self) -> int:
+        return sum(check.uncovered for check in self._answers.values())
 
     def _check_end(self) -> None:
         if not self._ended:
@@ -197,11 +228,23 @@ class _BundleCheck:
         said = self._told_end.get("counts"), self._told_end.get("lines")
         if not self.findings.number and said != (dict(self._counts), self._lines):
             self.findings.add("the closing line counts other lines than there are")
+        if self.findings.number:
+            return
+        if self._told_end.get("not_covered") != self._count_uncovered():
+            self.findings.add("the closing line counts other answers without an event than there are")
+        links = {"begins": self._first_link, "link": self._trail.head}
+        for name, link in links.items():
+            if self._told_head.get(name) != link:
+                self.findings.add(f"line 1: {name} is none of the events' links that it should be")
 
     def _check_answers(self) -> int:
-        """Hold batches against their digests, where all lines are there to be held."""
+        """Hold answers and handovers against what events tell, where all lines are there to be held."""
         if self.findings.number:
             return 0
+        for name, last in self._about.items():
+            if last.kind == "answer":
+                self.findings.add(f"the answer to question {name}, of event {last.position}, is missing")
+        check_handovers(self._handed, self._trail, self.findings)
         return sum(check.end(self._trail.last_withdrawn) for check in self._answers.values())
 
     def _check_design(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from hashlib import sha256
 from typing import Any
@@ -32,12 +33,19 @@ def split_line(line: bytes) -> tuple[bytes, str] | None:
 def read_body(body: bytes) -> dict[str, Any] | None:
     """What a line says, without its chain value; None of what is no line of a bundle."""
     try:
-        found = orjson.loads(body + b"}")
-    except orjson.JSONDecodeError:
+        found = json.loads(body + b"}") if b"\\ud" in body.lower() else orjson.loads(body + b"}")
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or type(found.get("line")) is not int:
         return None
     return found
+
+
+def _write(told: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(told, default=repr)
+    except TypeError:  # a lone surrogate, which older versions let into events
+        return json.dumps(told, default=repr, separators=(",", ":")).encode()
 
 
 class ChainedLines:
@@ -51,6 +59,6 @@ class ChainedLines:
         """The next line, with a record of a kind."""
         self.number += 1
         self.counts[record] = self.counts.get(record, 0) + 1
-        body = orjson.dumps({"line": self.number, "record": record, **told}, default=repr)[:-1]
+        body = _write({"line": self.number, "record": record, **told})[:-1]
         self.head = chain(self.head, body)
         return body + f',"chain":"{self.head}"}}\n'.encode()

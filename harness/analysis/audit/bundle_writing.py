@@ -156,8 +156,8 @@ class _Bundle:
         event = answer.event if batch is None else None
         told: dict[str, Any] = {
             "table": table, "position": answer.position, "question": answer.asked_id,
-            "item": answer.item_id, "option": answer.option, "person": answer.person,
-            "value": answer.value, "source": answer.source, "last_event": answer.event,
+            "person": answer.person, "value": answer.value, "source": answer.source,
+            "last_event": answer.event,
         }  # fmt: skip
         if batch is None and event is None:
             self.uncovered += 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
@@ -13,7 +13,7 @@ from harness.analysis.audit.findings import AuditFindings
 from harness.analysis.audit.trail_check import TrailCheck
 from harness.config import Study
 from harness.errors import BadInput, StoreError
-from harness.store import REPLY_TABLES, Store, has_database
+from harness.store import REPLY_TABLES, Handover, Store, has_database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,8 @@ def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAud
         findings.add(f"{uncovered:,} answers have no event, and {told}")
     for name, event in store.kept_answers.find_missing():
         findings.add(f"the answer to question {name}, of event {event}, is missing")
-    _check_handovers(store, trail, findings)
+    check_handovers(store.handovers.read_handovers(), trail, findings)
+    _check_looks(store, trail, findings)
     _check_design(study, store, trail, findings)
     numbers = store.design.count_parts()
     return StudyAudit(
@@ -143,15 +144,34 @@ def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAud
     )  # fmt: skip
 
 
-def _check_handovers(store: Store, trail: TrailCheck, findings: AuditFindings) -> None:
-    stored = store.handovers.read_handovers()
+def check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings: AuditFindings) -> None:
+    """Hold who answers in whose place, and from which place of the queue on, against the events."""
     for name in dict.fromkeys([*stored, *trail.handed]):
-        taker = stored[name].taker if name in stored else None
-        event, told = trail.handed.get(name, (None, None))
-        if taker != told:
-            by = f"event {event} says {told!r}" if event is not None else "no event tells of it"
-            now = f"handed over to {taker!r}" if taker is not None else "not handed over"
+        found, told = stored.get(name), trail.handed.get(name)
+        if (found and found.taker) != (told and told.taker):
+            by = f"event {told.event} says {told.taker!r}" if told else "no event tells of it"
+            now = f"handed over to {found.taker!r}" if found else "not handed over"
             findings.add(f"question {name} is {now}, and {by}")
+        elif found and told and found.giver != told.giver:
+            findings.add(f"question {name} was put to {found.giver!r}, and its events say {told.giver!r}")
+        elif found and told and told.tells_place and found.place != told.place:
+            findings.add(
+                f"question {name} has the place {found.place} in the queue it came from, and event "
+                f"{told.event} says {told.place}"
+            )
+
+
+def _check_looks(store: Store, trail: TrailCheck, findings: AuditFindings) -> None:
+    stored = {look.look: asdict(look) for look in store.looks.read_looks()}
+    for number in sorted({*stored, *trail.looks}):
+        if number not in stored:
+            findings.add(f"look {number} was taken by its event, and is stored no more")
+        elif number not in trail.looks:
+            # one that an older version took has no event
+            if trail.designs:
+                findings.add(f"look {number} is stored, and no event tells of it")
+        elif stored[number] != trail.looks[number]:
+            findings.add(f"look {number} is stored as another than its event tells")
 
 
 def _check_design(study: Study, store: Store, trail: TrailCheck, findings: AuditFindings) -> None:

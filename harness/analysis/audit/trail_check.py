@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.audit.answer_check import BatchCheck
 from harness.analysis.audit.findings import AuditFindings
 from harness.store import START, AuditRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldHandover:
+    """Who answers in whose place, as the last event about it tells; `giver` is whom it was put to first."""
+
+    event: int
+    giver: str
+    taker: str
+    place: int | None
+    tells_place: bool
 
 
 class TrailCheck:
@@ -34,7 +46,9 @@ class TrailCheck:
     designs
         The designs that were frozen, oldest first.
     handed
-        Question → the last event that handed it over, and to whom.
+        Question → the handover that follows from the events about it.
+    looks
+        Number of a look → what its event tells.
     allowed
         How many answers may have no event, as they were there when the first design was frozen; None if
         unknown.
@@ -47,7 +61,8 @@ class TrailCheck:
         self.designs: list[AuditRecord] = []
         self.allowed: int | None = None
         self.last_withdrawn: dict[str, int] = {}
-        self.handed: dict[str, tuple[int, str]] = {}
+        self.handed: dict[str, ToldHandover] = {}
+        self.looks: dict[int, dict[str, Any]] = {}
         self._noted, self._findings = head, findings
         self._before: tuple[str, ...] = (START,)
         self._next, self._answered = 0, False
@@ -99,7 +114,14 @@ class TrailCheck:
         elif record.kind == "withdrawn":
             self.last_withdrawn[record.way] = record.position
         elif record.kind == "handover":
-            self.handed[record.asked_id] = record.position, record.detail["to"]
+            first = self.handed.get(record.asked_id)
+            told = record.detail
+            self.handed[record.asked_id] = ToldHandover(
+                event=record.position, giver=first.giver if first else told["from"], taker=told["to"],
+                place=told.get("place"), tells_place="place" in told,
+            )  # fmt: skip
+        elif record.kind == "look":
+            self.looks[record.detail["look"]] = record.detail
         elif record.kind == "design":
             _expect_design(record.detail)
             if not self.designs and not self._answered:

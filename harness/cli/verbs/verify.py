@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.bundle is not None:
         bundle = audit_bundle(args.bundle, args.head)
-        findings, payload, lines = bundle.findings, _bundle_to_json(bundle), _tell_bundle(bundle)
+        findings, payload = bundle.findings, _bundle_to_json(bundle)
+        lines = _tell_bundle(bundle, args.head)
     else:
         found = audit_study(study_of(args), args.head)
         findings, payload, lines = found.findings, _study_to_json(found), _tell_study(found, args.head)
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if findings.number else 0
 
 
-def _tell_bundle(found: BundleAudit) -> list[str]:
+def _tell_bundle(found: BundleAudit, head: str | None) -> list[str]:
     lines = [
         f"audit of {make_printable(found.study)!r}: {counted(found.lines, 'line')}, "
         f"{counted(found.events, 'event')}, {counted(found.answers, 'answer')}"
@@ -59,7 +60,13 @@ def _tell_bundle(found: BundleAudit) -> list[str]:
         *_tell_freezes(found.freezes, drawn=True),
         f"head: {found.head}",
     ]
-    return [*lines, _conclude(found.findings, "every byte is as it was written")]
+    if head is None or head.strip().lower() == found.head:
+        return [*lines, _conclude(found.findings, "every byte is as it was written")]
+    lines += _tell_covered(found)
+    return [
+        *lines,
+        _conclude(found.findings, "the events are those of the head, and nothing contradicts them"),
+    ]
 
 
 def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
@@ -70,13 +77,18 @@ def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
         *_tell_freezes(found.freezes, drawn=found.drawn),
         f"head: {found.head}",
     ]
-    if head is not None and found.covered is not None:
-        after = found.events - found.covered
-        lines.append(
-            f"the given head covers {found.covered:,} of {counted(found.events, 'event')}"
-            + (f"; {after:,} followed" if after else "")
-        )
+    if head is not None:
+        lines += _tell_covered(found)
     return [*lines, _conclude(found.findings, "nothing contradicts the trail")]
+
+
+def _tell_covered(found: BundleAudit | StudyAudit) -> list[str]:
+    """Which of the events a head that is one of their links covers."""
+    if found.covered is None:
+        return []
+    after = found.events - found.covered
+    told = f"the given head covers {found.covered:,} of {counted(found.events, 'event')}"
+    return [told + (f"; {after:,} followed" if after else "")]
 
 
 def _conclude(findings: AuditFindings, holds: str) -> str:
@@ -119,7 +131,7 @@ def _study_to_json(found: StudyAudit) -> dict[str, Any]:
 
 
 def _bundle_to_json(found: BundleAudit) -> dict[str, Any]:
-    names = ("study", "lines", "events", "answers", "uncovered", "unchecked", "head", "link")
+    names = ("study", "lines", "events", "answers", "uncovered", "unchecked", "head", "link", "covered")
     return {name: getattr(found, name) for name in names} | _freezes_to_json(found.freezes)
 
 

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from harness.output import make_storable
 from harness.store.database import Repository
 from harness.store.schema import begin_snapshot, lock_exclusive
-from harness.store.stored_values import read_json, write_json
+from harness.store.stored_values import read_json
 from harness.store.tables import AuditEventRow, execute_many, row_of, select_values
 
 _EVENT = AuditEventRow.__table__
@@ -189,11 +189,20 @@ def link_records(
         record = AuditRecord(
             position=place, at=at, kind=event.kind, way=event.way, person=person, asked_id=asked_id,
             value=value, comment=comment, salt=salt, comment_digest=_hash_comment(salt, comment),
-            seconds=event.seconds, key=event.key, detail=read_json(write_json(dict(event.detail))), link="",
+            seconds=event.seconds, key=event.key, detail=_make_storable(dict(event.detail)), link="",
         )  # fmt: skip
         link = record.find_link(link)
         records.append(replace(record, link=link))
     return records
+
+
+def _make_storable(told: Any) -> Any:
+    """What JSON and a database give back of a value, its texts in visible form."""
+    if isinstance(told, str):
+        return make_storable(told)
+    if isinstance(told, dict):
+        return {make_storable(str(name)): _make_storable(value) for name, value in told.items()}
+    return [_make_storable(value) for value in told] if isinstance(told, list | tuple) else told
 
 
 def _hash_comment(salt: str, comment: str) -> str:

@@ -62,7 +62,7 @@ class HandoverRepository(Repository):
                 place = old.place if old else places.get(asked_id)
                 rows.append(Handover(asked_id, giver, taker, place))
                 holder = old.taker if old else giver
-                told = {"from": holder, "to": taker, "reason": reason}
+                told = {"from": holder, "to": taker, "reason": reason, "place": place}
                 event = AuditEvent(kind="handover", way="command", asked_id=asked_id, detail=told)
                 events.append(event)
             upsert(connection, _HANDOVER, [{**row_of(row), "created": created} for row in rows])
