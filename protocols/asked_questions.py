@@ -8,7 +8,7 @@ from itertools import repeat
 
 from harness.analysis import digest_source
 from harness.config import Study
-from harness.store import ShownRepository, Store
+from harness.store import Response, ShownRepository, Store
 from protocols.collect import mark_cells, write_cells, write_options
 
 
@@ -37,7 +37,7 @@ class AskedLookup:
     def __init__(self, study: Study, store: Store) -> None:
         self._study, self._store = study, store
         self._content, self._controls = store.content, store.controls
-        self._shown = ShownRepository(store)
+        self._shown, self._replies = ShownRepository(store), store.replies(panel=False)
         # one that is looked up takes as long as five or six that are read with all
         self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._experts: dict[str, str] | None = None
@@ -88,6 +88,14 @@ class AskedLookup:
     def find_cells(self, ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
         """Question → column → what was shown there, of those that were asked."""
         return {name: write_cells(*shown) for name, shown in self._shown.find_shown(ids).items()}
+
+    def find_said(self, ids: Sequence[str]) -> dict[str, Response]:
+        """Question → its stored answer, of those that had one when the first were looked up."""
+        return self._replies.find_replies(ids) if self._is_answered else {}
+
+    @cached_property
+    def _is_answered(self) -> bool:
+        return any(self._replies.count_replies().values())
 
     def _read_all(self) -> None:
         if self._wants_marks:

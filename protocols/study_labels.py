@@ -224,7 +224,9 @@ def import_answers(
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, asked, items, roster)
             return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
-        choices = read_panel(files, [a for a in asked if isinstance(a, Assignment)], items, skipped)
+        assigned = [a for a in asked if isinstance(a, Assignment)]
+        stored = store.panel.replies.find_values([a.id for a in assigned])
+        choices = read_panel(files, assigned, items, skipped, stored)
         return len(choices), store.panel.add_choices(choices)
 
 

@@ -154,8 +154,11 @@ class BadRows:
     def error(self, good: int, mend: str = "skip_bad = true under [items] leaves such rows out") -> DataError:
         """Make one error of all; it names the place of the first. `good` is how many rows are not wrong."""
         first, lines = self.shown[0], self.lines()
-        if self.number == 1 or (self.alike and not good):
+        if self.number == 1:
             return first
+        if self.alike and not good:
+            told = f"{first.reason}; the same is wrong in {self.number:,} rows, and none is good"
+            return DataError(told, file=first.file, line=first.line, field=first.field)
         end = f"{self.number:,} rows are wrong; {mend}"
         told = "\n".join([first.reason, *lines[1:], end])
         return DataError(told, file=first.file, line=first.line, field=first.field)

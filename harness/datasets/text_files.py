@@ -22,6 +22,7 @@ _BYTES = 1 << 18
 """Of a text are decoded at once."""
 _UTF_8 = "utf-8-sig"
 _DELIMITERS = (",", ";", "\t")
+_PACKED = b"PK\x03\x04"
 _MOST_NAMES = 1000
 """Of files beside one that is not there are looked at."""
 _SEPARATOR = re.compile(r"\ufeff?sep=(.)", re.IGNORECASE)
@@ -119,6 +120,8 @@ def find_encoding(path: Path) -> str:
             start = stream.read(_BYTES)
             if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 return "utf-16"
+            if start.startswith(_PACKED):
+                raise DataError("is a workbook or another packed file; give it its ending, .xlsx", file=path)
             if b"\0" in start[:2]:
                 return "utf-16-be" if start.startswith(b"\0") else "utf-16-le"
             while start:
@@ -204,7 +207,10 @@ def _read_header(reader: Any, path: Path, as_saved: bool) -> list[str]:  # noqa:
 
 
 def _name_malformed(error: csv.Error, path: Path, line: int) -> DataError:
-    return DataError(f"malformed CSV: {error}", file=path, line=line)
+    told = str(error)
+    if "new-line" in told:
+        told = "lines end as on old Macs, by a carriage return alone; save it as CSV UTF-8"
+    return DataError(f"malformed CSV: {told}", file=path, line=line)
 
 
 def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:

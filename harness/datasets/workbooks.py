@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import re
 import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,9 @@ from harness.datasets.portions import CsvPortion, Portion, split_records
 from harness.datasets.text_files import check_header, fit_record, tidy_header
 from harness.distribution import install_line
 from harness.errors import DataError
+
+_PAGE = re.compile(r"xl/worksheets/[^/]+\.xml")
+_LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 
 
 def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
@@ -43,6 +48,8 @@ def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
         if len(sheets) > 1:
             sheets = _pick_sheet(path, sheets, columns)
         for sheet in sheets:
+            if columns:
+                _refuse_lost_cells(path, sheet.title, columns)
             yield from _read_sheet(sheet)
     finally:
         book.close()
@@ -64,6 +71,35 @@ def _open_book(path: Path) -> tuple[Any, list[Any]]:
         except Exception as error:  # noqa: BLE001  the library names no errors of its own
             raise DataError(f"not a whole Excel workbook: {error}", file=path) from None
     return book, sheets
+
+
+def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
+    """Raise DataError if cells of needed columns look filled in and hold nothing that can be read.
+
+    A formula has a value once a spreadsheet program has worked it out; of merged cells the first has one.
+    """
+    with zipfile.ZipFile(path) as packed:
+        pages = [name for name in packed.namelist() if _PAGE.fullmatch(name)]
+        if not any(_LOST.search(packed.read(name)) for name in pages):
+            return
+    import openpyxl
+
+    written = openpyxl.load_workbook(path)[title]
+    values = openpyxl.load_workbook(path, data_only=True)[title]
+    rows = (row for row in written.iter_rows() if any(cell.value is not None for cell in row))
+    header = next(rows, ())
+    names = tidy_header(["" if cell.value is None else str(cell.value) for cell in header])
+    needed = {cell.column: name for cell, name in zip(header, names, strict=False) if name in columns}
+    for merged in written.merged_cells.ranges:
+        name = next((needed[c] for c in range(merged.min_col, merged.max_col + 1) if c in needed), None)
+        if name is not None:
+            told = f"the cells {merged.coord} are merged, and only the first holds a value; separate them"
+            raise DataError(told, file=path, line=merged.min_row, field=name)
+    for row in rows:
+        for cell in row:
+            if cell.data_type == "f" and cell.column in needed and values[cell.coordinate].value is None:
+                told = f"{cell.coordinate} is a formula whose value nobody worked out; write the value"
+                raise DataError(told, file=path, line=cell.row, field=needed[cell.column])
 
 
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:

@@ -22,6 +22,8 @@ from protocols.collect import list_links, make_links, read_public_url, revoke_li
 if TYPE_CHECKING:
     from protocols.collect import MadeLink, PublicAddress
 
+_DAYS = 30.0
+"""For which a link opens the page, if nobody says otherwise."""
 _NO_QUESTIONS = "no questions yet; draw them with: oversight label route"
 _ONCE = "A link is shown this once and stored nowhere: hand each to its expert alone."
 _READABLE = """\
@@ -43,7 +45,9 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         now = datetime.now(UTC)
         links = list_links(study, store)
         without = [n for n, link in links.items() if link is None or not (link.revoked or link.opens(now))]
-        made = make_links(study, store, address.url, experts=without, days=args.days) if without else []
+        made = (
+            make_links(study, store, address.url, experts=without, days=args.days or _DAYS) if without else []
+        )
         kept = {name: link for name, link in links.items() if link is not None and name not in without}
         _tell_served(args, address, made, kept)
 
@@ -83,6 +87,8 @@ def _tell_served(
 def links(args: argparse.Namespace, study: Study) -> int:
     """List the links, make new ones, or revoke some."""
     _check_port(args.port)
+    if args.days is not None and (args.revoke or not (args.all or args.experts)):
+        raise BadInput("--days is for new links: name experts, or give --all")
     if (args.all and (args.experts or args.revoke)) or (args.revoke and not args.experts):
         raise BadInput("name experts, or give --all for new links; --revoke needs names")
     address = f"http://127.0.0.1:{args.port}"
@@ -95,7 +101,7 @@ def links(args: argparse.Namespace, study: Study) -> int:
             gone = revoke_links(store, args.experts)
             emit(args, {"revoked": gone}, f"revoked: {', '.join(gone)}" if gone else "nothing was to revoke")
         elif args.all or args.experts:
-            made = make_links(study, store, address, experts=args.experts, days=args.days)
+            made = make_links(study, store, address, experts=args.experts, days=args.days or _DAYS)
             emit(args, {"links": [asdict(link) for link in made]}, "\n".join(_link_lines(made)))
         else:
             _list(args, list_links(study, store))

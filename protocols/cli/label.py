@@ -249,12 +249,22 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         option("--port", type=int, default=8643, help="port of the page (default: %(default)s)")
         public = "scheme and host under which a proxy offers the page, such as https://answers.example.org"
         option("--public-url", metavar="URL", help=public)
-        option("--days", type=float, default=30.0, help="days for which new links open it (default: 30)")
+        option("--days", type=_days, help="days for which new links open it (default: 30)")
     listen = "address of this machine to listen at (default: 127.0.0.1, no other machine may ask)"
     serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
     links.add_argument("experts", nargs="*", metavar="EXPERT", help="make a new link for each of these")
     links.add_argument("--all", action="store_true", help="make new links for everybody who is asked")
     links.add_argument("--revoke", action="store_true", help="revoke the links of the experts named")
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = 0.0
+    if not 0 < days <= 3650:
+        raise argparse.ArgumentTypeError(f"must be a number of days, above 0 and at most 3650, not {text!r}")
+    return days
 
 
 def run(args: argparse.Namespace) -> int:

@@ -117,6 +117,7 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     with Store(study.store_url) as store:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
         quality, pool = read_quality(study, store), store.pool.count_pool()
+        away = {name: found.until for name, found in store.absences.read_absences().items()}
     shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
     timed = ["too fast", "hours"] if any(p.timed for p in now.values()) else []
     titles = (_TITLES.get(name, name) for name in shown)
@@ -125,7 +126,8 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
         left = "" if p.seconds_left is None else _span(p.seconds_left)
         of_times = ["", ""] if p.hours is None else [str(p.fast), f"{p.hours:.1f}"]
-        row = (expert, *(str(getattr(p, name)) for name in shown), typical, left)
+        told = "" if expert not in away else f" (away until {away[expert]})" if away[expert] else " (away)"
+        row = (expert + told, *(str(getattr(p, name)) for name in shown), typical, left)
         table.add_row(*row, *(of_times if timed else []))
     counted = ("asked", "answered", "open", "foreign")
     totals = {key: sum(getattr(p, key) for p in now.values()) for key in counted}
@@ -138,7 +140,7 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
     experts = {expert: asdict(p) for expert, p in now.items()}
     due = study.experts.deadline and study.experts.deadline.isoformat()
-    payload: dict[str, object] = {"experts": experts, **totals, "deadline": due}
+    payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
     if pool is not None:
         from harness.report import pool_to_json  # with estimates, which nothing else here needs
 

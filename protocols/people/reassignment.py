@@ -20,11 +20,14 @@ class Reassigned:
     ----------
     moved
         Questions that the other expert has now.
+    repeats
+        How many of these ask what the other expert is asked already, as a colleague's second answer was to.
     kept
         Why some stayed → how many.
     """
 
     moved: int
+    repeats: int
     kept: Mapping[str, int]
 
 
@@ -77,7 +80,8 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
         f"{taker} does not judge the class": len(left) - len(able),
         f"{taker} is asked about another option of the same item": len(able) - len(free),
     }
-    return Reassigned(moved=len(free), kept={why: n for why, n in kept.items() if n})
+    repeats = sum((q.item_id, q.option) in met for q in free)
+    return Reassigned(moved=len(free), repeats=repeats, kept={why: n for why, n in kept.items() if n})
 
 
 def _name_class(question: Question, items: Mapping[str, Item]) -> str:

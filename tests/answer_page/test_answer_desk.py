@@ -169,6 +169,20 @@ def test_a_window_that_is_behind_changes_no_answer(store: Store, tmp_path: Path)
     assert store.content.replies.read_replies()[name].comment == "why"
 
 
+def test_a_window_that_is_behind_takes_no_comment_away(store: Store, tmp_path: Path) -> None:
+    desk = AnswerDesk(read_study(tmp_path / "study.toml"), store)
+    asked = open_ids(desk, "ana")[0]
+    first = given(asked, "yes", comment="A")
+    assert desk.take("ana", first) is Outcome.STORED
+    assert desk.take("ana", given(asked, "yes", comment="B")) is Outcome.CHANGED
+    assert desk.take("ana", given(asked, "yes")) is Outcome.STORED  # it had nothing to say to it
+    assert desk.take("ana", given(asked, "yes", key=first.key, comment="B")) is Outcome.KEY_IN_USE
+    assert desk.take("ana", first) is Outcome.REPEATED
+    assert store.content.read_answers()[0].comment == "A"
+    assert desk.take("ana", given(asked, "yes", was="yes", comment="B")) is Outcome.STORED
+    assert store.content.read_answers()[0].comment == "B"
+
+
 def test_one_goes_back_answer_by_answer(store: Store, tmp_path: Path) -> None:
     desk = AnswerDesk(lay_out(tmp_path), store)
     asked = walk(desk, "ana")

@@ -42,6 +42,9 @@ def test_what_is_no_answer_is_refused_and_stores_nothing(tmp_path: Path) -> None
         assert [response.status for response, _ in told] == [400] * len(WRONG)
         assert all(len(json.dumps(body)) < 200 for _, body in told)
         assert desk.ask("/api/answers", "POST", b" " * 70_000, **own)[0].status == 413
+        for how in ("gzip", "deflate", "br"):
+            response, _ = desk.ask("/api/answers", "POST", b"packed?", **own, **{"Content-Encoding": how})
+            assert response.status == 400
         for kind in (
             "text/plain",
             "application/x-www-form-urlencoded",

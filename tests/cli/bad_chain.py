@@ -54,7 +54,12 @@ CASES = [
         "bad.csv:2 [answer]: must be yes, no, unsure or skip, is 'maybe'",
     ),
     Bad("two answers", two_answers, IMPORT, "bad.csv:3 [answer]: second answer 'no'; the first was 'yes'"),
-    Bad("other than before", other_answer_than_before, IMPORT, "was answered 'no' before and now 'yes'"),
+    Bad(
+        "other than before",
+        other_answer_than_before,
+        IMPORT,
+        "[answer]: 'yes', and 'no' is stored from before",
+    ),
     Bad(
         "foreign file",
         put("bad.csv", "a,b\n1,2\n"),

@@ -110,7 +110,8 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
     assert len(lines) == 3 * N - 5
     Path("more.jsonl").write_text(json.dumps(rows[0] | {"label": "red"}) + "\n")
     assert (
-        "answered 'blue' before and now 'red'" in oversight("label", "import", "more.jsonl", code=2)["error"]
+        "'red', and 'blue' is stored from before"
+        in oversight("label", "import", "more.jsonl", code=2)["error"]
     )
 
 

@@ -55,7 +55,7 @@ def test_open_questions_move_and_the_design_stays(study: Callable[..., Any]) -> 
     with store() as here:
         drawn, labels = here.content.read_questions(), here.columns.read_labels(here.columns.read_index())
     moved = study("label", "reassign", "ana", "--to", "cem", "--reason", "holiday")
-    assert moved == {"moved": before["ana"], "kept": {}}
+    assert moved == {"moved": before["ana"], "repeats": 0, "kept": {}}
     now = asked(study)
     assert now.get("ana", 0) == 0
     assert now["cem"] == before["cem"] + before["ana"]
@@ -63,7 +63,7 @@ def test_open_questions_move_and_the_design_stays(study: Callable[..., Any]) -> 
         assert here.content.read_questions() == drawn
         events = [e for e in here.audit.read_records() if e.kind == "handover"]
         assert len(events) == before["ana"]
-        assert events[0].detail == {"from": "ana", "to": "cem", "reason": "holiday"}
+        assert events[0].detail == {"from": "ana", "to": "cem", "reason": "holiday", "place": None}
     assert study("label", "simulate", "--key", "key.csv")["new"] == 60
     with store() as here:
         after = here.columns.read_labels(here.columns.read_index())

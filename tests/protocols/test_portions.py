@@ -11,11 +11,11 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from harness import ConfigError, DataError, StoreError, derive_seed
+from harness import ConfigError, DataError, derive_seed
 from harness.analysis import import_predictions
 from harness.analysis.inputs import store_items
 from harness.config import Study, read_study
-from harness.datasets import read_foreign
+from harness.datasets import BadRows, read_foreign
 from harness.llm.runner.prediction import to_predictions
 from harness.store import Store
 from harness.types import Item, PredictionStatus
@@ -92,9 +92,13 @@ def test_answers_read_twice_are_there_once(tmp_path: Path) -> None:
     assert import_answers(study, [path]) == (1000, 1000)
     assert import_answers(study, [path, path]) == (1000, 0)
     other = write_answers(study, lambda lines: [*lines[1000:], lines[999].replace(",no", ",unsure")])
-    with pytest.raises(StoreError, match="was answered 'no' before and now 'unsure'"):
+    with pytest.raises(DataError, match=r"\[answer\]: 'unsure', and 'no' is stored from before") as refused:
         import_answers(study, [other])
+    assert (refused.value.file, refused.value.field) == (str(other), "answer")
     assert count(study)["answer"] == 1000
+    skipped = BadRows()
+    assert import_answers(study, [other], skipped=skipped) == (N - 1000, N - 1000)
+    assert skipped.number == 1
 
 
 def test_a_second_draw_is_refused_wherever_it_differs(tmp_path: Path) -> None:

@@ -158,6 +158,22 @@ def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
         assert call(["label", "import", "out/questions-ana.csv", "--yes", "a", "--no", "a"])[0] == 2
 
 
+def test_other_comments_of_answers_that_are_there_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = lay_out(tmp_path)
+    route_questions(study)
+    path = export_open(study, tmp_path / "out")[0][0]
+    rows = [row | {"comment": "first"} for row in fill(path)]
+    assert import_answers(study, [save(path, rows)])[0]
+    capsys.readouterr()
+    assert import_answers(study, [path])[1] == 0
+    assert not capsys.readouterr().err
+    rows[3]["comment"] = "second"
+    assert import_answers(study, [save(path, rows)])[1] == 0
+    assert "1 comment differs from what was said before, which stays" in capsys.readouterr().err
+
+
 def test_many_items_have_a_check_in_place_of_a_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

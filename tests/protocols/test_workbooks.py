@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -100,6 +101,25 @@ def test_a_panel_in_workbooks(tmp_path: Path) -> None:
     rows[0]["label"] = "nothing"
     assert read_panel([save(tmp_path / "bad.csv", rows)], made, by_id, skipped) == []
     assert skipped.number == 1
+
+
+def test_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
+    questions, items = ask(["a", "b", "c"])
+    path = export_questions(questions, items, (), tmp_path, "xlsx")[0]
+
+    def refuse(change: Callable[[Any], object]) -> str:
+        book = openpyxl.load_workbook(path)
+        change(book["questions"])
+        book.save(tmp_path / "sent.xlsx")
+        with pytest.raises(DataError) as refused:
+            read_answers([tmp_path / "sent.xlsx"], questions, items)
+        assert refused.value.field == "answer"
+        return str(refused.value)
+
+    assert "F3 is a formula whose value nobody worked out" in refuse(
+        lambda sheet: sheet.cell(3, 6, "=TRUE()")
+    )
+    assert "the cells F2:F4 are merged" in refuse(lambda sheet: sheet.merge_cells("F2:F4"))
 
 
 def test_what_hospitals_send(tmp_path: Path) -> None:

@@ -161,8 +161,8 @@ class _BundleCheck:
             which = f"line {last} is" if last == self._expected else f"lines {self._expected} to {last} are"
             self.findings.add(f"line {self._expected}: {which} missing before line {number}, or altered")
         elif number < self._expected:
-            told = f"it says that it is line {number}: altered, there twice, or out of its place"
-            self.findings.add(f"line {self._expected}: {told}")
+            why = f"it says that it is line {number}: altered, there twice, or out of its place"
+            self.findings.add(f"line {self._expected}: {why}")
         else:
             self.findings.add(f"line {number}: altered: its chain does not follow")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,19 +87,23 @@ class ControlAnswers:
         Question of the study → reply, of those that were put again.
     truth
         Gold item → true option.
+    takers
+        Control question → who is to answer it, of those that were handed over.
     """
 
     controls: Sequence[ControlQuestion]
     replies: Mapping[str, Response]
     originals: Mapping[str, Response]
     truth: Mapping[str, int]
+    takers: Mapping[str, str] = field(default_factory=dict)
 
     def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
         """Every expert with a control question, by name, and `ALL` behind them; each rate at this level."""
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
             reply = self.replies.get(control.id)
-            asked[control.expert if reply is None else reply.expert].append(control)
+            holder = self.takers.get(control.id, control.expert)
+            asked[holder if reply is None else reply.expert].append(control)
         said = self._read()
         rows = [
             _describe(name, own, [said[name]], self.replies, level) for name, own in sorted(asked.items())
@@ -159,6 +163,7 @@ def read_control_answers(store: Store) -> ControlAnswers | None:
         replies=store.controls.replies.read_replies(),
         originals=originals,
         truth={name: gold.truth for name, gold in store.controls.read_gold_items().items()},
+        takers={name: handed.taker for name, handed in store.handovers.read_handovers().items()},
     )
 
 

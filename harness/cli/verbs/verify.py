@@ -17,6 +17,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.conventions import add_study, emit, study_of
+from harness.config import STUDY_FILE
+from harness.errors import BadInput
 from harness.output import counted, make_printable
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
     from harness.analysis import audit_bundle, audit_study
 
     if args.bundle is not None:
+        if args.study != STUDY_FILE:
+            raise BadInput("--study: a bundle is checked by itself; leave --study out")
         bundle = audit_bundle(args.bundle, args.head)
         findings, payload = bundle.findings, _bundle_to_json(bundle)
         lines = _tell_bundle(bundle, args.head)

@@ -147,11 +147,11 @@ class AnswerDesk:
                 told = replace(event, kind=REFUSED, key=_hash_key(REFUSED, f"{event.person}\n{held.id}"))
                 append_events(connection, [replace(told, detail={**event.detail, "other": before.source})])
                 return Outcome.ELSEWHERE
-            if before is not None and was is None and not event.comment:
-                event = replace(event, comment=before.comment)  # which this window was not shown
-            if before is not None and before.value != event.value:
-                seen = self._sheet.write_value(held, item, before.value)
-                if was != seen:
+            if before is not None:
+                if was is None and not event.comment:
+                    event = replace(event, comment=before.comment)  # which this window was not shown
+                is_other = (before.value, before.comment) != (event.value, event.comment)
+                if is_other and was != self._sheet.write_value(held, item, before.value):
                     return Outcome.CHANGED
             reply = Response(held.id, event.person, event.value, PAGE, event.comment)
             self._replies.replace_replies(connection, [held.id], PAGE, [reply])
@@ -169,7 +169,9 @@ class AnswerDesk:
 
 
 def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
-    return (known.kind, known.asked_id, known.value) == (event.kind, event.asked_id, event.value)
+    said = (known.kind, known.asked_id, known.value) == (event.kind, event.asked_id, event.value)
+    # a comment that was forgotten can be held against nothing
+    return said and known.comment in (None, event.comment)
 
 
 def _hash_key(person: str, key: str) -> str:

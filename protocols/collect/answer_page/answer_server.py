@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMessage
 
 from harness import BadInput, OversightError
 from harness.config import Study
@@ -99,8 +100,11 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
     async def take_answer(request: web.Request) -> web.StreamResponse:
         if request.content_type != "application/json":
             return refuse(415, "answers are JSON")
-        async with asyncio.timeout(_PATIENCE):
-            body = await request.read()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                body = await request.read()
+        except (web.RequestPayloadError, BadHttpMessage):
+            return refuse(400, "the body cannot be unpacked")
         given, link = parse_answer(body), request["link"]
         outcome = await run_apart(desk.take, link.expert, given, link.id)
         told = {"outcome": outcome.value, "error": _WHY.get(outcome, "")}

@@ -8,6 +8,8 @@ from statistics import median
 
 _LONGEST = 10
 """Medians that one answer counts for at most: a page left open overnight is no work."""
+_LONGEST_SECONDS = 3600.0
+"""The same in seconds, where nearly all answers are such; it is the expert's browser that tells times."""
 _SHORTEST = 0.5
 _CHARACTERS = 200
 """Characters a second, some forty words: nobody reads as fast, and few skim so."""
@@ -25,7 +27,7 @@ class AnswerTimes:
     median_seconds
         The typical one; None without any.
     hours
-        Their sum, each counted as ten medians at most; None without any.
+        Their sum, each counted as ten medians and an hour at most; None without any.
     fast
         Answers given in less than half a second, or faster than 200 characters a second can be read. They
         are counted, and count as answers: whether they are honest is for people to ask.
@@ -44,6 +46,8 @@ def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
     --------
     >>> sum_up_times([(9.0, 400), (11.0, 400), (10.0, 400), (0.3, 400), (28_800.0, 400)])
     AnswerTimes(timed=5, median_seconds=10.0, hours=0.0361..., fast=1)
+    >>> sum_up_times([(86_400.0, 400)]).hours
+    1.0
     """
     if not looks:
         return AnswerTimes()
@@ -51,6 +55,6 @@ def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
     return AnswerTimes(
         timed=len(looks),
         median_seconds=typical,
-        hours=sum(min(seconds, _LONGEST * typical) for seconds, _ in looks) / _HOUR,
+        hours=sum(min(seconds, _LONGEST * typical, _LONGEST_SECONDS) for seconds, _ in looks) / _HOUR,
         fast=sum(seconds < max(_SHORTEST, length / _CHARACTERS) for seconds, length in looks),
     )

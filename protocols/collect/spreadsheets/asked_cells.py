@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from harness.store import Response
 from harness.types import Item, Question
 from protocols.collect.spreadsheets.cells import mark_cells, write_cells
 
@@ -28,6 +29,10 @@ class Asked(Protocol):
 
     def find_cells(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         """Question → column → what is shown there, of those that were asked."""
+        ...
+
+    def find_said(self, ids: Sequence[str]) -> Mapping[str, Response]:
+        """Question → its stored answer, of those that have one."""
         ...
 
 
@@ -56,3 +61,7 @@ class ListedQuestions:
         """As of `Asked`."""
         asked = [self.questions[i] for i in ids if i in self.questions]
         return {q.id: write_cells(self.items[q.item_id], q.option) for q in asked if q.item_id in self.items}
+
+    def find_said(self, ids: Sequence[str]) -> dict[str, Response]:  # noqa: ARG002  nothing is stored
+        """As of `Asked`."""
+        return {}

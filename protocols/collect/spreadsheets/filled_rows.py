@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from harness import DataError
 from harness.datasets import BadRows, CsvPortion, Portion, Row
-from harness.output import did_you_mean, shorten
+from harness.output import did_you_mean, say, shorten
 from protocols.collect.spreadsheets.cells import ReadCell, is_same, unguard
 
 LONG = ("item", "annotator", "label")
@@ -97,6 +97,37 @@ def check_same(row: Row, column: str, first: str, again: str) -> None:
     """Refuse a second answer to the same that differs from the first."""
     if first != again:
         raise row.error(column, f"second {column} {again!r}; the first was {first!r}")
+
+
+def check_stored(row: Row, column: str, stored: str, again: str) -> None:
+    """Refuse an answer that differs from the one that is stored."""
+    if stored != again:
+        raise row.error(
+            column, f"{again!r}, and {stored!r} is stored from before; a question has one {column}"
+        )
+
+
+class Comments:
+    """Comments of answers that are there already: those that differ are told, as the first one stays."""
+
+    def __init__(self) -> None:
+        self._first = dict[str, int]()
+        self._left = 0
+
+    def add(self, ids: Iterable[str], comments: Iterable[str]) -> None:
+        """Note the comments of answers that are new."""
+        self._first.update((i, hash(comment)) for i, comment in zip(ids, comments, strict=False) if comment)
+
+    def compare(self, name: str, comment: str, stored: str | None) -> None:
+        """Count a comment that is neither the stored one nor, where none is stored, the first one read."""
+        first = self._first.get(name) if stored is None else hash(stored)
+        self._left += bool(comment) and hash(comment) != first
+
+    def tell(self) -> None:
+        """Say how many were left out."""
+        if self._left:
+            told = "comment differs" if self._left == 1 else "comments differ"
+            say(f"{self._left:,} {told} from what was said before, which stays")
 
 
 def check_shown(row: Row, cells: Mapping[str, str]) -> None:

@@ -84,7 +84,10 @@ def export_questions(
     start = "questions-" if yes_no else "panel-"
     paths = {name: folder / f"{start}{_file_name(name)}.{form}" for name in by_person}
     _refuse_unread(paths, _QUESTION if yes_no else _ASSIGNMENT, done)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{folder}: no folder for the files can be made there: {error.strerror}") from None
     for name, given in by_person.items():
         queue = order_behind(name, given)
         rows = [_row(asked, items[asked.item_id], form) for asked in queue]
@@ -107,8 +110,11 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
 
 def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Container[str]) -> None:
     """Refuse to write over files (by person) whose rows were not all read back, or one file twice."""
-    if len(set(paths.values())) < len(paths):
-        raise BadInput("two people's names make the same file name; rename one")
+    by_path = dict[Path, str]()
+    for name, path in paths.items():
+        first = by_path.setdefault(path, name)
+        if first != name:
+            raise BadInput(f"{first!r} and {name!r} make the same file name, {path.name}; rename one")
     column, prefix = named
     for path in filter(Path.exists, paths.values()):
         rows = chain.from_iterable(read_filled_portions(path, [column]))

@@ -23,6 +23,7 @@ from protocols.collect.spreadsheets.filled_rows import (
     check_person,
     check_same,
     check_shown,
+    check_stored,
     fill,
     unknown_id,
 )
@@ -33,6 +34,7 @@ def read_panel(
     assignments: Sequence[Assignment],
     items: Mapping[str, Item],
     skipped: BadRows | None = None,
+    stored: Mapping[str, str] | None = None,
 ) -> list[Choice]:
     """Read filled-in files, or any with the columns ``item, annotator, label``; empty labels are passed over.
 
@@ -49,6 +51,8 @@ def read_panel(
     skipped
         Notes the wrong rows, which are then left out, as are both of two different labels; None refuses all
         rows because of one.
+    stored
+        Assignment → label that is stored already; None if nothing is.
 
     Raises
     ------
@@ -57,7 +61,7 @@ def read_panel(
         annotator's or was edited, a label that is no option of the item, a second label; or a column that is
         missing.
     """
-    reader = _PanelReader(assignments, items, WrongRows(skipped))
+    reader = _PanelReader(assignments, items, WrongRows(skipped), stored or {})
     try:
         for path in paths:
             read = cell_reader(path)
@@ -72,8 +76,13 @@ def read_panel(
 
 class _PanelReader:
     def __init__(
-        self, assignments: Sequence[Assignment], items: Mapping[str, Item], wrong: WrongRows
+        self,
+        assignments: Sequence[Assignment],
+        items: Mapping[str, Item],
+        wrong: WrongRows,
+        stored: Mapping[str, str],
     ) -> None:
+        self._stored = stored
         self._known = {a.id: a for a in assignments}
         self._by_pair = {(a.item_id, a.annotator): a for a in assignments}
         self._items, self.wrong = items, wrong
@@ -85,6 +94,8 @@ class _PanelReader:
         try:
             assignment = self._find_assignment(row, read)
             label = self._find_label(row, said, assignment, read)
+            if assignment.id in self._stored:
+                check_stored(row, "label", self._stored[assignment.id], label)
             first = self.choices.setdefault(assignment.id, Choice(assignment, label, SOURCE))
             if first.label != label:
                 self.contradicted.add(assignment.id)

@@ -22,10 +22,12 @@ from protocols.collect.spreadsheets.cells import (
 )
 from protocols.collect.spreadsheets.filled_rows import (
     SOURCE,
+    Comments,
     WrongRows,
     check_person,
     check_same,
     check_shown,
+    check_stored,
     fill,
     unknown_id,
 )
@@ -104,7 +106,7 @@ class VerdictFiles:
         self._wrong = WrongRows(skipped)
         self._given = dict[str, str]()
         self._contradicted = set[str]()
-        self._told = False
+        self._told, self._comments = False, Comments()
 
     @property
     def good(self) -> int:
@@ -120,6 +122,7 @@ class VerdictFiles:
         except DataError as error:
             self._wrong.raise_with(error, self.good)
         self._wrong.close(self.good)
+        self._comments.tell()
 
     def leave_contradicted(self, portions: Iterable[list[ReplyFields]]) -> Iterator[list[ReplyFields]]:
         """The replies that were read, to the end, without those to questions with two different answers."""
@@ -154,10 +157,22 @@ class VerdictFiles:
         is_good = "?" not in verdicts and self._asked.find_experts(names) == list(experts)
         if not is_good or len(values) < len(names) or not self._given.keys().isdisjoint(values):
             return None
-        if shown and not is_checked and self._asked.find_marks(names) != mark_shown(*shown):
+        stored = self._asked.find_said(names)
+        is_new = all(values[name] == reply.value for name, reply in stored.items())
+        if not is_new or (shown and not is_checked and self._asked.find_marks(names) != mark_shown(*shown)):
             return None
+        self._note_comments(names, comments, stored)
         self._given.update(values)
         return list(zip(names, experts, verdicts, repeat(SOURCE), comments, strict=False))
+
+    def _note_comments(
+        self, names: Sequence[str], comments: Sequence[str], stored: Mapping[str, Response]
+    ) -> None:
+        self._comments.add(names, comments)
+        if stored:
+            for name, comment in zip(names, comments, strict=False):
+                if name in stored:
+                    self._comments.compare(name, comment, stored[name].comment)
 
     def _is_checked(self, names: Sequence[str], shown: Sequence[Sequence[str]]) -> bool:
         """Whether the checks in the ids say that no row shows anything else than was written."""
@@ -171,21 +186,26 @@ class VerdictFiles:
         filled = list(fill(portion, _YES_NO, _NEEDED, wrong.append))
         ids = [read_id(str(row.fields["question_id"]), QUESTION_PREFIX) for row, _ in filled]
         experts = dict(zip(ids, self._asked.find_experts(ids), strict=True))
-        cells, read = self._asked.find_cells(ids), cell_reader(path)
+        cells, read, stored = self._asked.find_cells(ids), cell_reader(path), self._asked.find_said(ids)
         found = list[ReplyFields]()
         for name, (row, said) in zip(ids, filled, strict=True):
             try:
                 verdict = self._read_verdict(row, said)
                 expert = self._check_asked(row, experts[name], read)
                 check_shown(row, cells.get(name, {}))
+                comment = read(str(row.fields.get("comment") or ""))
                 if name in self._given:
                     self._check_again(row, name, verdict)
+                    self._comments.compare(name, comment, None)
                     continue
+                if name in stored:
+                    check_stored(row, "answer", stored[name].value, verdict)
             except DataError as error:
                 wrong.append(error)
                 continue
             self._given[name] = verdict
-            found.append((name, expert, verdict, SOURCE, read(str(row.fields.get("comment") or ""))))
+            self._note_comments([name], [comment], stored)
+            found.append((name, expert, verdict, SOURCE, comment))
         for each in sorted(wrong, key=lambda error: error.line or 0):
             self._wrong.add(each)
         return found
