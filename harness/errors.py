@@ -7,6 +7,7 @@
     │   ├── DataError               a file: names file, line and field
     │   ├── ConfigError             study.toml, an option or an environment variable
     │   ├── StoreError              the study database: unreadable, newer, of another study
+    │   │   └── LostConnection      its server went away (exit code 1)
     │   ├── WrongType               a value of a kind that the function does not take (a TypeError, too)
     │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
     ├── EstimateError               exit code 2: the estimate is not defined for these data
@@ -115,6 +116,24 @@ class ConfigError(BadInput):
 
 class StoreError(BadInput):
     """The study database cannot be used as it is."""
+
+
+class LostConnection(StoreError):
+    """The server of the study database went away while something was done there.
+
+    Parameters
+    ----------
+    message
+        What was lost.
+    may_be_done
+        Whether it may have been stored all the same, as its end was not heard of.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, may_be_done: bool = False) -> None:
+        super().__init__(message)
+        self.may_be_done = may_be_done
 
 
 class WrongType(BadInput, TypeError):

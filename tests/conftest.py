@@ -73,12 +73,24 @@ def empty_database(request: pytest.FixtureRequest, folder: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{folder / 'study.db'}"
     server: str = request.getfixturevalue("postgresql")
-    engine = sa.create_engine(server)
-    with engine.begin() as connection:
-        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
-        connection.execute(sa.text("CREATE SCHEMA public"))
-    engine.dispose()
+    empty_server(server)
     return server
+
+
+def empty_server(url: str) -> None:
+    """Take all tables out of the database on a server."""
+    run_sql(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+
+
+def run_sql(url: str, *statements: str) -> None:
+    """Run statements on a server, each by itself, under a name of the tests' own."""
+    engine = sa.create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
+    )
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
 
 
 @pytest.fixture

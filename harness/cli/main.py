@@ -50,7 +50,8 @@ VERBS = {
     "search": ("agents.cli.search", "find a better workflow from experts' yes and no"),
     "view": ("harness.cli.verbs.view", "open the page to work in: labels arriving, items behind numbers"),
     "report": ("harness.cli.verbs.report", "write that page as one HTML file"),
-    "verify": ("harness.cli.verbs.verify", "check that no answer, event or design was altered"),
+    "verify": ("harness.cli.database_verbs.verify", "check that no answer, event or design was altered"),
+    "store": ("harness.cli.database_verbs.store", "copy the study's database to a server, or back to a file"),
     "model": ("harness.cli.verbs.model", "start, stop and find the small local language model"),
     "doctor": ("harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
     "completion": (

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AliasPath, Field, field_validator, model_validator
 
 from harness.config.experts_section import ExpertsSection
 from harness.config.models import EndpointSection, ModelSection, Section
 from harness.errors import ConfigError
-from harness.output import did_you_mean
+from harness.output import did_you_mean, keep_secret, redact
 
 
 class StudySection(Section):
-    """What the study is called, its seed, and where its database lies."""
+    """What the study is called, its seed, and where its database lies: a file, or ``postgresql://HOST/NAME``."""
 
     name: str = Field(min_length=1)
     seed: int = 0
     store: str = "study.db"
+
+    @field_validator("store")
+    @classmethod
+    def _without_password(cls, store: str) -> str:
+        refuse_password(store)
+        return store
+
+
+def refuse_password(store: str) -> None:
+    """Raise ValueError if the address of a database holds a password."""
+    parts = urlsplit(store) if "://" in store else None
+    if parts and (parts.password or "password" in dict(parse_qsl(parts.query))):
+        keep_secret(parts.password)
+        keep_secret(dict(parse_qsl(parts.query)).get("password"))
+        raise ValueError(
+            f"{redact(store)} holds a password, which belongs in no file and on no command line; leave it "
+            "out, and set PGPASSWORD or use ~/.pgpass"
+        )
 
 
 class ItemsSection(Section):

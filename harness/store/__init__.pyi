@@ -22,6 +22,8 @@ from .controls import (
 from .database import (
     BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
 )
+from .copying import copy_store as copy_store
+from .engines import has_database as has_database
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
@@ -34,5 +36,4 @@ from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
-from .sqlite_files import has_database as has_database
 from .study_store import Store as Store

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from harness.config import RunSpec
 from harness.errors import Fault
-from harness.store.database import PORTION, Repository, split_into_batches
+from harness.store.database import PORTION, Repository, repeated, split_into_batches
 from harness.store.tables import (
     ChargeRow,
     FirstLookRow,
@@ -82,6 +82,7 @@ class RunRepository(Repository):
         )
         return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
 
+    @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:
         """Note what the endpoint of a stored run calls its model; the first name stays."""
         row = {"run_id": run_id, "name": served}
@@ -136,6 +137,7 @@ class RunRepository(Repository):
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
         return self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))
 
+    @repeated(twice=True)
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:
         """Store predictions of any runs (by id) in one transaction; a later one replaces an earlier one.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from harness.errors import DataError, StoreError
+from harness.errors import DataError, LostConnection, StoreError
 from harness.output import make_storable
 from harness.types import Item
 
@@ -27,9 +27,18 @@ def describe_damage(shown: str, error: Exception) -> StoreError:
     return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
 
 
-def describe_failure(shown: str, error: Exception, *, read_only: bool) -> StoreError:
+def describe_failure(
+    shown: str, error: Exception, *, read_only: bool, may_be_done: bool = False
+) -> StoreError:
     """Make the error of a database that cannot do what it was told; how to recover, if it is damaged."""
     reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+    if getattr(error, "connection_invalidated", False):
+        told = f"{shown}: the connection to the database was lost ({reason}); run the command again"
+        return LostConnection(told, may_be_done=may_be_done)
+    if "permission denied" in reason:
+        return StoreError(
+            f"{shown}: {reason}; this role may not do that: see docs/postgresql.md for what roles may do"
+        )
     if read_only and "readonly" in reason:
         return StoreError(
             f"{shown} cannot be written: the file or its folder is read-only; estimate, compare and report "

@@ -170,7 +170,7 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.db").write_text("this is no database, but it is long enough to look like one" * 20)
     with pytest.raises(StoreError, match="not a database"):
         Store(f"sqlite:///{tmp_path / 't.db'}")
-    with pytest.raises(StoreError, match="cannot be used"):
+    with pytest.raises(StoreError, match="a study lies in a file, or in a database at postgresql://"):
         Store("nonsense://")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, split_into_batches
+from harness.store.database import Repository, repeated, split_into_batches
 from harness.store.tables import BatchRow, CallRow, ProbeRow, insert_into, row_of, select_values, upsert
 
 UNDER_WAY = ("sending", "sent")
@@ -56,7 +56,8 @@ class CallRepository(Repository):
         found = (call for p in portions for call in self._database.read_values(StoredCall, query, keys=p))
         return {call.key: call for call in found}
 
-    def write_calls(self, calls: Iterable[StoredCall]) -> None:
+    @repeated(twice=True)
+    def write_calls(self, calls: Sequence[StoredCall]) -> None:
         """Store a batch in one transaction; a later call with the same key replaces an earlier one."""
         with self._database.transaction() as connection:
             upsert(connection, _CALL, [row_of(call) for call in calls])
@@ -71,6 +72,7 @@ class EndpointRepository(Repository):
         rows = self._database.read_rows(sa.select(_PROBE.c.offered).where(*same))
         return bool(rows[0].offered) if rows else None
 
+    @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
         """Note what a model offers; the first finding stays."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}

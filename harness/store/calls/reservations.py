@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository
+from harness.store.database import Repository, repeated
 from harness.store.tables import (
     CallsUnderWayRow,
     ChargeRow,
@@ -89,6 +89,7 @@ class Spending:
 class ReservationRepository(Repository):
     """Reservations of answers under way, charges for those that never came to an end, workflows' spending."""
 
+    @repeated(twice=True)
     def reserve(self, answers: Sequence[ReservedAnswer]) -> None:
         """Store reservations in one transaction; a later one replaces that of the same answer."""
         with self._database.transaction() as connection:
@@ -119,6 +120,7 @@ class ReservationRepository(Repository):
         )
         return found[0] if found else Charge(0, 0, 0, 0)
 
+    @repeated(twice=False)
     def spend(self, run_id: str, changes: Sequence[Spending]) -> None:
         """Add changes to what a workflow's run paid and has under way, in one transaction."""
         with self._database.transaction() as connection:

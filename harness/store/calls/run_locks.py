@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from harness.errors import RunHeld, StoreError
 from harness.machine import host_name, is_gone, machine_id, process_start
-from harness.store.database import Repository
+from harness.store.database import Repository, repeated
 from harness.store.tables import RunLockRow, row_of, select_values, upsert
 
 LEASE = 60.0
@@ -98,7 +98,7 @@ class LockRepository(Repository):
             query = select_values(RunLock, _LOCK).where(_LOCK.c.run_id.in_(runs))
             for row in connection.execute(query).mappings():
                 other = RunLock(**row)
-                if other.expires > now and not is_gone(other.machine, other.pid, other.started):
+                if _is_held(other, now):
                     return other
             locks = (
                 RunLock(
@@ -116,16 +116,29 @@ class LockRepository(Repository):
             upsert(connection, _LOCK, [row_of(lock) for lock in locks])
         return None
 
+    def find_held(self) -> list[RunLock]:
+        """The locks that some process holds."""
+        with self._database.transaction() as connection:
+            now = float(connection.execute(sa.select(_NOW)).scalar_one())
+            found = [RunLock(**row) for row in connection.execute(select_values(RunLock, _LOCK)).mappings()]
+        return [lock for lock in found if _is_held(lock, now)]
+
+    @repeated(twice=True)
     def renew(self, owner: str) -> int:
         """Begin the lease of an owner's locks anew; return how many it still has."""
         statement = sa.update(_LOCK).where(_LOCK.c.owner == owner).values(expires=_NOW + LEASE)
         with self._database.transaction() as connection:
             return connection.execute(statement).rowcount
 
+    @repeated(twice=True)
     def release(self, owner: str) -> None:
         """Give an owner's locks back."""
         with self._database.transaction() as connection:
             connection.execute(sa.delete(_LOCK).where(_LOCK.c.owner == owner))
+
+
+def _is_held(lock: RunLock, now: float) -> bool:
+    return lock.expires > now and not is_gone(lock.machine, lock.pid, lock.started)
 
 
 class HeldLocks:

@@ -74,8 +74,8 @@ class WordRepository(Repository):
             return
         if self._database.read_only:
             raise StoreError(
-                f"the words of {stored - indexed} items are not indexed yet, and the study's file is "
-                "read-only; copy the study to a folder that you can write to"
+                f"the words of {stored - indexed} items are not indexed yet, and the database can only be "
+                "read here; have somebody search who can write there, or copy the study"
             )
         from tqdm import tqdm
 

@@ -40,14 +40,6 @@ def connect_read_only(file: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, check_same_thread=False)
 
 
-def has_database(url: str) -> bool:
-    """Whether a database is there, and would not be made by opening it; those of servers are."""
-    if not url.startswith("sqlite:///"):
-        return True
-    file = sa.make_url(url).database
-    return file is not None and Path(file).exists()
-
-
 def identify_file(file: str, shown: str) -> tuple[int, int] | None:
     """Which file lies under a name: its device and number there; None where none does.
 

@@ -1,0 +1,214 @@
+"""The connections to a study's database: transactions, what ends them, and whether others wrote."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Self, TypeVar
+
+import orjson
+import sqlalchemy as sa
+
+from harness.errors import StoreError
+from harness.store.engines import (
+    PATIENT,
+    connect,
+    identify_file,
+    make_engine,
+    make_private,
+    may_write,
+    repeat,
+    show_address,
+)
+from harness.store.schema import begin_exclusive, migrate
+from harness.store.stored_values import (
+    describe_damage,
+    describe_failure,
+    make_rows_storable,
+    read_json,
+    write_json,
+)
+
+T = TypeVar("T")
+
+
+class _NotMeant(Exception):
+    """Ends a transaction without effect."""
+
+
+class Connections:
+    """An open database whose schema is the newest.
+
+    SQLite runs in WAL mode with foreign keys on; closing the last connection folds the log back
+    into the one file, so that a study can be copied as a file when nothing runs. A file that cannot be
+    written, or in a folder that cannot, is opened for reading.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be opened, is no such database, was written by a newer version, or is to be brought up
+        to date and cannot be written.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._shown = show_address(url)
+        self._here = threading.local()
+        self._engine, self._file, self.read_only = make_engine(url, write_json, read_json)
+        sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
+        try:
+            with self._raising_store_errors(), self._engine.connect() as connection:
+                make_private(self._file)  # before anything is in it; its log takes the same rights
+                migrate(connection, self._shown, read_only=self.read_only)
+                self.read_only = self.read_only or not may_write(connection)
+        except StoreError:
+            self.close()
+            raise
+        # a file that is taken away later is not made again, empty
+        sa.event.listen(self._engine, "do_connect", self._expect_file)
+
+    @property
+    def shown(self) -> str:
+        """The address as messages show it."""
+        return self._shown
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, of which readers see no changes where they cannot write beside it."""
+        return self._engine.dialect.name == "sqlite"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
+        """All or nothing; database errors become `StoreError`. Inside `together` it is part of that.
+
+        With `exclusive`, what was read stays as it was until the end, as no two such transactions overlap.
+        """
+        outer: sa.Connection | None = getattr(self._here, "connection", None)
+        if outer is not None:
+            yield outer
+            return
+        ended = [False]
+        with self._raising_store_errors(ended):
+            try:
+                with connect(self._engine, self._shown) as connection, connection.begin():
+                    if exclusive:
+                        begin_exclusive(connection)
+                    yield connection
+                    ended[0] = True  # but for the commit
+            except sa.exc.IntegrityError as error:
+                raise StoreError(
+                    f"another process wrote the same rows at the same time ({error.orig}); nothing was "
+                    "written; run the command again"
+                ) from error
+
+    def repeat(self, work: Callable[[], T], *, twice: bool = True) -> T:
+        """Do what is one transaction, and again where the connection to a server was lost meanwhile.
+
+        Inside `together` it is part of that, and done once. `twice` says whether it may be done twice, as
+        where it was stored and nothing was heard of it.
+        """
+        is_part = getattr(self._here, "connection", None) is not None
+        return work() if is_part else repeat(work, twice=twice)
+
+    @contextmanager
+    def watching(self) -> Iterator[Callable[[], str]]:
+        """What gives a text that changes whenever any process has written, at next to no cost.
+
+        Of a file that can only be read it stays the same; on a server others' databases change it, too. A
+        file that was removed or replaced is a `StoreError`; who watches again sees what is there then.
+        """
+        # the whole snapshot: one that was open for long ends without a change of the newest number
+        query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
+        with self._raising_store_errors(), self._engine.connect() as connection:
+            migrate(connection, self._shown, read_only=self.read_only)
+            connection.rollback()
+            opened = self._identify()
+
+            def read_version() -> str:
+                if self._identify() != opened:
+                    self._engine.dispose()  # its connections read what no name leads to any more
+                    raise StoreError(f"{self._shown}: the file was replaced by another")
+                with self._raising_store_errors(), connection.begin():
+                    return str(connection.exec_driver_sql(query).scalar_one())
+
+            yield read_version
+
+    def _expect_file(self, *_: object) -> None:
+        self._identify()
+
+    def _identify(self) -> tuple[int, int] | None:
+        """Which file lies under the database's name; None where it is no file."""
+        if self._file is None:
+            return None
+        found = identify_file(self._file, self._shown)
+        if found is None:
+            self._engine.dispose()
+            raise StoreError(f"{self._shown}: the file is not there any more")
+        return found
+
+    @contextmanager
+    def unless_busy(self) -> Iterator[sa.Connection]:
+        """A transaction that fails at once where another process writes: for what may be done later."""
+        with self.transaction() as connection:
+            if self._engine.dialect.name != "sqlite":
+                yield connection
+                return
+            connection.exec_driver_sql("PRAGMA busy_timeout=0")
+            try:
+                yield connection
+            finally:
+                connection.exec_driver_sql(PATIENT)
+
+    @contextmanager
+    def together(self, *, exclusive: bool = False) -> Iterator[None]:
+        """All that this thread writes inside, or nothing; `exclusive` as in `transaction`."""
+        before = getattr(self._here, "connection", None)
+        with self.transaction(exclusive=exclusive) as connection:
+            self._here.connection = connection
+            try:
+                yield
+            finally:
+                self._here.connection = before
+
+    @contextmanager
+    def rehearsing(self) -> Iterator[None]:
+        """All that this thread writes inside is there until the end, and then never was."""
+        with suppress(_NotMeant), self.together():
+            yield
+            raise _NotMeant
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Make of what was stored what it was before; where that cannot be, the database is damaged."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError) as error:
+            raise describe_damage(self._shown, error) from error
+
+    @contextmanager
+    def _raising_store_errors(self, ended: Sequence[bool] = (False,)) -> Iterator[None]:
+        # where rows are read as the driver gives them, so are its errors
+        errors = sa.exc.SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error
+        try:
+            yield
+        except errors as error:
+            raise describe_failure(
+                self._shown, error, read_only=self.read_only, may_be_done=ended[0]
+            ) from error
+        except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
+            raise describe_damage(self._shown, error) from error

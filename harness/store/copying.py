@@ -1,0 +1,123 @@
+"""A study's database, copied whole into an empty one: from a file to a server, or back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from typing import Any
+
+import sqlalchemy as sa
+
+from harness.errors import RunHeld, StoreError
+from harness.store.database import Database
+from harness.store.study_store import Store
+from harness.store.tables import (
+    ItemRow,
+    RunLockRow,
+    RunVersionRow,
+    count_rows,
+    insert_tuples,
+)
+
+_LEFT = RunLockRow.__table__.name  # of processes, not of the study
+_COUNTED = RunVersionRow.__table__  # the database writes it by itself while predictions arrive
+
+
+def copy_store(source: Store, target: Store) -> dict[str, int]:
+    """Copy all rows of a study, as of one moment, in one transaction; every row is read back and compared.
+
+    Returns
+    -------
+    dict
+        Table → rows, of those that have any.
+
+    Raises
+    ------
+    RunHeld
+        If a process works on a run of the study, which would go on in the old place.
+    StoreError
+        If something is in the other database already, or does not arrive as it was; nothing is copied then.
+    """
+    held = source.locks.find_held()
+    if held:
+        raise RunHeld(f"{held[0]}; copy the study once that has ended")
+    with source.together(), target.together(exclusive=True):
+        source.audit.hold_still()
+        counts = {table: _count(source, table) for table in _find_tables()}
+        filled = [table.name for table in counts if _count(target, table)]
+        if filled:
+            told = f"holds a study already (rows of {', '.join(filled[:3])}); copy to an empty database"
+            raise StoreError(f"{target.shown}: {told}")
+        with closing(_Bar(sum(counts.values()))) as bar:
+            for table in counts:
+                _copy_table(source, target, table, bar.update)
+    return {table.name: number for table, number in counts.items() if number}
+
+
+def _find_tables() -> list[sa.Table]:
+    """All tables, each behind those that it refers to, and behind them what counts their changes."""
+    tables = [table for table in ItemRow.metadata.sorted_tables if table.name != _LEFT]
+    return [*(table for table in tables if table is not _COUNTED), _COUNTED]
+
+
+def _count(store: Database, table: sa.Table) -> int:
+    with store.transaction() as connection:
+        return count_rows(connection, table)
+
+
+def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[int], object]) -> None:
+    names = tuple(column.name for column in table.columns)
+    sent = _Digest()
+    with target.transaction() as connection:
+        if table is _COUNTED:
+            connection.execute(sa.delete(table))
+        for rows in _read_rows(source, table):
+            sent.add(rows)
+            insert_tuples(connection, table, names, rows)
+            tell(len(rows))
+    arrived = _Digest()
+    for rows in _read_rows(target, table):
+        arrived.add(rows)
+    if arrived.total != sent.total:
+        told = f"rows of {table.name} did not arrive as they were sent ({sent.number:,} rows)"
+        raise StoreError(f"{target.shown}: {told}; nothing was copied")
+
+
+def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows with values that both databases take and give alike: JSON as its text, truths as such."""
+    columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
+    truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
+    for portion in store.read_portions(sa.select(*columns)):
+        values: list[Sequence[Any]] = list(portion)
+        for place in truths:
+            values[place] = [None if value is None else bool(value) for value in values[place]]
+        yield list(zip(*values, strict=True))
+
+
+def _is_json(column: sa.Column[Any]) -> bool:
+    return isinstance(getattr(column.type, "impl_instance", column.type), sa.JSON)
+
+
+class _Digest:
+    """A sum of rows' hashes, whatever their order."""
+
+    def __init__(self) -> None:
+        self.total, self.number = 0, 0
+
+    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        self.number += len(rows)
+        for row in rows:
+            self.total += int.from_bytes(blake2b(repr(row).encode(errors="replace"), digest_size=16).digest())
+
+
+class _Bar:
+    """How many rows were copied, on a terminal, once it takes long."""
+
+    def __init__(self, rows: int) -> None:
+        from tqdm import tqdm
+
+        is_shown = sys.stderr.isatty()
+        self._bar = tqdm(total=rows, desc="copying", unit="row", delay=1, disable=not is_shown, leave=False)
+        self.update, self.close = self._bar.update, self._bar.close

@@ -1,0 +1,89 @@
+"""Addresses of databases: a file of SQLite, or PostgreSQL on a server that several machines share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from harness.errors import StoreError
+from harness.output import keep_secret, redact
+from harness.store.engines.sqlite_files import connect_read_only, is_read_only, set_up_sqlite
+
+_SERVER = ("postgres", "postgresql", "postgresql+psycopg")
+_DEFAULTS: Mapping[str, str | int] = {
+    "application_name": "oversight",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "tcp_user_timeout": 60_000,
+}
+"""What a connection is told where the address does not say; a machine that is gone never answers."""
+
+
+def read_address(url: str) -> sa.URL:
+    """SQLAlchemy's URL of an address; its password is a secret from then on.
+
+    Raises
+    ------
+    StoreError
+        If it is none, or of a database that is neither SQLite nor PostgreSQL.
+    """
+    shown = show_address(url)
+    try:
+        address = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError) as error:  # the latter of a port that is none
+        raise StoreError(f"{shown}: the database cannot be used: {error}") from error
+    keep_secret(address.password)
+    if address.drivername in _SERVER:
+        return address.set(drivername=_SERVER[-1])
+    if address.drivername.partition("+")[0] != "sqlite":
+        raise StoreError(f"{shown}: a study lies in a file, or in a database at postgresql://HOST/NAME")
+    return address
+
+
+def show_address(url: str) -> str:
+    """An address as messages show it: a file's path, or a URL without its password."""
+    return redact(url.removeprefix("sqlite:///"))
+
+
+def find_file(address: sa.URL) -> str | None:
+    """The path of a database's file; None of one in memory or on a server."""
+    is_file = address.drivername.startswith("sqlite") and address.database not in (None, "", ":memory:")
+    return address.database if is_file else None
+
+
+def make_engine(
+    url: str, write_json: Callable[[Any], str], read_json: Callable[[str | bytes], Any]
+) -> tuple[sa.Engine, str | None, bool]:
+    """Make the engine of an address; with it its file, if it is one, and whether that can only be read.
+
+    Raises
+    ------
+    StoreError
+        If the address is none, or nothing here speaks to such a database.
+    """
+    address = read_address(url)
+    file, more = find_file(address), dict[str, Any]()
+    read_only = file is not None and is_read_only(file)
+    if file is not None and read_only:
+        more["creator"] = partial(connect_read_only, file)
+    elif address.drivername == _SERVER[-1]:
+        said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
+        more |= {"connect_args": said, "pool_pre_ping": True}  # a server that was restarted is met anew
+    try:
+        engine = sa.create_engine(address, json_serializer=write_json, json_deserializer=read_json, **more)
+    except ImportError as error:
+        shown, mend = show_address(url), "pip install 'oversight-eval[postgres]'"
+        raise StoreError(f"{shown}: nothing here speaks to PostgreSQL ({error}); {mend}") from error
+    if address.drivername.startswith("sqlite") and not read_only:
+        sa.event.listen(engine, "connect", set_up_sqlite)
+    return engine, file, read_only
+
+
+def has_database(url: str) -> bool:
+    """Whether a database is there, and would not be made by opening it; those of servers are."""
+    file = find_file(read_address(url))
+    return file is None or Path(file).exists()

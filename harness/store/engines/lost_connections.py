@@ -1,0 +1,64 @@
+"""Servers that go away: one that restarts is waited for, and what it did not finish is done again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from harness.errors import LostConnection
+from harness.output import say
+
+PATIENCE = 120.0
+"""Seconds for which a server that was there is waited for."""
+_TIMES = 5  # losses in a row, with the server back each time: then it is not a restart
+_FIRST, _LONGEST = 0.1, 2.0  # seconds between two tries
+T = TypeVar("T")
+
+
+def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:
+    """Connect; a server that was there and does not answer is waited for, and that is said. No file is.
+
+    Raises
+    ------
+    sqlalchemy.exc.OperationalError
+        Of the last try, once it was away for longer than the patience.
+    """
+    if engine.dialect.name == "sqlite":
+        return engine.connect()
+    pause, end, told = _FIRST, time.monotonic() + patience, False
+    while True:
+        try:
+            connection = engine.connect()
+        except sa.exc.OperationalError as error:
+            if time.monotonic() >= end:
+                raise
+            if not told:
+                reason = str(error.orig).splitlines()[0]
+                say(f"{shown}: the database does not answer ({reason}); waiting for it")
+                told = True
+            time.sleep(pause)
+            pause = min(_LONGEST, 2 * pause)
+            continue
+        if told:
+            say(f"{shown}: the database is back")
+        return connection
+
+
+def repeat(work: Callable[[], T], *, twice: bool) -> T:
+    """Do what is one transaction, and again where the connection was lost meanwhile.
+
+    Parameters
+    ----------
+    twice
+        Whether it may be done twice: else it is not repeated where it may have been done.
+    """
+    for _ in range(_TIMES):
+        try:
+            return work()
+        except LostConnection as error:
+            if error.may_be_done and not twice:
+                raise
+    return work()

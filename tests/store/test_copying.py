@@ -1,0 +1,87 @@
+"""A study moved to another database is the same study."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from harness.errors import RunHeld, StoreError
+from harness.store import Store, copy_store
+from tests.store.test_study_store import SPEC
+
+STUDIES = Path(__file__).parents[1] / "studies"
+Oversight = Callable[..., Any]
+
+
+def bring(name: str, folder: Path) -> Path:
+    """A copy of a finished study."""
+    shutil.copytree(STUDIES / name, folder / name, ignore=shutil.ignore_patterns("expected"))
+    return folder / name
+
+
+def read_all(store: Store) -> dict[str, list[str]]:
+    """Every row of every table, as text."""
+    from sqlmodel import SQLModel
+
+    with store.transaction() as connection:
+        return {
+            table.name: sorted(repr(tuple(row)) for row in connection.execute(sa.select(table)))
+            for table in SQLModel.metadata.sorted_tables
+        }
+
+
+@pytest.mark.parametrize("name", ["desk", "panel", "partitioned", "search"])
+def test_every_row_arrives(name: str, url: str, tmp_path: Path) -> None:
+    folder = bring(name, tmp_path)
+    here, there = f"sqlite:///{folder / 'study.db'}", url.replace("study.db", "copy.db")
+    with Store(here) as source, Store(there) as target:
+        copied = copy_store(source, target)
+        assert read_all(target) == read_all(source)
+        assert copied == {name: len(rows) for name, rows in read_all(source).items() if rows}
+        with pytest.raises(StoreError, match="holds a study already"):
+            copy_store(source, target)
+        with Store(f"sqlite:///{tmp_path / 'back.db'}") as back:
+            copy_store(target, back)
+            assert read_all(back) == read_all(source)
+
+
+def test_it_goes_on_there(
+    url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = bring("partitioned", tmp_path)
+    monkeypatch.chdir(folder)
+    to = url.replace("study.db", "copy.db").removeprefix("sqlite:///")
+    before = [oversight(verb) for verb in ("estimate", "compare", "verify")]
+    told = oversight("store", "copy", to)
+    assert told["rows"] == sum(told["tables"].values())
+    settings = Path("study.toml").read_text()
+    named = "\n".join(line for line in settings.splitlines() if not line.startswith("store"))
+    Path("study.toml").write_text(named.replace("[study]", f"[study]\nstore = {json.dumps(to)}", 1))
+    Path("study.db").unlink()
+    assert [oversight(verb) for verb in ("estimate", "compare", "verify")] == before
+    assert oversight("label", "route")["new"] == 0
+
+
+def test_what_cannot_be_copied_is_refused(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = bring("partitioned", tmp_path)
+    monkeypatch.chdir(folder)
+    assert "holds a password" in oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2)["error"]
+    assert "b-9876" not in json.dumps(oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2))
+    assert "holds a study already" in oversight("store", "copy", "study.db", code=2)["error"]
+    with (
+        Store(f"sqlite:///{folder / 'study.db'}") as source,
+        Store(f"sqlite:///{tmp_path / 'b.db'}") as target,
+    ):
+        source.locks.acquire([SPEC.id], "somebody")
+        with pytest.raises(RunHeld, match="copy the study once that has ended"):
+            copy_store(source, target)
+    Path("study.db").unlink()
+    assert "no database" in oversight("store", "copy", "other.db", code=2)["error"]
