@@ -210,7 +210,5 @@ def test_what_cannot_be_written_is_not_searched_in_part(tmp_path: Path) -> None:
     make_old(url, 3)
     with Store(url) as store:
         store.read_only = True
-        with pytest.raises(
-            StoreError, match="the words of 3 items are not indexed yet, and the"
-        ):
+        with pytest.raises(StoreError, match="the words of 3 items are not indexed yet, and the"):
             store.words.find("text")
