@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 import orjson
 import sqlalchemy as sa
 
-from harness.errors import StoreError
+from harness.errors import LostConnection, StoreError
 from harness.store.engines import (
     PATIENT,
     connect,
@@ -18,7 +18,6 @@ from harness.store.engines import (
     make_engine,
     make_private,
     may_write,
-    repeat,
     show_address,
 )
 from harness.store.schema import begin_exclusive, migrate
@@ -30,6 +29,7 @@ from harness.store.stored_values import (
     write_json,
 )
 
+_LOSSES = 5  # in a row, with the server back each time: then it is not a restart
 T = TypeVar("T")
 
 
@@ -123,7 +123,13 @@ class Connections:
         where it was stored and nothing was heard of it.
         """
         is_part = getattr(self._here, "connection", None) is not None
-        return work() if is_part else repeat(work, twice=twice)
+        for _ in range(0 if is_part else _LOSSES):
+            try:
+                return work()
+            except LostConnection as error:
+                if error.may_be_done and not twice:
+                    raise
+        return work()
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], str]]:

@@ -1,21 +1,16 @@
-"""Servers that go away: one that restarts is waited for, and what it did not finish is done again."""
+"""Servers that go away: one that was there is waited for, as while it restarts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TypeVar
 
 import sqlalchemy as sa
 
-from harness.errors import LostConnection
 from harness.output import say
 
 PATIENCE = 120.0
 """Seconds for which a server that was there is waited for."""
-_TIMES = 5  # losses in a row, with the server back each time: then it is not a restart
 _FIRST, _LONGEST = 0.1, 2.0  # seconds between two tries
-T = TypeVar("T")
 
 
 def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:
@@ -45,20 +40,3 @@ def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.
         if told:
             say(f"{shown}: the database is back")
         return connection
-
-
-def repeat(work: Callable[[], T], *, twice: bool) -> T:
-    """Do what is one transaction, and again where the connection was lost meanwhile.
-
-    Parameters
-    ----------
-    twice
-        Whether it may be done twice: else it is not repeated where it may have been done.
-    """
-    for _ in range(_TIMES):
-        try:
-            return work()
-        except LostConnection as error:
-            if error.may_be_done and not twice:
-                raise
-    return work()
