@@ -79,12 +79,16 @@ def month(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LABEL_STUDIO_URL", label_studio.url)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
-    known = people | {e: sign_up(label_studio, admin, f"{e}@example.org") for e in TEAM if e not in people}
+    others = {e: sign_up(label_studio, admin, f"{e}@example.org") for e in TEAM if e not in people}
     accuracy = float(np.mean([s == t for s, t in zip(said, truth, strict=True)]))
-    made = Month(Bench(tmp_path, oversight, known, admin), browser, label_studio.url, truth, accuracy)
+    made = Month(
+        Bench(tmp_path, oversight, people | others, admin), browser, label_studio.url, truth, accuracy
+    )
     yield made
     for context in made.contexts:
         context.close()
+    for person in others.values():
+        person.http.close()
 
 
 def test_a_month(month: Month, proxy: FaultyProxy) -> None:
