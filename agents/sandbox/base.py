@@ -154,7 +154,7 @@ class Sandbox(ABC):
         """Do the same with a parsed source, past the gate: the tier alone has to hold it.
 
         If one task stops the session, each is run in its own to see which. Calls made before are in the
-        broker's cache, so that nothing is paid for twice. A worker that dies of itself is not the
+        broker's cache, so that nothing is paid for twice. A process of it that dies by itself is not the
         program's fault: only what stops a session twice is put down to it.
         """
         source = self._unparse(tree)

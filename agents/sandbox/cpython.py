@@ -1,6 +1,6 @@
 """The second tier and the third: CPython in a process that can do nothing but compute and speak to us.
 
-A worker is started clean (empty environment, isolated mode, no site packages) and forks for each
+A jail is started clean (empty environment, isolated mode, no site packages) and forks for each
 session; the child gives up its user, its limits, the file system, the network and nearly all system
 calls before it sees the program: `agents.sandbox.jail`. Linux on x86-64 only.
 """
@@ -27,9 +27,9 @@ from agents.sandbox.base import (
     Stopped,
     read_outcome,
 )
+from agents.sandbox.jail_process import Jail, converse, longest_line
 from agents.sandbox.shim import prelude_text, strip_own
 from agents.sandbox.timed_host import TimedHost
-from agents.sandbox.worker import Worker, converse, longest_line
 from harness import SandboxError
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
@@ -39,28 +39,28 @@ _TOO_LONG = {signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL}
 
 
 class CPythonSandbox(Sandbox):
-    """Runs programs in forks of one locked-down worker; see `agents.sandbox.base.Sandbox`."""
+    """Runs programs in forks of one locked-down jail; see `agents.sandbox.base.Sandbox`."""
 
     name = "cpython"
     language = "The interpreter is CPython with the modules named above; everything else of Python works."
     around = ""
     sessions = 8
-    _worker: Worker | None = None
+    _jail: Jail | None = None
 
     def command(self) -> list[str]:
-        """The worker's command line."""
+        """The jail's command line."""
         return [str(PYTHON), "-I", "-S", str(ZYGOTE)]
 
     async def __aenter__(self) -> Self:
-        worker = Worker(self.name, self.command())
-        self.layers = self.around + await worker.prepare(prelude_text(stand_ins=False))
-        self._worker = worker
+        jail = Jail(self.name, self.command())
+        self.layers = self.around + await jail.prepare(prelude_text(stand_ins=False))
+        self._jail = jail
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._worker is not None:
-            await self._worker.close()
-            self._worker = None
+        if self._jail is not None:
+            await self._jail.close()
+            self._jail = None
 
     def _unparse(self, tree: ast.Module) -> str:
         return ast.unparse(strip_own(tree))
@@ -82,9 +82,9 @@ class CPythonSandbox(Sandbox):
     async def _session(
         self, source: str, payloads: list[Payload] | None, host: Host
     ) -> tuple[list[ProgramOutcome], dict[str, Any]]:
-        if self._worker is None:
+        if self._jail is None:
             raise SandboxError("the sandbox is not open; use it in `async with`")
-        worker = self._worker
+        jail = self._jail
         modules = sorted(name for name in gate.MODULES if not name.startswith("agents."))
         order = {
             "source": source,
@@ -98,17 +98,17 @@ class CPythonSandbox(Sandbox):
         try:
             with theirs:
                 cpu_seconds = int(self.limits.seconds * len(payloads or [None])) + 1
-                number = await worker.begin(theirs, self.limits.memory, cpu_seconds)
+                number = await jail.begin(theirs, self.limits.memory, cpu_seconds)
             try:
                 timed = TimedHost(host)
                 talk = converse(reader, writer, order, timed, self.limits)
                 return await timed.bound(talk, self.limits.total)
             except EOFError:
-                how, number = await worker.end(number), 0
+                how, number = await jail.end(number), 0
                 raise Stopped(_death(how, self.limits)) from None
             finally:
                 if number:
-                    await worker.end(number)
+                    await jail.end(number)
         finally:
             writer.close()
 
@@ -116,7 +116,7 @@ class CPythonSandbox(Sandbox):
 class BubblewrapSandbox(CPythonSandbox):
     """The third tier: the second one in namespaces of its own, made by bubblewrap (Linux).
 
-    The worker sees a file system of Python's own files, read-only, no network device, no other process,
+    The jail sees a file system of Python's own files, read-only, no network device, no other process,
     and no user but nobody; inside it every session is locked down as on the second tier.
     """
 
@@ -124,7 +124,7 @@ class BubblewrapSandbox(CPythonSandbox):
     around = "namespaces of its own, "
 
     def command(self) -> list[str]:
-        """The worker's command line, behind bubblewrap's."""
+        """The jail's command line, behind bubblewrap's."""
         wrap = shutil.which("bwrap")
         if wrap is None:
             raise SandboxError("bubblewrap is not installed (program bwrap)")

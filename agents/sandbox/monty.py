@@ -1,6 +1,6 @@
 """The default tier: Monty, a Python interpreter of its own that has no files, sockets or processes.
 
-It runs in a worker process that starts with an empty environment. A program is Monty's byte code
+It runs in a process of its own that starts with an empty environment. A program is Monty's byte code
 there, never CPython's, so there is no interpreter to walk out of; the only function from outside is
 the one that makes calls. One session holds all tasks of a run, and ends with it.
 """
@@ -30,10 +30,10 @@ _ROUND_TRIPS = 4
 
 
 class MontySandbox(Sandbox):
-    """Runs programs in Monty's worker processes; see `agents.sandbox.base.Sandbox`."""
+    """Runs programs in processes of Monty's own; see `agents.sandbox.base.Sandbox`."""
 
     name = "monty"
-    layers = "an interpreter without files, sockets or processes; a worker process, empty environment"
+    layers = "an interpreter without files, sockets or processes; a process of its own, empty environment"
     modules = gate.MODULES - {"enum", "heapq", "operator", "textwrap"}
     language = """\
 The interpreter is a subset of Python. It has no class inheritance (so no exceptions or enumerations of
@@ -46,7 +46,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
         try:
             self._pool = await AsyncMonty(max_processes=2 * self.sessions).__aenter__()
         except (OSError, RuntimeError, MontyError) as error:
-            raise SandboxError(f"Monty's worker cannot be started: {error}") from error
+            raise SandboxError(f"Monty's process cannot be started: {error}") from error
         return self
 
     async def __aexit__(self, *exc: object) -> None:

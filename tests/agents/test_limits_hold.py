@@ -15,7 +15,7 @@ from agents.runtime import Broker, Workbench, WorkflowHost
 from agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
 from agents.sandbox.gate import check_program
-from agents.sandbox.worker import longest_line
+from agents.sandbox.jail_process import longest_line
 from agents.search.fitness import load_archive
 from agents.search.item_splits import draw_splits
 from harness import OversightError, ProgramRefused, StoreError

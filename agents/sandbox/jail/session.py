@@ -1,7 +1,7 @@
-"""One session in the worker: a program runs over its tasks, and speaks to the host in JSON lines.
+"""One session in the jail: a program runs over its tasks, and speaks to the host in JSON lines.
 
-Host to worker: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``.
-Worker to host: ``{"id": n, "index": j, "call": …}``, one ``{"answer": …}`` a
+Host to jail: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``.
+Jail to host: ``{"id": n, "index": j, "call": …}``, one ``{"answer": …}`` a
 task in their order, and last ``{"done": …}`` or ``{"stopped": "…"}``.
 """
 
@@ -21,7 +21,7 @@ NO_BUILTINS = ("breakpoint", "compile", "eval", "exec", "input", "open")
 
 
 class Session:
-    """The worker's side of a session.
+    """The jail's side of a session.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The second tier's worker: a process that is started clean once and forks for every session.
+"""The second tier's jail: a process that is started clean once and forks for every session.
 
 ``python -I -S zygote.py`` has a Unix socket to the host as its standard input. The first message is
 the prelude's text; then each ``start`` comes with the session's socket and makes a child, and each

@@ -1,4 +1,4 @@
-"""The host's side of the second tier: the worker process that forks sessions, and talking with one.
+"""The host's side of the second tier: the jail process that forks sessions, and talking with one.
 
 A session speaks in JSON lines; what it sends is not believed.
 """
@@ -19,7 +19,7 @@ _ESCAPED, _AROUND = 12, 1 << 16
 """Bytes of JSON that a character takes at most, and of what is around the texts of a message."""
 
 
-class Worker:
+class Jail:
     """A process that runs `agents.sandbox.jail.zygote`.
 
     Parameters
@@ -53,11 +53,11 @@ class Worker:
                 )
             except OSError as error:
                 self._control.close()
-                raise SandboxError(f"the {name} worker cannot be started: {error}") from error
+                raise SandboxError(f"the {name} jail cannot be started: {error}") from error
         self._control.setblocking(False)
 
     async def prepare(self, prelude: str) -> str:
-        """Hand over the prelude, let the worker try its locks, and return their names."""
+        """Hand over the prelude, let the jail try its locks, and return their names."""
         text = prelude.encode()
         try:
             said = await asyncio.wait_for(self._tell(f"{len(text):<64}".encode() + text), _START_SECONDS)
@@ -67,7 +67,7 @@ class Worker:
             return said.removeprefix("ready: ")
         errors = (await self.close()).decode(errors="replace").strip().splitlines()
         why = errors[-1] if errors else said
-        raise SandboxError(f"the {self._name} worker cannot be started: {why}")
+        raise SandboxError(f"the {self._name} jail cannot be started: {why}")
 
     async def begin(self, theirs: socket.socket, memory: int, cpu_seconds: int) -> int:
         """Fork a session that speaks over a socket; return its number."""
@@ -80,7 +80,7 @@ class Worker:
             except OSError as error:
                 said = str(error)
             if said != "started":
-                raise SandboxError(f"the {self._name} worker is gone: {said}")
+                raise SandboxError(f"the {self._name} jail is gone: {said}")
             return self._sessions
 
     async def end(self, session: int) -> str:
@@ -89,7 +89,7 @@ class Worker:
             try:
                 return await self._tell(f"end {session}".encode())
             except OSError as error:
-                raise SandboxError(f"the {self._name} worker is gone: {error}") from error
+                raise SandboxError(f"the {self._name} jail is gone: {error}") from error
 
     async def close(self) -> bytes:
         """End the process; return what it wrote to its standard error."""
