@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import BadInput, OversightError
 from harness.analysis import Asking, StudyReport, report_study, run_study, study_items, study_truth
 from harness.config import STUDY_FILE, Study, read_study
-from harness.llm import BudgetCaps, find_local_model, start_local_model, stop_local_model
+from harness.llm import find_local_model, start_local_model, stop_local_model
 from harness.store import Store
 from harness.view import write_page
 from protocols.study_labels import route_questions, simulate_answers
@@ -73,7 +73,7 @@ def run_demo(
         route_questions(study)
         simulate_answers(study, key, abstention=ABSTENTION)
         tell(f"3/4  the model reads every note ({server.url})")
-        result = run_study(study, Asking(), caps=BudgetCaps())[MODEL]
+        result = run_study(study, Asking())[MODEL]
         if "stopped" in result:
             raise OversightError(result["stopped"])
         asked = result["asked_now"]

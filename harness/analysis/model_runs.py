@@ -13,16 +13,18 @@ from harness.analysis.inputs import read_new_items, store_items, system_of, temp
 from harness.config import Study
 from harness.errors import ConfigError
 from harness.llm import (
-    DEFAULT_PATIENCE,
-    BudgetCaps,
+    DEFAULT_TERMS,
     Forecast,
     PriceTable,
     RandomPart,
+    RunResult,
+    RunTerms,
     Target,
     Wanted,
     dollars,
     draw_sample,
     forecast,
+    join_runs,
     make_spec,
     run_targets,
 )
@@ -41,20 +43,14 @@ class Asking:
         Whether items on which calls failed are asked again.
     sample
         Ask about so many items, drawn at random with the study's seed; None asks about all.
-    wait
-        Whether to wait for other commands that ask the same models.
-    patience
-        Seconds for which an endpoint that answers nothing is waited for.
     """
 
     names: Sequence[str] | None = None
     retry_failed: bool = False
     sample: int | None = None
-    wait: bool = False
-    patience: float = DEFAULT_PATIENCE
 
 
-def run_study(study: Study, asking: Asking, *, caps: BudgetCaps) -> dict[str, dict[str, Any]]:
+def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) -> dict[str, dict[str, Any]]:
     """Ask the models about every item that is not answered yet; name → `summarise_run`.
 
     What stopped a model before its last item is under ``stopped``; all others are asked to the end.
@@ -69,14 +65,23 @@ def run_study(study: Study, asking: Asking, *, caps: BudgetCaps) -> dict[str, di
         If another process asks the same.
     """
     with _opened(study, asking) as (wanted, targets, prices):
-        patience, wait = asking.patience, asking.wait
-        done = run_targets(wanted, targets, prices=prices, limits=caps, patience=patience, wait=wait)
+        done = run_targets(wanted, targets, prices=prices, terms=terms)
         wanted.store.run_columns.keep([r.target.spec.id for r in done])
         return {
-            r.target.spec.name: _summarise(wanted, r.target, r.asked)
-            | ({} if r.error is None else {"stopped": str(r.error)})
-            for r in done
+            r.target.spec.name: _describe_result(wanted.store, r) | _describe_sample(wanted) for r in done
         }
+
+
+def join_study_runs(store: Store, known: set[str]) -> dict[str, dict[str, Any]]:
+    """Work on the runs that others have begun in a database; as `run_study`. See `join_runs`."""
+    done = join_runs(store, known)
+    store.run_columns.keep([r.target.spec.id for r in done])
+    return {r.target.spec.name: _describe_result(store, r) for r in done}
+
+
+def _describe_result(store: Store, result: RunResult) -> dict[str, Any]:
+    stopped = {} if result.error is None else {"stopped": str(result.error)}
+    return summarise_run(store, result.target, result.asked) | stopped
 
 
 def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
@@ -85,13 +90,18 @@ def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
         return [forecast(wanted, target, prices) for target in targets]
 
 
-def batch_study(study: Study, asking: Asking, *, wait: bool) -> dict[str, dict[str, Any]]:
-    """`run_study` by the Batch API; ``under_way`` counts what is still there."""
+def batch_study(
+    study: Study, asking: Asking, *, wait: bool, wait_for_lock: bool
+) -> dict[str, dict[str, Any]]:
+    """`run_study` by the Batch API; ``under_way`` counts what is still there. See `run_batches`."""
     from harness.llm import run_batches  # and with it the SDK, which takes longer to load than to ask
 
     with _opened(study, asking) as (wanted, targets, prices):
-        waiting = run_batches(wanted, targets, prices=prices, wait=wait, wait_for_lock=asking.wait)
-        return {t.spec.name: _summarise(wanted, t, 0) | {"under_way": n} for t, n in waiting}
+        waiting = run_batches(wanted, targets, prices=prices, wait=wait, wait_for_lock=wait_for_lock)
+        sample = _describe_sample(wanted)
+        return {
+            t.spec.name: summarise_run(wanted.store, t, 0) | sample | {"under_way": n} for t, n in waiting
+        }
 
 
 def give_up_batches(study: Study, names: Sequence[str] | None = None) -> int:
@@ -120,9 +130,8 @@ def _opened(study: Study, asking: Asking) -> Iterator[tuple[Wanted, list[Target]
         yield Wanted(store, ids, asking.retry_failed, part), targets, prices
 
 
-def _summarise(wanted: Wanted, target: Target, asked: int) -> dict[str, Any]:
-    sample = {} if wanted.sample is None else {"sample": asdict(wanted.sample)}
-    return summarise_run(wanted.store, target, asked) | sample
+def _describe_sample(wanted: Wanted) -> dict[str, Any]:
+    return {} if wanted.sample is None else {"sample": asdict(wanted.sample)}
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
@@ -145,5 +154,6 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
         "unfinished": store.reservations.read_charge(target.spec.id).answers,
+        "late": store.joint_answers.count_late(run),
         "usd": None if target.price is None else dollars(target.price, usage),
     }

@@ -50,6 +50,7 @@ VERBS = {
     "search": ("agents.cli.search", "find a better workflow from experts' yes and no"),
     "view": ("harness.cli.verbs.view", "open the page to work in: labels arriving, items behind numbers"),
     "report": ("harness.cli.verbs.report", "write that page as one HTML file"),
+    "worker": ("harness.cli.database_verbs.worker", "work on runs that were begun on other machines"),
     "verify": ("harness.cli.database_verbs.verify", "check that no answer, event or design was altered"),
     "store": ("harness.cli.database_verbs.store", "copy the study's database to a server, or back to a file"),
     "model": ("harness.cli.verbs.model", "start, stop and find the small local language model"),

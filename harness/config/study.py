@@ -214,6 +214,11 @@ class Study(Section):
         return store if "://" in store else f"sqlite:///{self.path(store)}"
 
     @property
+    def has_server(self) -> bool:
+        """Whether the database is on a server, which several machines share."""
+        return "://" in self.study.store and not self.study.store.startswith("sqlite")
+
+    @property
     def reference_file(self) -> Path | None:
         """Path of the experts' labels that a panel is held against; None if there are none."""
         return self.path(self.experts.reference) if self.experts.reference else None

@@ -1,3 +1,7 @@
+from .asking import (
+    cancel_batches as cancel_batches, join_runs as join_runs, run_batches as run_batches,
+    run_targets as run_targets,
+)
 from .http import HttpClient as HttpClient
 from .limits import (
     Budget as Budget, FREE as FREE, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
@@ -12,13 +16,14 @@ from .models import (
     ModelReply as ModelReply, Request as Request, make_model as make_model,
 )
 from .runner import (
-    Batches as Batches, BudgetCaps as BudgetCaps, DEFAULT_PATIENCE as DEFAULT_PATIENCE,
-    DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, Forecast as Forecast, Progress as Progress,
-    RandomPart as RandomPart, Target as Target, Unreadable as Unreadable, Wanted as Wanted,
-    cancel_batches as cancel_batches, check_template as check_template, draw_sample as draw_sample,
+    Batches as Batches, BudgetCaps as BudgetCaps, DEFAULT_LEASE as DEFAULT_LEASE,
+    DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
+    DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress,
+    RandomPart as RandomPart, RunResult as RunResult, RunTerms as RunTerms, Target as Target,
+    Unreadable as Unreadable, Wanted as Wanted,
+    check_template as check_template, draw_sample as draw_sample,
     forecast as forecast, make_spec as make_spec,
     option_letters_of as option_letters_of, parse_answer as parse_answer,
     read_foreign_option as read_foreign_option, read_named_options as read_named_options,
-    refuse_stranger as refuse_stranger, run as run, run_batches as run_batches,
-    run_in_loop as run_in_loop, run_targets as run_targets,
+    refuse_stranger as refuse_stranger, run as run, run_alone as run_alone, run_in_loop as run_in_loop,
 )

@@ -9,6 +9,7 @@ from .audit import (
 from .calls import (
     Batch as Batch, Charge as Charge, HeldLocks as HeldLocks, ReservedAnswer as ReservedAnswer,
     Spending as Spending, Spent as Spent, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
+    Uncertain as Uncertain,
 )
 from .columns import (
     CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,
@@ -24,6 +25,10 @@ from .database import (
 )
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
+from .joint import (
+    Amounts as Amounts, JointRun as JointRun, JointSpec as JointSpec, Lease as Lease, Worker as Worker,
+    WorkerWrite as WorkerWrite,
+)
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,

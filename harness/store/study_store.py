@@ -26,6 +26,13 @@ from harness.store.columns import (
 )
 from harness.store.controls import ControlRepository
 from harness.store.database import PORTION, Database
+from harness.store.joint import (
+    GrantRepository,
+    JointAnswerRepository,
+    JointRunRepository,
+    LeaseRepository,
+    PaceRepository,
+)
 from harness.store.labelling import LabellingRepository
 from harness.store.planned_looks import LookRepository
 from harness.store.replies import ReplyRepository
@@ -67,6 +74,11 @@ class Store(Database):
         self.run_columns = RunColumnsRepository(self)
         self.reservations = ReservationRepository(self)
         self.locks = LockRepository(self)
+        self.joint_runs = JointRunRepository(self)
+        self.leases = LeaseRepository(self)
+        self.joint_answers = JointAnswerRepository(self)
+        self.grants = GrantRepository(self)
+        self.paces = PaceRepository(self)
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)

@@ -128,6 +128,7 @@ def test_kinds_of_unreadable_answers_are_told_in_words() -> None:
         "usd": None,
         "guessed": 0,
         "unfinished": 0,
+        "late": 0,
         "reasons": {},
         "kinds": {"unreadable: none": 4, "failed: ": 1},
     }

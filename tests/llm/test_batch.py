@@ -20,7 +20,7 @@ from harness.llm import (
     run_batches,
     run_targets,
 )
-from harness.llm.runner.batch_api import BatchLimits
+from harness.llm.asking.batch_api import BatchLimits
 from harness.store import Batch, Store
 from harness.types import Item, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said

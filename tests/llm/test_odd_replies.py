@@ -17,9 +17,9 @@ from harness import TransientModelError
 from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import CallCounts
+from harness.llm.asking.batch_file import read_answer, read_lines
 from harness.llm.models.chat_completions import parse_completion, retry_after
 from harness.llm.models.served_model import ServedModel
-from harness.llm.runner.batch_file import read_answer, read_lines
 from harness.llm.runner.prediction import read_prediction
 from harness.types import Item, PredictionStatus
 from tests.conftest import empty_database

@@ -15,6 +15,7 @@ from harness.registry import load_module
 
 if TYPE_CHECKING:
     from harness.config import Study
+    from harness.llm import RunTerms
 
 
 _REASONS = {"none": "names none of the options", "several": "names several options", "": "no reason given"}
@@ -36,6 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
     waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
     add("--patience", type=duration, metavar="TIME", help=waits)
+    lost = (
+        "answers under way where a process ended: ask again (retry), or count as failed and never ask (hold)"
+    )
+    add("--uncertain", choices=["retry", "hold"], help=lost)
+    shown = (
+        "of several processes on one server's study, one is lost that does not show itself for so long (60s)"
+    )
+    add("--lease", type=duration, metavar="TIME", help=shown)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"
     add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)
 
@@ -48,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.workflow:
         if args.sample is not None:
             raise ConfigError("--sample does not go with --workflow")
+        _refuse_alone(args, "--workflow")
         # Named as a string: nothing here imports upwards.
         results, text = load_module("agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
@@ -57,37 +67,60 @@ def run(args: argparse.Namespace) -> int:
 
 def _ask(args: argparse.Namespace, study: Study) -> int:
     from harness.analysis import Asking, batch_study, forecast_study, give_up_batches, run_study
-    from harness.llm import DEFAULT_PATIENCE, BudgetCaps
 
-    asking = Asking(
-        names=args.model,
-        retry_failed=args.retry_errors,
-        sample=args.sample,
-        wait=args.wait,
-        patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
-    )
+    asking = Asking(names=args.model, retry_failed=args.retry_errors, sample=args.sample)
     if args.dry_run:
         found = forecast_study(study, asking)
         emit(args, {"forecast": found}, "\n".join(str(f) for f in found))
         return 0
-    caps = BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests)
-    if args.batch and caps != BudgetCaps():
-        raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
-    if args.batch and args.patience is not None:
-        raise ConfigError("--patience does not go with --batch, which looks rarely anyway")
+    if args.batch:
+        _refuse_with_batch(args)
     if args.batch == "cancel":
         n = give_up_batches(study, args.model)
         emit(args, {"cancelled": n}, f"{n} batches given up; what they had answered is stored")
         return 0
     if args.batch:
-        results = batch_study(study, asking, wait=args.batch == "wait")
+        results = batch_study(study, asking, wait=args.batch == "wait", wait_for_lock=args.wait)
     else:
-        results = run_study(study, asking, caps=caps)
+        results = run_study(study, asking, terms=_read_terms(args, study))
     emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
     for name, result in results.items():
         if "stopped" in result:
             say(f"oversight: {name}: {result['stopped']}")
     return 1 if any(result["failed"] or "stopped" in result for result in results.values()) else 0
+
+
+def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
+    from harness.llm import DEFAULT_LEASE, DEFAULT_PATIENCE, BudgetCaps, RunTerms
+
+    if args.lease is not None and not study.has_server:
+        raise ConfigError(
+            "--lease is for a study in a database on a server: in a file one process works at a time"
+        )
+    if args.lease is not None and args.lease < 1:
+        raise ConfigError(f"--lease: give at least 1s, not {args.lease:g}s")
+    return RunTerms(
+        limits=BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests),
+        patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
+        wait=args.wait,
+        uncertain=args.uncertain or "retry",
+        lease=DEFAULT_LEASE if args.lease is None else args.lease,
+    )
+
+
+def _refuse_with_batch(args: argparse.Namespace) -> None:
+    if (args.budget_usd, args.budget_tokens, args.budget_requests) != (None, None, None):
+        raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
+    if args.patience is not None:
+        raise ConfigError("--patience does not go with --batch, which looks rarely anyway")
+    _refuse_alone(args, "--batch")
+
+
+def _refuse_alone(args: argparse.Namespace, other: str) -> None:
+    """Refuse what is about calls that several processes make."""
+    for name in ("uncertain", "lease"):
+        if getattr(args, name) is not None:
+            raise ConfigError(f"--{name} does not go with {other}")
 
 
 def _kind_words(kind: str) -> str:
@@ -114,6 +147,8 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         said.append(
             f"    {result['unfinished']} answers were under way when a command ended, charged in full"
         )
+    if result["late"]:
+        said.append(f"    {result['late']} answers came late, when others had been asked for; kept apart")
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
     if result["failed"]:
         said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][

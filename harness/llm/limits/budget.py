@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import BudgetSpent, ConfigError
 from harness.llm.limits.prices import FREE, Price, dollars
 from harness.types import Source
 
 if TYPE_CHECKING:
-    from harness.store import Usage
+    from harness.store import Amounts, Usage
+
+
+class Allowance(Protocol):
+    """Who lets a process spend more of a budget that it shares with others."""
+
+    async def more(self, need: Amounts, kept: Amounts, spent: Amounts) -> Amounts | None:
+        """What may be spent in all from now on; None if calls under way have to make room first."""
 
 
 @dataclass(slots=True)
@@ -53,6 +60,9 @@ class _Account:
     held: _Amount = field(default_factory=_Amount)
     calls: set[Reservation] = field(default_factory=set)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    allowance: Allowance | None = None
+    allowed: Amounts | None = None
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Budget:
@@ -70,6 +80,8 @@ class Budget:
         What the model that is asked costs; None if unknown.
     requests
         Limit on the calls sent, also those that are refused.
+    allowance
+        Who is asked before anything is spent, where other processes share these limits.
 
     Raises
     ------
@@ -78,7 +90,13 @@ class Budget:
     """
 
     def __init__(
-        self, usd: float | None, tokens: int | None, price: Price | None, *, requests: int | None = None
+        self,
+        usd: float | None,
+        tokens: int | None,
+        price: Price | None,
+        *,
+        requests: int | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         for name, limit in (("usd", usd), ("tokens", tokens), ("requests", requests)):
             if limit is not None and not limit >= 0:
@@ -90,7 +108,7 @@ class Budget:
             )
         self._usd, self._tokens, self._requests = usd, tokens, requests
         self._price = price or FREE
-        self._account = _Account()
+        self._account = _Account(allowance=allowance)
 
     def at(self, price: Price | None) -> Budget:
         """Return the same budget for a model of another price: both draw on the same limits."""
@@ -123,6 +141,11 @@ class Budget:
         """Number of reservations that are not settled."""
         return len(self._account.calls)
 
+    @property
+    def spent(self) -> Amounts:
+        """What was settled so far."""
+        return _amounts(self._account.spent)
+
     def reserve(self, input_tokens: int, output_tokens: int) -> Reservation:
         """Hold back what a call may use at most.
 
@@ -136,11 +159,12 @@ class Budget:
         )
         spent, held = self._account.spent, self._account.held
         tokens = input_tokens + output_tokens
-        if self._usd is not None and spent.usd + held.usd + call.usd > self._usd:
+        usd_limit, token_limit, request_limit = self._limits()
+        if usd_limit is not None and spent.usd + held.usd + call.usd > usd_limit:
             raise BudgetSpent(f"the budget of ${self._usd:g} is spent: ${spent.usd:.4f} used")
-        if self._tokens is not None and spent.tokens + held.tokens + tokens > self._tokens:
+        if token_limit is not None and spent.tokens + held.tokens + tokens > token_limit:
             raise BudgetSpent(f"the budget of {self._tokens:,} tokens is spent: {spent.tokens:,} used")
-        if self._requests is not None and spent.requests + held.requests + 1 > self._requests:
+        if request_limit is not None and spent.requests + held.requests + 1 > request_limit:
             raise BudgetSpent(f"the budget of {self._requests:,} requests is spent: {spent.requests:,} used")
         self._account.calls.add(call)
         held.add(call.usd, tokens, 1)
@@ -163,9 +187,39 @@ class Budget:
             try:
                 return self.reserve(*guess())
             except BudgetSpent:
+                if await self._is_allowed_more(guess):
+                    continue
                 if not self.under_way:
                     raise
             await self._account.changed.wait()
+
+    async def _is_allowed_more(self, guess: Callable[[], tuple[int, int]]) -> bool:
+        """Ask for more where the limits are shared; whether to try again."""
+        account = self._account
+        if account.allowance is None:
+            return False
+        before = account.allowed
+        async with account.asking:
+            if account.allowed != before:  # somebody else asked meanwhile
+                return True
+            sent, received = guess()
+            usd = self._price.dollars(sent, received)
+            spent = _amounts(account.spent)
+            kept = spent + _amounts(account.held)
+            more = await account.allowance.more(type(spent)(usd, sent + received, 1), kept, spent)
+            if more is not None:
+                account.allowed = more
+            return more is not None
+
+    def _limits(self) -> tuple[float | None, float | None, float | None]:
+        limits = (self._usd, self._tokens, self._requests)
+        if self._account.allowance is None:
+            return limits
+        allowed = self._account.allowed or (0.0, 0, 0)
+        first, second, third = (
+            None if limit is None else part for limit, part in zip(limits, allowed, strict=True)
+        )
+        return first, second, third
 
     def settle(self, call: Reservation, input_tokens: int, output_tokens: int, requests: int = 1) -> None:
         """Replace what was held back for a call by what it used; a second time does nothing."""
@@ -206,3 +260,9 @@ class Budget:
             if part.source is not Source.IMPORT:
                 tokens = part.input_tokens + part.output_tokens
                 self._account.spent.add(dollars(self._price, [part]), tokens, part.requests)
+
+
+def _amounts(amount: _Amount) -> Amounts:
+    from harness.store import Amounts  # with the database, which who only counts need not load
+
+    return Amounts(amount.usd, amount.tokens, amount.requests)

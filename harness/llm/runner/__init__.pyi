@@ -1,19 +1,29 @@
-from .batch_api import cancel_batches as cancel_batches, run_batches as run_batches
 from .batches import Batches as Batches
-from .event_loop import run_in_loop as run_in_loop
+from .event_loop import collecting_rarely as collecting_rarely, run_in_loop as run_in_loop
+from .job_making import Questions as Questions, make_jobs as make_jobs
+from .lanes import JobsEnd as JobsEnd, StoredRow as StoredRow, run_jobs as run_jobs
+from .lone_run import run as run, run_alone as run_alone
 from .parsing import (
-    Unreadable as Unreadable, option_letters_of as option_letters_of, parse_answer as parse_answer,
+    Notation as Notation, Unreadable as Unreadable, option_letters_of as option_letters_of,
+    parse_answer as parse_answer,
 )
 from .prediction import (
+    make_failed as make_failed, read_prediction as read_prediction,
     read_foreign_option as read_foreign_option,
     read_named_options as read_named_options, refuse_stranger as refuse_stranger,
 )
+from .preparation import Prepared as Prepared, prepare as prepare
 from .progress_bar import Progress as Progress
-from .prompt import DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template
-from .run_models import (
-    BudgetCaps as BudgetCaps, DEFAULT_PATIENCE as DEFAULT_PATIENCE, run as run, run_targets as run_targets,
+from .prompt import (
+    DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template, make_request as make_request,
+    notation_of as notation_of,
+)
+from .run_opening import (
+    BudgetCaps as BudgetCaps, DEFAULT_LEASE as DEFAULT_LEASE, DEFAULT_PATIENCE as DEFAULT_PATIENCE,
+    DEFAULT_TERMS as DEFAULT_TERMS, RunResult as RunResult, RunTerms as RunTerms, open_runs as open_runs,
 )
 from .targets import (
     Forecast as Forecast, RandomPart as RandomPart, Target as Target, Wanted as Wanted,
-    draw_sample as draw_sample, forecast as forecast, make_spec as make_spec,
+    draw_sample as draw_sample, forecast as forecast, hold_runs as hold_runs, load_items as load_items,
+    make_served as make_served, make_spec as make_spec, refuse_without_keys as refuse_without_keys,
 )

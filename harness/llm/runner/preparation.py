@@ -15,7 +15,7 @@ from harness.llm.runner.event_loop import run_in_loop
 from harness.llm.runner.prompt import answer_schema
 from harness.llm.runner.targets import Target, Wanted
 from harness.output import say
-from harness.store import Store
+from harness.store import Store, Uncertain
 
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = Literal["structured", "logprobs"]
@@ -42,7 +42,11 @@ class Prepared:
 
 
 def prepare(
-    wanted: Wanted, targets: Sequence[Target], budgets: Sequence[Budget | None] = ()
+    wanted: Wanted,
+    targets: Sequence[Target],
+    budgets: Sequence[Budget | None] = (),
+    *,
+    uncertain: Uncertain = "retry",
 ) -> list[Prepared]:
     """Settle what each model offers; look at every endpoint that is going to be asked.
 
@@ -54,6 +58,8 @@ def prepare(
     budgets
         Of the targets, None of one without, if what they offer is tried within one. What the runs used before
         is counted first, also of a model that cannot be asked now.
+    uncertain
+        What becomes of answers that a killed command had under way.
 
     Raises
     ------
@@ -69,7 +75,7 @@ def prepare(
     def count(target: Target, budget: Budget | None) -> None:
         if budgets and target.spec.id not in counted:
             counted.add(target.spec.id)
-            _count_before(wanted.store, target, budget)
+            _count_before(wanted.store, target, budget, uncertain)
 
     async def look() -> list[Prepared]:
         found = list[Prepared]()
@@ -111,13 +117,15 @@ def _settle(store: Store, target: Target) -> Target | None:
     return replace(target, spec=target.spec.model_copy(update=known))
 
 
-def _count_before(store: Store, target: Target, budget: Budget | None) -> None:
+def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
     """Count what a run used before; what a killed command had under way is charged in full, and said."""
-    left = store.reservations.charge_left(target.spec.id)
+    left = store.reservations.charge_left(target.spec.id, uncertain)
     if left.answers:
+        held = "" if uncertain == "retry" else "; they are held as failed, see --retry-errors"
         say(
             f"{target.spec.name}: {left.answers} answers were under way when an earlier command ended; they "
-            f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} tokens"
+            f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} "
+            f"tokens{held}"
         )
     if budget is not None:
         budget.charge_before(store.runs.sum_usage(target.spec.id))

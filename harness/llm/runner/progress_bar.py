@@ -6,9 +6,10 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Self
 
 from harness.llm.limits import Price
+from harness.llm.runner.targets import Target
 from harness.output import make_printable
 from harness.types import Prediction, PredictionStatus
 
@@ -42,6 +43,12 @@ class Progress(AbstractContextManager["Progress"]):
             file=sys.stderr,
         )
 
+    @classmethod
+    def of(cls, targets: Sequence[Target], total: int, done: int) -> Self:
+        """The bar of models, of which so many answers are wanted and there."""
+        what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
+        return cls(total, done, what, {target.spec.id: target.price for target in targets})
+
     def __exit__(self, *_: object) -> None:
         self._bar.close()
 
@@ -56,6 +63,11 @@ class Progress(AbstractContextManager["Progress"]):
         self._asked += len(rows)
         self._bar.set_postfix_str(self._postfix(), refresh=False)
         self._bar.update(len(rows))
+
+    def others_wrote(self, number: int) -> None:
+        """Take in that other processes stored so many."""
+        self._left -= number
+        self._bar.update(number)
 
     def _postfix(self) -> str:
         parts = []

@@ -9,7 +9,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec
+from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec, api_key
 from harness.errors import BadInput
 from harness.llm.limits import FREE, Price, PriceTable
 from harness.llm.models import ServedModel, TokenGuess
@@ -105,6 +105,14 @@ class Wanted:
         return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
 
 
+def refuse_without_keys(targets: Sequence[Target]) -> None:
+    """Raise ConfigError, before anything is written, if a model has no key."""
+    for target in targets:
+        # an endpoint that is no URL is refused for that, later
+        if not target.is_program and target.settings.endpoint.startswith("http"):
+            api_key(target.settings)
+
+
 def draw_sample(ids: Sequence[str], n: int, seed: int) -> list[str]:
     """Draw n ids at random, kept in their order; a larger n with the same seed adds to a smaller one's."""
     first = set(sorted(ids, key=lambda name: derive_seed(seed, "sample", name))[:n])
@@ -129,12 +137,15 @@ def make_spec(
     )
 
 
-def hold_runs(store: Store, targets: Iterable[Target], *, wait: bool) -> AbstractContextManager[HeldLocks]:
+def hold_runs(
+    store: Store, targets: Iterable[Target], *, wait: bool, joins: bool = False
+) -> AbstractContextManager[HeldLocks]:
     """Hold the locks of runs, as `harness.store.calls.LockRepository.hold` does.
 
     They go by what is known of a run before its endpoint is looked at, as looking costs calls, too.
     """
-    return store.locks.hold({target.spec.id: target.spec.name for target in targets}, wait=wait, tell=say)
+    runs = {target.spec.id: target.spec.name for target in targets}
+    return store.locks.hold(runs, wait=wait, joins=joins, tell=say)
 
 
 def make_served(

@@ -2,8 +2,12 @@ from .endpoints import (
     Batch as Batch, CallRepository as CallRepository, EndpointRepository as EndpointRepository,
     StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
 )
+from .lost_answers import Charge as Charge, Uncertain as Uncertain, settle_lost as settle_lost
 from .reservations import (
-    Charge as Charge, ReservationRepository as ReservationRepository, ReservedAnswer as ReservedAnswer,
+    ReservationRepository as ReservationRepository, ReservedAnswer as ReservedAnswer,
     Spending as Spending, Spent as Spent,
 )
-from .run_locks import HeldLocks as HeldLocks, LockRepository as LockRepository
+from .run_locks import (
+    HeldLocks as HeldLocks, LockRepository as LockRepository, NOW as NOW,
+    identify_process as identify_process, is_held as is_held,
+)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from harness.store.calls.lost_answers import Charge, Uncertain, add_charge, settle_lost
 from harness.store.database import Repository, repeated
 from harness.store.tables import (
     CallsUnderWayRow,
     ChargeRow,
     ReservationRow,
     SpentRow,
-    insert_into,
     row_of,
     select_values,
     upsert,
@@ -39,7 +39,10 @@ _USED = ("requests", "input_tokens", "output_tokens")
 
 @dataclass(frozen=True, slots=True)
 class ReservedAnswer:
-    """What an answer to an item has used so far, and the call that goes out now may use at most."""
+    """What an answer to an item has used so far, and the call that goes out now may use at most.
+
+    `worker` asks for it, where several processes make a run together.
+    """
 
     run_id: str
     item_id: str
@@ -47,16 +50,7 @@ class ReservedAnswer:
     requests: int
     input_tokens: int
     output_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What answers were charged that no row is stored of."""
-
-    answers: int
-    requests: int
-    input_tokens: int
-    output_tokens: int
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +89,20 @@ class ReservationRepository(Repository):
         with self._database.transaction() as connection:
             upsert(connection, _RESERVATION, [row_of(answer) for answer in answers])
 
-    def charge_left(self, run_id: str) -> Charge:
-        """Charge a run with what a dead command reserved for it; return that, zeros if there is nothing.
+    def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Charge:
+        """Settle what a dead command reserved for a run, see `settle_lost`; zeros if there is nothing.
 
-        To be called before a run makes its first call, and while no other command makes any for it.
+        To be called before a run makes its first call, and while no other command makes any for it. What
+        workers on a joint run reserved is settled with them.
         """
-        gone = sa.delete(_RESERVATION).where(_RESERVATION.c.run_id == run_id).returning(_RESERVATION)
+        mine = sa.and_(_RESERVATION.c.run_id == run_id, _RESERVATION.c.worker == "")
         with self._database.transaction() as connection:
-            left = connection.execute(gone).all()
-            charge = Charge(len(left), *(sum(getattr(row, name) for row in left) for name in _USED))
-            if left:
-                _add(connection, _CHARGE, run_id, row_of(charge))
-        return charge
+            return settle_lost(connection, mine, uncertain).get(run_id, Charge(0, 0, 0, 0))
 
     def charge(self, run_id: str, charge: Charge) -> None:
         """Charge a run with calls that were for no item."""
         with self._database.transaction() as connection:
-            _add(connection, _CHARGE, run_id, row_of(charge))
+            add_charge(connection, _CHARGE, run_id, row_of(charge))
 
     def read_charge(self, run_id: str) -> Charge:
         """What a run was charged for answers that never came to an end."""
@@ -128,7 +119,7 @@ class ReservationRepository(Repository):
                 (_SPENT, (change.paid for change in changes)),
                 (_UNDER_WAY, (change.under_way for change in changes)),
             ):
-                _add(connection, table, run_id, row_of(Spent.sum(parts)))
+                add_charge(connection, table, run_id, row_of(Spent.sum(parts)))
 
     def charge_calls_left(self, run_id: str) -> Charge:
         """Charge a workflow's run with what a dead command had under way, as `charge_left` does.
@@ -141,7 +132,7 @@ class ReservationRepository(Repository):
             left = Spent.sum(Spent(*row) for row in connection.execute(gone))
             charge = Charge(left.requests, left.requests, left.input_tokens, left.output_tokens)
             if left != Spent():
-                _add(connection, _CHARGE, run_id, row_of(charge))
+                add_charge(connection, _CHARGE, run_id, row_of(charge))
         return charge
 
     def read_spent(self, run_id: str) -> Spent | None:
@@ -150,10 +141,3 @@ class ReservationRepository(Repository):
             Spent, select_values(Spent, _SPENT).where(_SPENT.c.run_id == run_id)
         )
         return found[0] if found else None
-
-
-def _add(connection: sa.Connection, table: sa.Table, run_id: str, amounts: dict[str, int]) -> None:
-    """Add to a run's row, which is made if there is none."""
-    insert = insert_into(table, connection.dialect).values(run_id=run_id, **amounts)
-    more = {name: table.c[name] + value for name, value in amounts.items()}
-    connection.execute(insert.on_conflict_do_update(index_elements=["run_id"], set_=more))

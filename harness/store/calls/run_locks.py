@@ -14,21 +14,33 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
 from harness.errors import RunHeld, StoreError
 from harness.machine import host_name, is_gone, machine_id, process_start
 from harness.store.database import Repository, repeated
-from harness.store.tables import RunLockRow, row_of, select_values, upsert
+from harness.store.tables import JointPartRow, RunLockRow, WorkerRow, row_of, select_values, upsert
 
 LEASE = 60.0
 """Seconds after which a lock that was not renewed is anybody's."""
 
 _RENEWED = LEASE / 4
 _LOOK = 0.5
-_LOCK = RunLockRow.__table__
-_NOW = sa.extract("epoch", sa.func.current_timestamp())  # of the database: machines' clocks differ
+_JOINS = "joins "  # before the owner of a lock
+_LOCK, _PART, _WORKER = RunLockRow.__table__, JointPartRow.__table__, WorkerRow.__table__
+_WORKED_ON = (
+    sa.select(
+        _PART.c.locked.label("run_id"),
+        _WORKER.c.id.label("owner"),
+        *(_WORKER.c[name] for name in ("host", "machine", "pid", "started", "since", "expires")),
+    )
+    .join(_WORKER, _WORKER.c.joint_id == _PART.c.joint_id)
+    .where(_WORKER.c.ended == "")
+)
+NOW = sa.extract("epoch", sa.func.current_timestamp())
+"""Seconds by the clock of the database, as machines' clocks differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +67,12 @@ class LockRepository(Repository):
 
     @contextmanager
     def hold(
-        self, runs: Mapping[str, str], *, wait: bool = False, tell: Callable[[str], None] = lambda _: None
+        self,
+        runs: Mapping[str, str],
+        *,
+        wait: bool = False,
+        joins: bool = False,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> Iterator[HeldLocks]:
         """Hold the locks of all runs, or of none.
 
@@ -65,15 +82,21 @@ class LockRepository(Repository):
             Names by id.
         wait
             Whether to wait for other holders; `tell` says once for whom.
+        joins
+            Whether they are held to open a joint run, or to join it: for a moment, beside its workers, and
+            others who do the same are waited for.
 
         Raises
         ------
         RunHeld
             If another process has one of them, and `wait` is not set.
         """
-        held = HeldLocks(self, runs)
+        held = HeldLocks(self, runs, f"{_JOINS}{uuid.uuid4().hex}" if joins else uuid.uuid4().hex)
         told: str | None = None
         while (other := self.acquire(runs, held.owner)) is not None:
+            if joins and other.owner.startswith(_JOINS):
+                time.sleep(_LOOK)
+                continue
             if not wait:
                 raise RunHeld(f"{runs[other.run_id]}: {other}; wait for it with --wait, or stop it")
             if told != other.owner:
@@ -92,41 +115,27 @@ class LockRepository(Repository):
 
     def acquire(self, runs: Collection[str], owner: str) -> RunLock | None:
         """Take the locks of all runs, or none and return one that is held."""
-        pid = os.getpid()
         with self._database.transaction(exclusive=True) as connection:
-            now = float(connection.execute(sa.select(_NOW)).scalar_one())
-            query = select_values(RunLock, _LOCK).where(_LOCK.c.run_id.in_(runs))
-            for row in connection.execute(query).mappings():
-                other = RunLock(**row)
-                if _is_held(other, now):
-                    return other
-            locks = (
-                RunLock(
-                    run_id=run_id,
-                    owner=owner,
-                    host=host_name(),
-                    machine=machine_id(),
-                    pid=pid,
-                    started=process_start(pid),
-                    since=now,
-                    expires=now + LEASE,
-                )
-                for run_id in runs
-            )
+            now = float(connection.execute(sa.select(NOW)).scalar_one())
+            held = _find_held(connection, now, workers=not owner.startswith(_JOINS))
+            others = [lock for lock in held if lock.run_id in runs]
+            if others:
+                return others[0]
+            mine = {"owner": owner, **identify_process(), "since": now, "expires": now + LEASE}
+            locks = (RunLock(run_id=run_id, **mine) for run_id in runs)
             upsert(connection, _LOCK, [row_of(lock) for lock in locks])
         return None
 
     def find_held(self) -> list[RunLock]:
-        """The locks that some process holds."""
+        """The locks that some process holds, and the runs that workers make together."""
         with self._database.transaction() as connection:
-            now = float(connection.execute(sa.select(_NOW)).scalar_one())
-            found = [RunLock(**row) for row in connection.execute(select_values(RunLock, _LOCK)).mappings()]
-        return [lock for lock in found if _is_held(lock, now)]
+            now = float(connection.execute(sa.select(NOW)).scalar_one())
+            return _find_held(connection, now, workers=True)
 
     @repeated(twice=True)
     def renew(self, owner: str) -> int:
         """Begin the lease of an owner's locks anew; return how many it still has."""
-        statement = sa.update(_LOCK).where(_LOCK.c.owner == owner).values(expires=_NOW + LEASE)
+        statement = sa.update(_LOCK).where(_LOCK.c.owner == owner).values(expires=NOW + LEASE)
         with self._database.transaction() as connection:
             return connection.execute(statement).rowcount
 
@@ -137,8 +146,33 @@ class LockRepository(Repository):
             connection.execute(sa.delete(_LOCK).where(_LOCK.c.owner == owner))
 
 
-def _is_held(lock: RunLock, now: float) -> bool:
+def identify_process() -> dict[str, Any]:
+    """Host, machine, number and start of this process, by which others tell whether it still runs."""
+    pid = os.getpid()
+    return {"host": host_name(), "machine": machine_id(), "pid": pid, "started": process_start(pid)}
+
+
+class _Shown(Protocol):
+    @property
+    def expires(self) -> float: ...
+    @property
+    def machine(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def started(self) -> str: ...
+
+
+def is_held(lock: _Shown, now: float) -> bool:
+    """Whether a process that showed itself still lives, as far as can be told."""
     return lock.expires > now and not is_gone(lock.machine, lock.pid, lock.started)
+
+
+def _find_held(connection: sa.Connection, now: float, *, workers: bool) -> list[RunLock]:
+    found = [RunLock(**row) for row in connection.execute(select_values(RunLock, _LOCK)).mappings()]
+    if workers:
+        found += [RunLock(**row) for row in connection.execute(_WORKED_ON).mappings()]
+    return [lock for lock in found if is_held(lock, now)]
 
 
 class HeldLocks:
@@ -150,18 +184,18 @@ class HeldLocks:
         Where they are.
     runs
         Ids of the runs.
+    owner
+        Drawn for this holder.
 
     Attributes
     ----------
-    owner
-        Drawn for this holder.
     done
         Set when they are needed no more.
     """
 
-    def __init__(self, locks: LockRepository, runs: Collection[str]) -> None:
+    def __init__(self, locks: LockRepository, runs: Collection[str], owner: str) -> None:
         self._locks, self._count = locks, len(set(runs))
-        self.owner, self.done = uuid.uuid4().hex, threading.Event()
+        self.owner, self.done = owner, threading.Event()
         self._lost = False
 
     def keep(self) -> None:

@@ -14,6 +14,10 @@ from .insertion import (
     execute_many as execute_many, insert_into as insert_into, insert_tuples as insert_tuples,
     upsert as upsert, upsert_tuples as upsert_tuples,
 )
+from .joint_tables import (
+    JointPartRow as JointPartRow, JointRunRow as JointRunRow, LateAnswerRow as LateAnswerRow,
+    LeaseRow as LeaseRow, PaceRow as PaceRow, WorkerRow as WorkerRow,
+)
 from .labelling_tables import (
     LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,
     LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,

@@ -81,10 +81,14 @@ class _Used(TableRow):
 
 
 class ReservationRow(_Used, table=True):
-    """What an answer under way may have used at most, with the call that is out; gone once it is stored."""
+    """What an answer under way may have used at most, with the call that is out; gone once it is stored.
+
+    `worker` asks for it, where several processes make a run together.
+    """
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
     sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    worker: str = Field(index=True, sa_column_kwargs={"server_default": ""})
 
 
 class ChargeRow(_Used, table=True):

@@ -19,8 +19,7 @@ from harness.llm.models import (
     read_refusal,
     request_body,
 )
-from harness.llm.runner.parsing import Notation
-from harness.llm.runner.prediction import make_failed, read_prediction
+from harness.llm.runner import Notation, make_failed, read_prediction
 from harness.types import Item, Prediction, Source
 
 

@@ -1,10 +1,10 @@
-"""Put items to models: fixed pools of workers that do jobs, lazy items, one writer a pool.
+"""Put items to models: fixed pools of lanes that do jobs, lazy items, one writer a pool.
 
-Every endpoint has a pool of as many workers as it takes calls at once. They draw from the models behind
+Every endpoint has a pool of as many lanes as it takes calls at once. They draw from the models behind
 it in turn, and each has its row stored before it takes the next item; so memory does not grow with the
-number of items, and a killed run has paid for at most as many lost answers as there are workers.
+number of items, and a killed run has paid for at most as many lost answers as there are lanes.
 
-Rows are written together when all workers wait for theirs, or after a few milliseconds: what a
+Rows are written together when all lanes wait for theirs, or after a few milliseconds: what a
 transaction costs does not depend on its rows, so on a fast endpoint two where one will do cost a fifth of
 the run.
 
@@ -121,16 +121,16 @@ class _Course:
 
     def _give_up(self) -> None:
         self.given_up = True
-        for worker in self.under_way:
-            worker.cancel()
+        for lane in self.under_way:
+            lane.cancel()
 
-    async def ask(self, item: Item, sample: int, worker: asyncio.Task[Any]) -> Prediction | None:
+    async def ask(self, item: Item, sample: int, lane: asyncio.Task[Any]) -> Prediction | None:
         """Ask about one item; None if the job came to its end before there was an answer."""
-        self.under_way.add(worker)
+        self.under_way.add(lane)
         try:
             prediction = await self.job.predict(item, sample)
         except asyncio.CancelledError:
-            if not self.given_up or worker.uncancel():  # somebody else wants it to end
+            if not self.given_up or lane.uncancel():  # somebody else wants it to end
                 raise
             return None
         except OversightError as error:
@@ -140,7 +140,7 @@ class _Course:
             reason = f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
             prediction = make_failed(item, sample, reason, CallCounts())
         finally:
-            self.under_way.discard(worker)
+            self.under_way.discard(lane)
         self._count(prediction)
         return prediction
 
@@ -161,22 +161,22 @@ class _Course:
 
 
 async def _pool(
-    workers: int,
+    lanes: int,
     source: Iterator[tuple[_Course, Item, int]],
     write: Callable[[Sequence[StoredRow]], None],
 ) -> None:
-    """One endpoint's workers; they have a writer of their own, since one waits for the slowest of its own."""
-    with Batches[StoredRow, None](write, workers) as rows:
+    """One endpoint's lanes; they have a writer of their own, since one waits for the slowest of its own."""
+    with Batches[StoredRow, None](write, lanes) as rows:
         async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
+            for _ in range(lanes):
                 group.create_task(_work(source, rows))
                 await asyncio.sleep(0)  # so that the first asks before the last has opened its connection
 
 
 async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[StoredRow, None]) -> None:
-    worker = cast("asyncio.Task[Any]", asyncio.current_task())
+    lane = cast("asyncio.Task[Any]", asyncio.current_task())
     for course, item, sample in source:
-        prediction = await course.ask(item, sample, worker)
+        prediction = await course.ask(item, sample, lane)
         if prediction is not None:
             await rows.put((course.job.run_id, prediction))
 

@@ -19,10 +19,17 @@ from typing import TYPE_CHECKING, Any
 from harness.distribution import require
 from harness.errors import ConfigError, FatalModelError
 from harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
-from harness.llm.runner.batch_file import name, read_answer, read_lines, write_line
-from harness.llm.runner.preparation import prepare
-from harness.llm.runner.prompt import make_request, notation_of
-from harness.llm.runner.targets import Target, Wanted, hold_runs, load_items, make_served
+from harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
+from harness.llm.runner import (
+    Target,
+    Wanted,
+    hold_runs,
+    load_items,
+    make_request,
+    make_served,
+    notation_of,
+    prepare,
+)
 from harness.output import say
 from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
 

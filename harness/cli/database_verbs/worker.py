@@ -1,0 +1,57 @@
+"""Work on the runs that ``oversight run`` has begun on a study in a PostgreSQL database, from any machine.
+
+What is asked stands in the database, and so do rates and budgets, which all workers keep together; only the
+endpoints' keys come from this machine's environment. No study.toml is needed, and no item is asked about
+twice. Give the address of a database whose writers you trust: a key goes to the endpoint that they name.
+
+example: oversight worker --join postgresql://db.example.org/ward     the password comes from PGPASSWORD
+         oversight worker --join postgresql://db.example.org/ward --stay
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from harness.cli.conventions import emit
+from harness.cli.verbs import describe_run
+from harness.config import refuse_password
+from harness.errors import BadInput
+from harness.output import say
+from harness.store import Store
+
+_LOOK = 1.0
+"""Seconds between two looks for a run that has begun."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight worker``."""
+    url = "postgresql://USER@HOST/NAME without a password"
+    parser.add_argument("--join", required=True, metavar="URL", help=url)
+    parser.add_argument("--stay", action="store_true", help="wait for other runs until a signal comes")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Join what is open, and with ``--stay`` what comes; 1 if a model was stopped or any item failed."""
+    from harness.analysis import join_study_runs
+
+    try:
+        refuse_password(args.join)
+    except ValueError as error:
+        raise BadInput(f"--join: {error}") from None
+    if "://" not in args.join or args.join.startswith("sqlite"):
+        raise BadInput(
+            "--join: give the address of a database on a server; on a file one process works at a time"
+        )
+    with Store(args.join) as store:
+        known = set[str]()
+        results = join_study_runs(store, known)
+        if args.stay:
+            say("waiting for runs; stop with Ctrl-C")
+        while args.stay:
+            time.sleep(_LOOK)
+            results |= join_study_runs(store, known)
+    if not results:
+        say("no run is under way there; begin one with oversight run, or wait for one with --stay")
+    emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
+    return 1 if any(result["failed"] or "stopped" in result for result in results.values()) else 0

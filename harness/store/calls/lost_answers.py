@@ -1,0 +1,101 @@
+"""Answers that were under way when their process ended: charged in full, and asked for again or never."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from harness.errors import Fault
+from harness.store.tables import (
+    ChargeRow,
+    GuessedUsageRow,
+    PredictionRow,
+    ReservationRow,
+    insert_into,
+    row_of,
+    upsert,
+)
+from harness.types import PredictionStatus, Source
+
+_CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
+_PREDICTION, _GUESSED = PredictionRow.__table__, GuessedUsageRow.__table__
+_USED = ("requests", "input_tokens", "output_tokens")
+_KEY = ("run_id", "item_id", "sample")
+
+Uncertain: TypeAlias = Literal["retry", "hold"]
+"""What becomes of answers under way on a process that ended: asked for again, or held as failed ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What answers were charged that no row is stored of."""
+
+    answers: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+
+
+def settle_lost(
+    connection: sa.Connection, whose: sa.ColumnElement[bool], uncertain: Uncertain
+) -> Mapping[str, Charge]:
+    """End the reservations of processes that are gone; return what each run is charged for them.
+
+    With ``"hold"`` they become failed answers with all they may have used, which nothing asks for again by
+    itself; with ``"retry"`` their runs are charged, and their items are as if never asked about.
+    """
+    gone = sa.delete(_RESERVATION).where(whose).returning(_RESERVATION)
+    by_run = defaultdict[str, list[sa.Row[tuple[object, ...]]]](list)
+    for row in connection.execute(gone).all():
+        by_run[row.run_id].append(row)
+    charges = {
+        run: Charge(len(rows), *(sum(getattr(row, name) for row in rows) for name in _USED))
+        for run, rows in by_run.items()
+    }
+    for run, charge in charges.items():
+        if uncertain == "hold":
+            _hold(connection, by_run[run])
+        else:
+            add_charge(connection, _CHARGE, run, row_of(charge))
+    return charges
+
+
+def add_charge(connection: sa.Connection, table: sa.Table, run_id: str, amounts: Mapping[str, int]) -> None:
+    """Add to a run's row, which is made if there is none."""
+    insert = insert_into(table, connection.dialect).values(run_id=run_id, **amounts)
+    more = {name: table.c[name] + value for name, value in amounts.items()}
+    connection.execute(insert.on_conflict_do_update(index_elements=["run_id"], set_=more))
+
+
+def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> None:
+    """Store answers that failed, with what earlier ones of theirs used that failed, too."""
+    t = _PREDICTION.c
+    held, guessed = [], []
+    for row in rows:
+        key = {name: getattr(row, name) for name in _KEY}
+        same = (t[name] == value for name, value in key.items())
+        used = sa.select(t.attempts, t.input_tokens, t.output_tokens).where(*same)
+        before = connection.execute(used).one_or_none() or (0, 0, 0)
+        requests, sent, received = (getattr(row, name) + old for name, old in zip(_USED, before, strict=True))
+        held.append(
+            key
+            | {
+                "option": None,
+                "status": PredictionStatus.FAILED.value,
+                "reason": f"{Fault.LOST}: under way when its process ended; it may have been answered",
+                "raw": "",
+                "input_tokens": sent,
+                "output_tokens": received,
+                "seconds": 0.0,
+                "attempts": requests,
+                "confidence": None,
+                "source": Source.CALL.value,
+            }
+        )
+        guessed.append(key | {"calls": 1})
+    upsert(connection, _PREDICTION, held)
+    upsert(connection, _GUESSED, guessed)

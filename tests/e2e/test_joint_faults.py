@@ -1,0 +1,129 @@
+"""What befalls workers on a joint run: stops, kills, a database that goes away; the books agree."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.e2e.joint import JointStudy, finish, joint_study
+from tests.e2e.test_joint_runs import slowly
+from tests.fakes.openai_server import Reply
+from tests.postgresql_server import PostgreSQL, start_server
+
+pytestmark = pytest.mark.slow
+
+N = 600
+CONCURRENCY = 4
+LEASE = ("--lease", "2s")
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgreSQL]:
+    """A PostgreSQL of the test's own, which it may stop."""
+    with start_server() as server:
+        yield server
+
+
+def check_books(study: JointStudy, lost_workers: int) -> None:
+    """Every item is answered once, and what was paid again was under way on workers that were lost."""
+    books, calls = study.read_books(), len(study.server.prompts)
+    assert books.answers == {"ok": N}
+    assert (books.left, books.open) == (0, 0)
+    assert study.count_repeats() <= books.lost <= CONCURRENCY * lost_workers
+    assert calls <= books.requests <= calls + books.lost
+
+
+def test_a_worker_that_stands_still_is_replaced_and_its_answers_are_late(
+    own_server: PostgreSQL, tmp_path: Path
+) -> None:
+    with joint_study(tmp_path, own_server.url, N, slowly) as study:
+        first, second = study.run(*LEASE), study.run(*LEASE)
+        study.wait_for_workers(2)
+        study.wait_for_calls(100)
+        first.send_signal(signal.SIGSTOP)
+        wait_until_lost(study)
+        first.send_signal(signal.SIGCONT)
+        said, _ = finish(first, second)
+        assert "begins anew" in said
+        check_books(study, 1)
+        books = study.read_books()
+        assert 1 <= books.late <= books.lost
+        assert f"{books.late} answer" in said
+
+
+def wait_until_lost(study: JointStudy) -> None:
+    """Wait until the others have noticed that a worker is gone."""
+    pause = threading.Event()
+    for _ in range(600):
+        if study.read_books().lost:
+            return
+        pause.wait(0.1)
+    raise AssertionError("nobody was taken for lost")
+
+
+def test_workers_wait_for_a_database_that_restarts(own_server: PostgreSQL, tmp_path: Path) -> None:
+    with joint_study(tmp_path, own_server.url, N, slowly) as study:
+        workers = [study.run(), study.run()]
+        study.wait_for_workers(2)
+        for calls in (100, 250, 400):
+            study.wait_for_calls(calls)
+            own_server.stop()
+            own_server.start()
+        assert all("the database is back" in text for text in finish(*workers))
+        assert study.count_repeats() == 0
+        check_books(study, 0)
+        assert study.read_books().requests == N
+
+
+def test_ten_kills_at_random_moments(own_server: PostgreSQL, tmp_path: Path) -> None:
+    rng = np.random.default_rng(11)
+    moments = sorted(rng.choice(np.arange(20, 560), size=10, replace=False).tolist())
+    with joint_study(tmp_path, own_server.url, N, slowly) as study:
+        alive = [study.run(*LEASE), study.run(*LEASE)]
+        for moment in moments:
+            study.wait_for_calls(moment)
+            victim = alive.pop(int(rng.integers(2)))
+            victim.send_signal(signal.SIGKILL)
+            victim.wait()
+            alive.append(study.join() if rng.integers(2) else study.run(*LEASE))
+        finish(*alive)
+        check_books(study, 10)
+
+
+class Bucket:
+    """An endpoint's own limit: so many calls a second, all others are refused."""
+
+    def __init__(self, rate: float) -> None:
+        self.refused, self._rate = 0, rate
+        self._room, self._since, self._lock = 1.0, time.monotonic(), threading.Lock()
+
+    def takes(self) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            self._room = min(5.0, self._room + (now - self._since) * self._rate)
+            self._since = now
+            takes = self._room >= 1
+            self._room -= takes
+            self.refused += not takes
+        return takes
+
+
+def test_two_workers_at_a_limit_that_nobody_told_them(own_server: PostgreSQL, tmp_path: Path) -> None:
+    bucket = Bucket(rate=60)
+
+    def answer(prompt: str, n: int) -> Reply:
+        return Reply("green") if bucket.takes() else Reply(status=429)
+
+    with joint_study(tmp_path, own_server.url, N, answer) as study:
+        said = finish(study.run("--json"), study.run("--json"))
+        assert study.read_books().answers == {"ok": N}
+    asked = [int(re.findall(r'"asked_now": (\d+)', text)[0]) for text in said]
+    assert min(asked) > N / 5  # neither starves
+    assert bucket.refused < N / 2

@@ -1,0 +1,177 @@
+"""Several processes make one run together: every item is asked about once; rates and budgets are shared."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import empty_server
+from tests.e2e.joint import finish, joint_study
+from tests.fakes.openai_server import Reply
+
+N = 200
+
+
+@pytest.fixture
+def database(postgresql: str) -> str:
+    empty_server(postgresql)
+    return postgresql
+
+
+def slowly(prompt: str, n: int) -> Reply:
+    return Reply("green", stall=0.05)
+
+
+def test_the_same_command_twice_and_a_worker_that_joins_pay_once(database: str, tmp_path: Path) -> None:
+    go = threading.Event()
+
+    def hold(prompt: str, n: int) -> Reply:
+        go.wait(60)
+        return Reply("green", stall=0.02)
+
+    with joint_study(tmp_path, database, N, hold) as study:
+        first, second = study.run("--json"), study.run("--json")
+        study.wait_for_calls(1)
+        third = study.join("--json")
+        study.wait_for_workers(3)
+        go.set()
+        said = finish(first, second, third)
+        assert study.count_repeats() == 0
+        books = study.read_books()
+    assert books.answers == {"ok": N}
+    assert (books.requests, books.lost, books.late, books.open) == (N, 0, 0, 0)
+    asked = [json.loads(text[: text.rindex("\n}") + 2])["models"]["m"]["asked_now"] for text in said]
+    assert sum(asked) == N
+    assert min(asked) > 0
+
+
+def test_of_a_killed_worker_nothing_is_lost_and_what_it_had_under_way_is_counted(
+    database: str, tmp_path: Path
+) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        first, second = study.run("--lease", "2s"), study.run("--lease", "2s")
+        study.wait_for_calls(60)
+        first.send_signal(signal.SIGKILL)
+        [said] = finish(second)
+        books, calls = study.read_books(), len(study.server.prompts)
+        assert study.count_repeats() <= books.lost <= 4
+        assert f"{books.lost} answer" in said
+    assert books.answers == {"ok": N}
+    assert calls <= books.requests <= calls + books.lost
+    assert books.open == 0
+
+
+def test_with_hold_nothing_is_paid_twice(database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        terms = ("--lease", "2s", "--uncertain", "hold")
+        first, second = study.run(*terms), study.run(*terms)
+        study.wait_for_calls(60)
+        first.send_signal(signal.SIGKILL)
+        finish(second, code=1)  # as some failed
+        held = study.read_books()
+        assert study.count_repeats() == 0
+        assert 1 <= held.answers["failed"] <= 4
+        assert held.reasons == {"lost": held.answers["failed"]}
+        assert held.lost == 0
+        finish(study.run("--retry-errors"))
+        books, calls = study.read_books(), len(study.server.prompts)
+    assert books.answers == {"ok": N}
+    assert books.requests == calls
+
+
+def test_with_hold_a_lone_command_pays_nothing_twice_either(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    with joint_study(tmp_path, url, N, slowly) as study:
+        first = study.run("--uncertain", "hold")
+        study.wait_for_calls(60)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        finish(study.run("--uncertain", "hold"), code=1)
+        assert study.count_repeats() == 0
+        assert 1 <= study.read_books().answers["failed"] <= 4
+        finish(study.run("--retry-errors"))
+        assert study.read_books().answers == {"ok": N}
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_one_cap_holds_for_all(*, kill: bool, database: str, tmp_path: Path) -> None:
+    # a call may use 20 tokens received and some 40 sent; it is billed for 10 in all: $0.0001
+    cap = ("--budget-usd", "0.01", "--lease", "2s")
+    with joint_study(tmp_path, database, N, slowly) as study:
+        workers = [study.run(*cap) for _ in range(3)]
+        if kill:
+            study.wait_for_calls(40)
+            workers.pop().kill()
+        said = finish(*workers, code=1)
+        assert all("the budget of $0.01 is spent" in text for text in said)
+        spent = sum(sent + received for sent, received in study.server.bill) * 10 / 1e6
+        books = study.read_books()
+    assert spent <= 0.01
+    assert books.tokens * 10 / 1e6 <= 0.01
+    assert books.answers["ok"] >= (80 if kill else 90)
+
+
+def test_one_rate_is_shared_by_all(database: str, tmp_path: Path) -> None:
+    came = list[float]()
+
+    def note(prompt: str, n: int) -> Reply:
+        came.append(time.monotonic())
+        return Reply("green")
+
+    settings = "requests_per_minute = 3000\nmax_tokens = 20"
+    with joint_study(tmp_path, database, N, note, settings) as study:
+        finish(study.run(), study.run(), study.run())
+    busiest = max(sum(start <= at < start + 1 for at in came) for start in came)
+    assert busiest <= 62  # 50 a second, and what three processes may send at once
+
+
+def test_who_wants_it_otherwise_is_refused(database: str, tmp_path: Path) -> None:
+    go = threading.Event()
+
+    def hold(prompt: str, n: int) -> Reply:
+        go.wait(60)
+        return Reply("green")
+
+    with joint_study(tmp_path, database, N, hold) as study:
+        first = study.run()
+        study.wait_for_calls(1)
+        for words, what in (
+            (["--budget-tokens", "9"], "with other tokens"),
+            (["--uncertain", "hold"], "with other uncertain"),
+            (["--sample", "20"], "with other items, sample"),
+            (["--batch"], "has been working on this run since"),
+        ):
+            [said] = finish(study.run(*words), code=1)
+            assert f"process {first.pid} on" in said
+            assert what in said
+        go.set()
+        finish(first)
+        assert study.count_repeats() == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["run", "--lease", "5s"], "in a file one process works at a time"),
+        (["run", "--batch", "once", "--uncertain", "hold"], "--uncertain does not go with --batch"),
+        (["run", "--workflow", "cot", "--uncertain", "hold"], "--uncertain does not go with --workflow"),
+        (["worker", "--join", "study.db"], "give the address of a database on a server"),
+        (["worker", "--join", "postgresql://u:secret@h/d"], "password"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(words: list[str], why: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, f"sqlite:///{tmp_path / 'study.db'}", 3, slowly) as study:
+        [said] = finish(study.run(*words[1:], verb=words[0]), code=2)
+    assert why in said
+    assert "secret" not in said
+
+
+def test_a_worker_says_what_it_cannot_join(database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, 3, slowly) as study:
+        [said] = finish(study.join())
+        assert "no run is under way there" in said
