@@ -36,6 +36,7 @@ def command(folder: Path, *words: str) -> list[str]:
     return [sys.executable, "-m", "harness.cli.main", "search", *words, "--study", str(folder / "study.toml")]
 
 
+@pytest.mark.slow
 def test_killed_anywhere_it_goes_on_to_the_same_archive_and_asks_nothing_twice(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()

@@ -28,7 +28,9 @@ def count_predictions(folder: Path) -> int:
         return store.count_rows()["prediction"]
 
 
-@pytest.mark.parametrize("commands", [2, 4, 8])
+@pytest.mark.parametrize(
+    "commands", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)]
+)
 def test_commands_that_wait_for_each_other_pay_once(commands: int, url: str, tmp_path: Path) -> None:
     with fake_openai(lambda prompt, n: Reply("green")) as server:
         lay_out(tmp_path, N, server.url)
@@ -42,7 +44,9 @@ def test_commands_that_wait_for_each_other_pay_once(commands: int, url: str, tmp
         assert store.count_rows()["prediction"] == N
 
 
-@pytest.mark.parametrize("commands", [2, 4, 8])
+@pytest.mark.parametrize(
+    "commands", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)]
+)
 def test_commands_at_once_pay_once_and_the_refused_say_for_whom(commands: int, tmp_path: Path) -> None:
     refused = threading.Event()
     with fake_openai(held_until(refused)) as server:

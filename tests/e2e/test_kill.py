@@ -61,7 +61,7 @@ def ten_moments() -> tuple[int, ...]:
     return tuple(sorted(int(m) for m in moments))
 
 
-@pytest.mark.parametrize("kills_at", [(1,), (40,), ten_moments()])
+@pytest.mark.parametrize("kills_at", [(1,), (40,), pytest.param(ten_moments(), marks=pytest.mark.slow)])
 def test_run_goes_on_where_it_was_killed(kills_at: tuple[int, ...], tmp_path: Path) -> None:
     n = 120
     with fake_openai(lambda prompt, _: Reply("green")) as server:

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from harness.config import ModelSection
 from harness.llm import make_spec
 from harness.store import Store
@@ -55,6 +57,7 @@ def count_kept(database: Path) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_an_old_study_is_brought_up_to_date_through_kills(tmp_path: Path) -> None:
     lay_out(tmp_path)
     database = tmp_path / "study.db"

@@ -48,6 +48,7 @@ def answer_open(bench: Bench) -> int:
     return done
 
 
+@pytest.mark.slow
 def test_sequential_asks_on_until_every_model_is_known(predicted: Bench) -> None:
     predicted.edit("study.toml", "[models.m]", '[experts]\nprotocol = "sequential"\n[models.m]')
     assert predicted.call("label", "route")["questions"] == N

@@ -72,6 +72,7 @@ def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.M
             assert http.get(f"/api/projects/{made}").json()["title"] == "kept"
 
 
+@pytest.mark.slow
 def test_a_server_behind_a_proxy_with_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others reach it by https; this machine makes accounts at the server, and tells the public address."""
     public = "https://labels.example.org"
@@ -118,6 +119,7 @@ def _logs_in(server: LabelStudioServer, public: str, email: str, password: str) 
         return proxy.post("/user/login/", data=fields, headers=headers).status_code == httpx.codes.FOUND
 
 
+@pytest.mark.slow
 def test_isolated_experts_share_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
 ) -> None:

@@ -39,9 +39,11 @@ def draw(
     ("accuracies", "protocol"),
     [
         ([0.8, 0.7, 0.85, 0.75], "partitioned"),
-        ([0.8, 0.02, 0.02, 0.02], "partitioned"),  # all others always wrong, together
-        ([0.95, 0.95], "partitioned"),
-        ([0.1, 0.9, 0.9, 0.9], "partitioned"),
+        pytest.param(
+            [0.8, 0.02, 0.02, 0.02], "partitioned", marks=pytest.mark.slow
+        ),  # all others always wrong, together
+        pytest.param([0.95, 0.95], "partitioned", marks=pytest.mark.slow),
+        pytest.param([0.1, 0.9, 0.9, 0.9], "partitioned", marks=pytest.mark.slow),
         ([0.8, 0.7, 0.85, 0.75], "targeted"),
     ],
 )

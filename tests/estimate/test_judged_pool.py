@@ -99,7 +99,7 @@ def test_a_pool_with_clusters_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["single", "partitioned"])
-@pytest.mark.parametrize("voice", [know, lie])
+@pytest.mark.parametrize("voice", [know, pytest.param(lie, marks=pytest.mark.slow)])
 def test_what_is_predicted_of_items_that_were_not_drawn_counts(
     voice: Callable[..., Voice], protocol: str
 ) -> None:

@@ -159,6 +159,7 @@ def test_a_repair_goes_on_in_its_conversation_and_later_proposals_are_told_the_e
     assert "candidate" in read_archive(tmp_path / "refused").events["slot/2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["adas", "reflect"])
 def test_cut_short_anywhere_a_conversation_is_taken_up_where_it_was(tmp_path: Path, policy: str) -> None:
     ended: list[Any] = []

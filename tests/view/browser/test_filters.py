@@ -140,6 +140,7 @@ def address_of(fields: dict[str, Any]) -> str:
     return f"#/items?{urlencode(named)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["served", "file"])
 def test_every_pair_of_filters_finds_the_same_items(way: str, reader: Reader, filtered: Filtered) -> None:
     asked: list[dict[str, Any]] = [{}]
