@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -67,12 +67,15 @@ def make_rows_storable(
     _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
 ) -> tuple[str, Any]:
     """Have no text reach any table that a database refuses, for one row's sake, with all rows beside it."""
-    if not many:
-        return statement, _clean(parameters)
+    return statement, clean_rows(parameters) if many else _clean(parameters)
+
+
+def clean_rows(rows: Sequence[Any]) -> Sequence[Any]:
+    """Rows without what no database takes."""
     # All at once, since next to none holds anything that must go.
-    rows = [row.values() for row in parameters] if isinstance(parameters[0], dict) else parameters
-    texts = "\n".join(map(_join_texts, zip(*rows, strict=True)))
-    return statement, parameters if make_storable(texts) == texts else [_clean(row) for row in parameters]
+    values = [row.values() for row in rows] if isinstance(rows[0], dict) else rows
+    texts = "\n".join(map(_join_texts, zip(*values, strict=True)))
+    return rows if make_storable(texts) == texts else [_clean(row) for row in rows]
 
 
 def _join_texts(column: tuple[Any, ...]) -> str:

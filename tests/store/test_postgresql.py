@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -164,3 +165,29 @@ def test_what_may_not_be_done_twice_is_told_and_not_there(server: str) -> None:
             store.content.add_items(ITEMS)
         assert store.content.read_items() == []
         assert store.content.add_items(ITEMS)
+
+
+def test_many_rows_arrive_as_few_do(server: str) -> None:
+    """Through COPY, which knows nothing of keys: new ones are counted, known ones stay or give way."""
+    many = [Item(f"m{j}", f"line\n\ttab \\N {j}", ("a", "b"), (1, 0)) for j in range(300)]
+    with Store(server) as store:
+        store.content.add_items(many[:100])
+        store.content.add_items(many)
+        assert store.content.read_items() == many
+        store.runs.add_run(SPEC)
+        first = [(SPEC.id, Prediction(item.id, 0, raw="first \0")) for item in many]
+        again = [(SPEC.id, Prediction(item.id, 1, raw="again")) for item in many[50:]]
+        store.runs.store_predictions(first)
+        store.runs.store_predictions(first[:100] + again + again)
+        found = Counter(p.raw for p in store.runs.read_predictions(SPEC.id))
+    assert found == {"first \\u0000": 50, "again": 250}
+
+
+def test_a_connection_lost_while_rows_are_copied_is_made_again(server: str) -> None:
+    with Store(server) as store:
+        store.content.add_items(ITEMS)
+        store.runs.add_run(SPEC)
+        rows = [(SPEC.id, Prediction(ITEMS[0].id, 1, sample=j)) for j in range(100)]
+        with lost_once(server, "before_cursor_execute", "CREATE TEMPORARY TABLE"):
+            store.runs.store_predictions(rows)
+        assert store.runs.count_predictions(SPEC.id) == 100

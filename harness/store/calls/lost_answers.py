@@ -56,7 +56,7 @@ def settle_lost(
         run: Charge(len(rows), *(sum(getattr(row, name) for row in rows) for name in _USED))
         for run, rows in by_run.items()
     }
-    for run, charge in charges.items():
+    for run, charge in sorted(charges.items()):
         if uncertain == "hold":
             _hold(connection, by_run[run])
         else:

@@ -94,7 +94,9 @@ class JointAnswerRepository(Repository):
                     _store_late(connection, worker, write.rows)
                     return False
                 end_leases(connection, worker, write.ended)
-            RunRepository(self._database).store_predictions(write.rows, reserved=True)
+            # in one order, as every run counts its changes in a row, and two workers may store for several
+            rows = sorted(write.rows, key=lambda row: (row[0], row[1].item_id, row[1].sample))
+            RunRepository(self._database).store_predictions(rows, reserved=True)
         return True
 
     def count_late(self, run_id: str) -> int:
