@@ -171,6 +171,23 @@ def test_what_cannot_be_done_is_refused(words: list[str], why: str, tmp_path: Pa
     assert "secret" not in said
 
 
+def test_a_worker_that_stays_works_until_a_signal_comes(database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        staying = study.join("--stay")
+        finish(study.run())
+        study.wait_for_workers(0)
+        staying.send_signal(signal.SIGTERM)
+        finish(staying)
+        assert study.read_books().answers == {"ok": N}
+
+
+def test_a_key_that_is_refused_costs_nothing(database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, lambda prompt, n: Reply(status=401, body="{}")) as study:
+        said = finish(study.run(), study.run(), code=1)
+        assert all("HTTP 401" in text for text in said)
+        assert study.read_books().tokens == 0
+
+
 def test_a_worker_says_what_it_cannot_join(database: str, tmp_path: Path) -> None:
     with joint_study(tmp_path, database, 3, slowly) as study:
         [said] = finish(study.join())

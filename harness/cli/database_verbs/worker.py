@@ -11,7 +11,10 @@ example: oversight worker --join postgresql://db.example.org/ward     the passwo
 from __future__ import annotations
 
 import argparse
+import signal
 import time
+from contextlib import suppress
+from typing import Any
 
 from harness.cli.conventions import emit
 from harness.cli.verbs import describe_run
@@ -43,14 +46,16 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput(
             "--join: give the address of a database on a server; on a file one process works at a time"
         )
+    known, results = set[str](), dict[str, Any]()
     with Store(args.join) as store:
-        known = set[str]()
-        results = join_study_runs(store, known)
+        results |= join_study_runs(store, known)
         if args.stay:
             say("waiting for runs; stop with Ctrl-C")
-        while args.stay:
-            time.sleep(_LOOK)
-            results |= join_study_runs(store, known)
+        with suppress(KeyboardInterrupt):  # which is how a worker that stays comes to its end
+            while args.stay:
+                signal.signal(signal.SIGTERM, signal.default_int_handler)  # which a run takes for itself
+                time.sleep(_LOOK)
+                results |= join_study_runs(store, known)
     if not results:
         say("no run is under way there; begin one with oversight run, or wait for one with --stay")
     emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))

@@ -125,6 +125,7 @@ class _Work:
         self._targets = {t.spec.id: t for t in targets if t.spec.id in opening.joint.spec.runs}
         self._errors: dict[str, OversightError] = {}
         self._asked, self._late = Counter[str](), 0
+        self._told = set[str]()
         self._watch = Watch(self._store, self._joint)
 
     def run(self) -> list[RunResult]:
@@ -209,9 +210,21 @@ class _Work:
             for target, items, budget in zip(targets, leased, budgets, strict=True)
         ]
         jobs = make_jobs(
-            store, questions, patience=joint.spec.patience, reserve=reserve, served=served, together=True
+            store,
+            questions,
+            patience=joint.spec.patience,
+            reserve=reserve,
+            served=served,
+            together=True,
+            tell=self._tell,
         )
         return run_in_loop(run_jobs(jobs, write))
+
+    def _tell(self, text: str) -> None:
+        """Say something once, however often this process begins anew."""
+        if text not in self._told:
+            self._told.add(text)
+            say(text)
 
     def _make_budgets(self, targets: Sequence[Target], worker: str) -> list[Budget]:
         """One budget for all, of which this worker has what it is granted."""

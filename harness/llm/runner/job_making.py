@@ -39,6 +39,7 @@ def make_jobs(
     reserve: Callable[[ReservedAnswer], Awaitable[None]],
     served: dict[str, str],
     together: bool = False,
+    tell: Callable[[str], None] = say,
 ) -> list[Job]:
     """Make a job for every model.
 
@@ -52,6 +53,8 @@ def make_jobs(
         The names in the models' first replies come here, by id of the run.
     together
         Whether other processes ask the same endpoints, and keep to the same rates.
+    tell
+        Told in words what a user should know.
     """
     limiters = _make_limiters(store, [q.target.settings for q in questions], patience, together=together)
     jobs = []
@@ -59,7 +62,7 @@ def make_jobs(
         target, budget, settings = asked.target, asked.budget, asked.target.settings
         is_bounded = target.spec.max_tokens is not None or target.is_program
         if budget is not None and budget.counts_tokens and not is_bounded:
-            say(_UNBOUNDED.format(target.spec.name))
+            tell(_UNBOUNDED.format(target.spec.name))
         model = LimitedModel(
             make_model(settings, target.function),
             limiters[_limits_of(settings)],

@@ -102,6 +102,8 @@ class Job:
         except RefusedRequest as error:
             reason = f"{Fault.REFUSED}: {error}"
         except FatalModelError as error:
+            if hold is not None:  # of what was reserved no more is owed
+                await self._note(item, sample, counts, 0, 0)
             raise FatalModelError(f"item {item.id!r}: {error}") from error
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)

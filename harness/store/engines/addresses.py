@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -73,6 +74,8 @@ def make_engine(
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
         more |= {"connect_args": said, "pool_pre_ping": True}  # a server that was restarted is met anew
+        # what it says on standard error of connections that are lost is said, and dealt with, here
+        logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         engine = sa.create_engine(address, json_serializer=write_json, json_deserializer=read_json, **more)
     except ImportError as error:
