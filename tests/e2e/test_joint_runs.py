@@ -116,6 +116,19 @@ def test_one_cap_holds_for_all(*, kill: bool, database: str, tmp_path: Path) -> 
     assert books.answers["ok"] >= (80 if kill else 90)
 
 
+def test_a_cap_counts_what_killed_commands_had_under_way(database: str, tmp_path: Path) -> None:
+    cap = ("--budget-requests", "100")
+    with joint_study(tmp_path, database, N, slowly) as study:
+        for calls in (30, 60):
+            workers = [study.run(*cap), study.run(*cap)]
+            study.wait_for_calls(calls)
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+        finish(study.run(*cap), code=1)
+        assert len(study.server.prompts) <= study.read_books().requests <= 100
+
+
 def test_one_rate_is_shared_by_all(database: str, tmp_path: Path) -> None:
     came = list[float]()
 

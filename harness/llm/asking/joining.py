@@ -37,8 +37,11 @@ def join_runs(store: Store, known: set[str]) -> list[RunResult]:
         if targets:
             refuse_without_keys(targets)
             wanted = Wanted(store, store.joint_runs.find_ids(joint.spec.items), joint.spec.retry_failed)
+            for target in targets:
+                target.refuse_waiting(store)
             worker = store.joint_runs.enter(joint.id, joint.spec.lease)
-            results += work_on(Opening(joint=joint, wanted=wanted, worker=worker), targets)
+            if worker is not None:
+                results += work_on(Opening(joint=joint, wanted=wanted, worker=worker), targets)
     return results
 
 

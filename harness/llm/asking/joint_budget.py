@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from harness.errors import BudgetSpent
 from harness.store import Amounts, JointRun, Store
@@ -14,28 +15,32 @@ _LOOK = 0.25
 
 
 class JointAllowance:
-    """What a worker may spend, see `harness.llm.limits.Allowance`."""
+    """What a worker may spend, see `harness.llm.limits.Allowance`.
+
+    Attributes
+    ----------
+    granted
+        In all, as the database has it.
+    """
 
     def __init__(self, store: Store, joint: JointRun, worker: str) -> None:
         self._store, self._joint, self._worker = store, joint, worker
-        self._granted = Amounts()
+        self.granted = Amounts()
 
-    async def more(self, need: Amounts, kept: Amounts, spent: Amounts) -> Amounts | None:
+    async def more(self, need: Amounts, usages: Callable[[], tuple[Amounts, Amounts]]) -> bool:
         """Ask for more, and wait for what others may give back where nothing of this worker is under way.
 
         Parameters
         ----------
         need
             Of a call.
-        kept
-            What was spent, or is held back for calls under way.
-        spent
-            What was spent.
+        usages
+            What was spent or is held back for calls under way, and what was spent, as of now.
 
         Returns
         -------
-        Amounts or None
-            What it may spend in all; None if that is not more, and what is under way may make room.
+        bool
+            Whether there is more; False if what is under way may make room.
 
         Raises
         ------
@@ -44,16 +49,18 @@ class JointAllowance:
         LeaseLost
             If the worker was taken for lost.
         """
+        grants = self._store.grants
         while True:
-            before, grants = self._granted, self._store.grants
-            self._granted = grants.extend_grant(self._worker, before, need, _CALLS)
-            if self._granted != before:
-                return self._granted
-            if self._granted != kept:  # of no use here, and another may need just that
-                self._granted = grants.give_back(self._worker, self._granted, kept, spent)
+            before = self.granted
+            self.granted = grants.extend_grant(self._worker, before, need, _CALLS)
+            if self.granted != before:
+                return True
+            kept, spent = usages()
+            if self.granted != kept:  # of no use here, and another may need just that
+                self.granted = grants.give_back(self._worker, self.granted, kept, spent)
                 continue  # together with what is free it may be enough
             if kept != spent:
-                return None
+                return False
             if not grants.others_may_spend(self._joint.id, self._worker):
                 raise BudgetSpent(f"{self._describe()} is spent")
             await asyncio.sleep(_LOOK)

@@ -66,6 +66,8 @@ def open_jointly(
         If others ask the same models otherwise.
     """
     store = wanted.store
+    # what was under way on workers that are gone is charged or held first, and counts from then on
+    store.joint_runs.close_left({one.target.spec.id for one in prepared})
     asked = [
         (one.target, before.spec.id)
         for before, one in zip(targets, prepared, strict=True)
@@ -83,9 +85,10 @@ def open_jointly(
         lease=terms.lease,
         uncertain=terms.uncertain,
     )
-    taken = sum((_read_used(store, target) for target, _ in asked), start=Amounts())
     locks = {target.spec.id: run for target, run in asked}
-    joint, worker = store.joint_runs.open(spec, locks, taken)
+    joint, worker = store.joint_runs.open(
+        spec, locks, lambda: sum((_read_used(store, one.target) for one in prepared), start=Amounts())
+    )
     return Opening(joint=joint, wanted=wanted, worker=worker)
 
 
@@ -163,6 +166,8 @@ class _Work:
         lease = self._joint.spec.lease
         worker = self._worker or self._store.joint_runs.enter(self._joint.id, lease)
         self._worker = None
+        if worker is None:  # it came to its end meanwhile
+            return
         others.mine.add(worker)
         runs = [run for run in self._targets if run not in self._errors]
         with Membership(self._store, self._joint, worker, self._watch) as me, collecting_rarely():

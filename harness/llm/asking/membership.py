@@ -24,15 +24,20 @@ class Watch:
 
     def __init__(self, store: Store, joint: JointRun) -> None:
         self._store, self._joint = store, joint
-        self._since = self._last = time.monotonic()
+        self._since = time.monotonic()
+
+    def answered(self, began: float) -> None:
+        """Take in that the database answered what was asked at this time; if that took long, it was away."""
+        now = time.monotonic()
+        if now - began > self._joint.spec.lease / 2:
+            self._since = now
 
     def look(self) -> None:
-        """Look once, and say who was taken for lost; the database is there."""
-        now, lease = time.monotonic(), self._joint.spec.lease
-        if now - self._last > lease / 2:
-            self._since = now
-        self._last = now
-        if now - self._since < lease:
+        """Look once, and say who was taken for lost."""
+        began, lease = time.monotonic(), self._joint.spec.lease
+        self._store.joint_runs.find_workers(self._joint.id)
+        self.answered(began)
+        if time.monotonic() - self._since < lease:
             return
         for worker in self._store.joint_runs.retire_lost(self._joint.id):
             what = "asked for again" if self._joint.spec.uncertain == "retry" else "held as failed"
@@ -89,7 +94,9 @@ class Membership:
             except LeaseLost:
                 return  # whoever next claims or stores something hears of it
             except StoreError:  # away for long; the next time is soon enough
+                self._watch.answered(began)
                 continue
+            self._watch.answered(began)
             self.shown(began)
             with suppress(StoreError):
                 self._watch.look()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from harness.errors import BudgetSpent, ConfigError
 from harness.llm.limits.prices import FREE, Price, dollars
@@ -15,11 +15,23 @@ if TYPE_CHECKING:
     from harness.store import Amounts, Usage
 
 
-class Allowance(Protocol):
-    """Who lets a process spend more of a budget that it shares with others."""
+Usages: TypeAlias = "Callable[[], tuple[Amounts, Amounts]]"
+"""What a process has spent or holds back for calls under way, and what of that is spent, as of now."""
 
-    async def more(self, need: Amounts, kept: Amounts, spent: Amounts) -> Amounts | None:
-        """What may be spent in all from now on; None if calls under way have to make room first."""
+
+class Allowance(Protocol):
+    """What a process may spend of a budget that it shares with others.
+
+    Attributes
+    ----------
+    granted
+        In all; it may become less again, but not less than what was spent or is held back.
+    """
+
+    granted: Amounts
+
+    async def more(self, need: Amounts, usages: Usages) -> bool:
+        """Ask for more; False if that is of no use until calls under way have made room."""
 
 
 @dataclass(slots=True)
@@ -61,7 +73,6 @@ class _Account:
     calls: set[Reservation] = field(default_factory=set)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     allowance: Allowance | None = None
-    allowed: Amounts | None = None
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -198,24 +209,23 @@ class Budget:
         account = self._account
         if account.allowance is None:
             return False
-        before = account.allowed
+        before = account.allowance.granted
         async with account.asking:
-            if account.allowed != before:  # somebody else asked meanwhile
+            if account.allowance.granted != before:  # somebody else asked meanwhile
                 return True
             sent, received = guess()
-            usd = self._price.dollars(sent, received)
-            spent = _amounts(account.spent)
-            kept = spent + _amounts(account.held)
-            more = await account.allowance.more(type(spent)(usd, sent + received, 1), kept, spent)
-            if more is not None:
-                account.allowed = more
-            return more is not None
+            need = type(before)(self._price.dollars(sent, received), sent + received, 1)
+            return await account.allowance.more(need, self._usages)
+
+    def _usages(self) -> tuple[Amounts, Amounts]:
+        spent = _amounts(self._account.spent)
+        return spent + _amounts(self._account.held), spent
 
     def _limits(self) -> tuple[float | None, float | None, float | None]:
         limits = (self._usd, self._tokens, self._requests)
         if self._account.allowance is None:
             return limits
-        allowed = self._account.allowed or (0.0, 0, 0)
+        allowed = self._account.allowance.granted
         first, second, third = (
             None if limit is None else part for limit, part in zip(limits, allowed, strict=True)
         )

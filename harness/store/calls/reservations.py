@@ -95,7 +95,9 @@ class ReservationRepository(Repository):
         To be called before a run makes its first call, and while no other command makes any for it. What
         workers on a joint run reserved is settled with them.
         """
-        mine = sa.and_(_RESERVATION.c.run_id == run_id, _RESERVATION.c.worker == "")
+        mine = _RESERVATION.c.run_id == run_id
+        if not self._database.is_file:  # where a study may have been copied to with what workers had reserved
+            mine = sa.and_(mine, _RESERVATION.c.worker == "")
         with self._database.transaction() as connection:
             return settle_lost(connection, mine, uncertain).get(run_id, Charge(0, 0, 0, 0))
 

@@ -8,7 +8,7 @@ is left of it is anybody's: the next command closes it and opens its own.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from harness.errors import RunHeld
 from harness.store.calls import Uncertain
 from harness.store.joint.amounts import Amounts
-from harness.store.joint.workers import WorkerRepository, retire
+from harness.store.joint.workers import WorkerRepository, lock_workers, retire
 from harness.store.tables import ItemRow, JointPartRow, JointRunRow, LeaseRow, execute_many
 
 _ITEM, _LEASE = ItemRow.__table__, LeaseRow.__table__
@@ -90,7 +90,9 @@ class JointRun:
 class JointRunRepository(WorkerRepository):
     """Joint runs and their workers."""
 
-    def open(self, spec: JointSpec, locked: Mapping[str, str], taken: Amounts) -> tuple[JointRun, str]:
+    def open(
+        self, spec: JointSpec, locked: Mapping[str, str], taken: Callable[[], Amounts]
+    ) -> tuple[JointRun, str]:
         """Open a joint run, or join the one that is open for the same; return it, and this process's worker.
 
         Parameters
@@ -98,7 +100,7 @@ class JointRunRepository(WorkerRepository):
         locked
             By a run's id the one by which its lock goes, which this process holds.
         taken
-            What its runs have used before.
+            Tells what all that was asked for has used before, once nothing of it is under way.
 
         Raises
         ------
@@ -118,9 +120,16 @@ class JointRunRepository(WorkerRepository):
                         "same to work with it, or wait until it has ended"
                     )
                 else:
-                    return joint, self.enter(joint.id, spec.lease)
-            joint = self._open(spec, locked, taken)
-            return joint, self.enter(joint.id, spec.lease)
+                    return joint, self.enter(joint.id, spec.lease) or ""
+            joint = self._open(spec, locked, taken())
+            return joint, self.enter(joint.id, spec.lease) or ""
+
+    def close_left(self, runs: Collection[str]) -> None:
+        """Close joint runs with one of these on which nobody works any more."""
+        with self._database.together(exclusive=True):
+            for joint in self.find_open():
+                if joint.spec.runs.keys() & set(runs) and not self.find_alive(joint.id):
+                    self.close(joint.id)
 
     def _open(self, spec: JointSpec, locked: Mapping[str, str], taken: Amounts) -> JointRun:
         joint = JointRun(id=uuid.uuid4().hex, spec=spec)
@@ -147,6 +156,7 @@ class JointRunRepository(WorkerRepository):
     def close(self, joint_id: str) -> None:
         """End a joint run on which nobody works: lost workers are retired, and what is left of it goes."""
         with self._database.together(), self._database.transaction() as connection:
+            lock_workers(connection, joint_id)
             for worker in self.find_workers(joint_id):
                 retire(connection, worker.id, "lost")
             runs = sa.select(_PART.c.run_id).where(_PART.c.joint_id == joint_id)

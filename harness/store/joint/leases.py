@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from harness.store.database import Repository, repeated
 from harness.store.joint.workers import extend
-from harness.store.tables import JointPartRow, LeaseRow, count_rows, select_values
+from harness.store.tables import JointPartRow, LeaseRow, WorkerRow, count_rows, select_values
 
-_LEASE, _PART = LeaseRow.__table__, JointPartRow.__table__
+_LEASE, _PART, _WORKER = LeaseRow.__table__, JointPartRow.__table__, WorkerRow.__table__
 _SHARES, _FEWEST = 16, 8
 """A lease is such a share of the items that nobody had yet, and so many at least."""
 
@@ -54,6 +54,14 @@ class LeaseRepository(Repository):
         mine = select_values(Lease, _LEASE).where(_LEASE.c.run_id == run_id)
         with self._database.transaction() as connection:
             extend(connection, worker, lease)
+            part = sa.select(_PART.c["items"], _PART.c.next).where(
+                _PART.c.run_id == run_id,
+                _PART.c.joint_id
+                == sa.select(_WORKER.c.joint_id).where(_WORKER.c.id == worker).scalar_subquery(),
+            )
+            found = connection.execute(part.with_for_update()).one_or_none()
+            if found is None:  # it is at its end, or another joint run is about it now
+                return None
             unknown = mine.where(_LEASE.c.worker == worker, _LEASE.c.start.not_in(known)).limit(1)
             if row := connection.execute(unknown).one_or_none():
                 return Lease(*row)
@@ -62,9 +70,7 @@ class LeaseRepository(Repository):
                 same = (_LEASE.c.run_id == run_id, _LEASE.c.start == row.start)
                 connection.execute(sa.update(_LEASE).where(*same).values(worker=worker))
                 return Lease(*row)
-            part = sa.select(_PART.c["items"], _PART.c.next).where(_PART.c.run_id == run_id).with_for_update()
-            found = connection.execute(part).one_or_none()
-            if found is None or found[1] >= found[0]:
+            if found[1] >= found[0]:
                 return None
             left = found[0] - found[1]
             number = min(left, most, max(_FEWEST, left // _SHARES))

@@ -17,9 +17,9 @@ from harness.errors import LeaseLost
 from harness.store.calls import NOW, identify_process, is_held, settle_lost
 from harness.store.database import Repository, repeated
 from harness.store.joint.amounts import Amounts
-from harness.store.tables import JointRunRow, LeaseRow, ReservationRow, WorkerRow, select_values
+from harness.store.tables import JointPartRow, JointRunRow, LeaseRow, ReservationRow, WorkerRow, select_values
 
-_JOINT, _WORKER = JointRunRow.__table__, WorkerRow.__table__
+_JOINT, _PART, _WORKER = JointRunRow.__table__, JointPartRow.__table__, WorkerRow.__table__
 _LEASE, _CLAIM = LeaseRow.__table__, ReservationRow.__table__
 
 Ended: TypeAlias = Literal["left", "lost"]
@@ -47,11 +47,15 @@ class Worker:
 class WorkerRepository(Repository):
     """Workers of joint runs."""
 
-    def enter(self, joint_id: str, lease: float) -> str:
-        """Begin to work on a joint run; return the id by which the others know this process."""
-        name = uuid.uuid4().hex
+    def enter(self, joint_id: str, lease: float) -> str | None:
+        """Begin to work on a joint run; return the id by which the others know this process.
 
-        def write() -> None:
+        None if the joint run is at its end, or was closed.
+        """
+        name = uuid.uuid4().hex
+        parts = sa.select(_PART.c.run_id).where(_PART.c.joint_id == joint_id)
+
+        def write() -> bool:
             none = Amounts()
             row = {
                 **identify_process(),
@@ -67,12 +71,15 @@ class WorkerRepository(Repository):
                 **none.columns("spent"),
             }
             with self._database.transaction() as connection:
+                # whoever closes it takes these rows away, and waits until this is over
+                if not connection.execute(parts.with_for_update(read=True)).all():
+                    return False
                 known = sa.select(_WORKER.c.id).where(_WORKER.c.id == name)
                 if connection.execute(known).one_or_none() is None:
                     connection.execute(sa.insert(_WORKER).values(row))
+            return True
 
-        self.repeat(write, twice=True)
-        return name
+        return name if self.repeat(write, twice=True) else None
 
     @repeated(twice=True)
     def show(self, worker: str, lease: float) -> None:
@@ -95,11 +102,13 @@ class WorkerRepository(Repository):
     @repeated(twice=True)
     def retire_lost(self, joint_id: str) -> list[Worker]:
         """Settle what the workers left behind that did not show themselves; return them as they are now."""
-        with self._database.together():
-            lost = [w.id for w in self.find_workers(joint_id) if not w.ended and not self._is_alive(w)]
+        lost = [w.id for w in self.find_workers(joint_id) if not w.ended and not self._is_alive(w)]
+        gone = set[str]()
+        for name in lost:  # each by itself: a worker locks its own row first, and then the joint run's
             with self._database.transaction() as connection:
-                gone = {name for name in lost if retire(connection, name, "lost")}
-            return [w for w in self.find_workers(joint_id) if w.id in gone]
+                if retire(connection, name, "lost"):
+                    gone.add(name)
+        return [w for w in self.find_workers(joint_id) if w.id in gone]
 
     def find_workers(self, joint_id: str) -> list[Worker]:
         """All workers that a joint run has or had, in the order in which they came."""
@@ -127,6 +136,12 @@ def extend(connection: sa.Connection, worker: str, lease: float, **others: Any) 
         raise LeaseLost(
             "this process did not show itself for so long that others took over what it had under way"
         )
+
+
+def lock_workers(connection: sa.Connection, joint_id: str) -> None:
+    """Lock the rows of a joint run's workers, before any that they share."""
+    mine = sa.select(_WORKER.c.id).where(_WORKER.c.joint_id == joint_id)
+    connection.execute(mine.order_by(_WORKER.c.id).with_for_update()).all()
 
 
 def retire(connection: sa.Connection, worker: str, how: Ended) -> bool:
