@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -37,13 +38,9 @@ class GrantRepository(Repository):
             If it was taken for lost.
         """
         with self._database.transaction() as connection:
-            known = self._lock(connection, worker)
-            now = Amounts.read(known, "granted")
+            now, joint = self._lock(connection, worker)
             if now != granted:
                 return now
-            joint = connection.execute(
-                sa.select(_JOINT).where(_JOINT.c.id == known.joint_id).with_for_update()
-            ).one()
             taken = Amounts.read(joint, "taken")
             caps = (joint.spec[name] for name in ("usd", "tokens", "requests"))
             rooms = (
@@ -66,13 +63,9 @@ class GrantRepository(Repository):
             If it was taken for lost.
         """
         with self._database.transaction() as connection:
-            known = self._lock(connection, worker)
-            now = Amounts.read(known, "granted")
+            now, joint = self._lock(connection, worker)
             if now != granted:
                 return now
-            joint = connection.execute(
-                sa.select(_JOINT).where(_JOINT.c.id == known.joint_id).with_for_update()
-            ).one()
             self._change(connection, worker, kept, spent)
             self._take(connection, joint.id, Amounts.read(joint, "taken") - (granted - kept))
             return kept
@@ -86,12 +79,14 @@ class GrantRepository(Repository):
         return bool(self._database.read_rows(sa.select(t.id).where(*others, unspent).limit(1)))
 
     @staticmethod
-    def _lock(connection: sa.Connection, worker: str) -> sa.Row[tuple[object, ...]]:
+    def _lock(connection: sa.Connection, worker: str) -> tuple[Amounts, sa.Row[Any]]:
+        """What a worker is granted, and its joint run: the rows of both are locked, in this order."""
         mine = sa.select(_WORKER).where(_WORKER.c.id == worker, _WORKER.c.ended == "").with_for_update()
         row = connection.execute(mine).one_or_none()
         if row is None:
             raise LeaseLost("this process was taken for lost, and what it was granted is free again")
-        return row
+        shared = sa.select(_JOINT).where(_JOINT.c.id == row.joint_id).with_for_update()
+        return Amounts.read(row, "granted"), connection.execute(shared).one()
 
     @staticmethod
     def _change(

@@ -10,6 +10,14 @@ depends_on = None
 
 
 def upgrade() -> None:
+    _make_runs()
+    _make_workers()
+    _make_pace()
+    op.add_column("reservation", sa.Column("worker", sa.String(), nullable=False, server_default=""))
+    op.create_index("ix_reservation_worker", "reservation", ["worker"])
+
+
+def _make_runs() -> None:
     op.create_table(
         "joint_run",
         sa.Column("id", sa.String(), primary_key=True),
@@ -28,6 +36,9 @@ def upgrade() -> None:
         sa.Column("next", sa.Integer(), nullable=False),
     )
     op.create_index("ix_joint_part_joint_id", "joint_part", ["joint_id"])
+
+
+def _make_workers() -> None:
     op.create_table(
         "worker",
         sa.Column("id", sa.String(), primary_key=True),
@@ -74,6 +85,9 @@ def upgrade() -> None:
         sa.Column("seconds", sa.Float(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
     )
+
+
+def _make_pace() -> None:
     op.create_table(
         "pace",
         sa.Column("endpoint", sa.String(), primary_key=True),
@@ -81,8 +95,6 @@ def upgrade() -> None:
         sa.Column("requests_at", sa.Float(), nullable=False),
         sa.Column("tokens_at", sa.Float(), nullable=False),
     )
-    op.add_column("reservation", sa.Column("worker", sa.String(), nullable=False, server_default=""))
-    op.create_index("ix_reservation_worker", "reservation", ["worker"])
 
 
 def downgrade() -> None:
