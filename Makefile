@@ -8,6 +8,9 @@ DEMO_READY := .venv/demo-ready
 # starts servers of its own, so no more than four.
 AT_ONCE := -n $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))') --dist loadgroup
 
+# Tests start thousands of processes, which must not compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-slow house check bench docs lock clean
 
 demo: $(DEMO_READY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -48,14 +49,19 @@ class Module:
         return [n for n in ast.walk(self.tree) if isinstance(n, Function)]
 
 
+@functools.cache
 def read_house(root: Path = ROOT) -> House:
-    """Name → module, for all of the product."""
-    house: House = {}
-    for path in sorted(p for wing in WINGS for p in (root / wing).rglob("*.py")):
-        relative = path.relative_to(root)
-        name = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
-        house[name] = Module(relative, name, ast.parse(path.read_text(encoding="utf-8")))
-    return house
+    """Name → module, for all of the product; read once, as it takes seconds."""
+    return {
+        name: Module(path, name, ast.parse((root / path).read_text(encoding="utf-8")))
+        for name, path in find_sources(root).items()
+    }
+
+
+def find_sources(root: Path = ROOT) -> dict[str, Path]:
+    """Name → file below the root, for all modules of the product."""
+    found = sorted(p.relative_to(root) for wing in WINGS for p in (root / wing).rglob("*.py"))
+    return {".".join(p.with_suffix("").parts).removesuffix(".__init__"): p for p in found}
 
 
 def imports_of(module: Module, house: House) -> Iterator[str]:

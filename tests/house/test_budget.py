@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.house.measure import (
     FULLEST_FOLDER,
+    House,
     count_files,
     file_names,
     find_long_files,
@@ -14,7 +17,6 @@ from tests.house.measure import (
     read_house,
 )
 
-HOUSE = read_house()
 SHARED_TYPES = {
     "Connection": "to a model's server, and to Label Studio's",
     "Stopped": "a command, and a program in the sandbox",
@@ -36,15 +38,15 @@ def test_no_file_is_long() -> None:
 
 
 def test_no_folder_is_full() -> None:
-    full = {folder: files for folder, files in count_files(HOUSE).items() if files > FULLEST_FOLDER}
+    full = {folder: files for folder, files in count_files(read_house()).items() if files > FULLEST_FOLDER}
     assert full.keys() <= GROWING.keys()
 
 
-@pytest.mark.parametrize(
-    ("named", "shared"), [(public_types(HOUSE), SHARED_TYPES), (file_names(HOUSE), SHARED_FILES)]
-)
-def test_a_name_stands_for_one_thing(named: dict[str, list[str]], shared: dict[str, str]) -> None:
-    repeated = find_repeated(named)
+@pytest.mark.parametrize(("names", "shared"), [(public_types, SHARED_TYPES), (file_names, SHARED_FILES)])
+def test_a_name_stands_for_one_thing(
+    names: Callable[[House], dict[str, list[str]]], shared: dict[str, str]
+) -> None:
+    repeated = find_repeated(names(read_house()))
     assert {name: places for name, places in repeated.items() if name not in shared} == {}
     assert shared.keys() <= repeated.keys(), "a name that nothing shares any more"
     assert all(len(repeated[name]) == 2 for name in shared)

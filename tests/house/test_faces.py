@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.house.faces import WINGS
-from tests.house.measure import ROOT, read_house
+from tests.house.measure import ROOT, find_sources, read_house
 
-HOUSE = read_house()
-FACES = sorted(module.name for module in HOUSE.values() if module.is_face)
+FACES = sorted(name for name, path in find_sources().items() if path.stem == "__init__")
 PLAIN = {
     "agents.sandbox.jail": "runs in a process of its own, on the standard library alone",
     "agents.programs.library": "reads its files as texts",
@@ -46,14 +45,14 @@ def named_by(face: str) -> dict[str, str]:
 @pytest.mark.parametrize("face", FACES)
 def test_a_face_has_a_paragraph_and_all_its_names(face: str) -> None:
     module = importlib.import_module(face)
-    assert ast.get_docstring(HOUSE[face].tree)
+    assert ast.get_docstring(read_house()[face].tree)
     if face in PLAIN:
         return
     rooms = ROOMS.get(face, set())
     assert {*named_by(face), *rooms} == {*module.__all__}
     assert all(isinstance(getattr(module, room), types.ModuleType) for room in rooms)
     assert set(module.__all__) <= set(dir(module))
-    below = {name.rpartition(".")[2] for name in HOUSE if name.rpartition(".")[0] == face}
+    below = {name.rpartition(".")[2] for name in read_house() if name.rpartition(".")[0] == face}
     assert not below & named_by(face).keys(), "a name hides a module"
     for name, place in named_by(face).items():
         value = getattr(module, name)
@@ -75,7 +74,7 @@ def definition_of(place: str, name: str) -> str:
         place = named_by(place)[name]
     defined = {
         found
-        for node in HOUSE[place].tree.body
+        for node in read_house()[place].tree.body
         for found in (
             [node.name]
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
