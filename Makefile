@@ -36,8 +36,10 @@ check: $(READY)
 bench: $(READY)
 	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file --quick || exit 1; done
 
+# The site of the documents; a link that leads nowhere is an error. Their commands and snippets are run by the tests.
 docs: $(READY)
-	$(BIN)/pytest tests/test_readme.py tests/test_docs.py tests/test_doctests.py
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "open docs/_build/html/index.html in a browser"
 
 # The demo needs little more than half of what the tests need; `make test` adds the rest to the same environment.
 $(DEMO_READY): pyproject.toml requirements-demo.txt
@@ -64,4 +66,4 @@ lock: $(READY)
 	$(COMPILE) --extra demo -c requirements.txt -o requirements-demo.txt
 
 clean:
-	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv demo docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -16,13 +16,13 @@ from harness.registry import load_module
 
 ROOT = Path(__file__).parents[1]
 DOCS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md")]
-DOCS += sorted((ROOT / "docs").glob("*.md"))
+DOCS += sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_a_document_names_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         assert target.startswith("https://") or (path.parent / target).exists(), target
     for verb in re.findall(r"(?:^|`)oversight ([a-z-]+)", text, re.MULTILINE):
         assert verb in VERBS, verb

@@ -1,4 +1,4 @@
-"""Every command and example of README.md runs, as a newcomer would run it."""
+"""Every command and example of README.md, and of the pages it leads to, runs as a newcomer would run it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def block(name: str) -> str:
-    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
+def block(name: str, page: str) -> str:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", text, re.DOTALL)
     assert found, name
     return found[1]
 
@@ -66,10 +67,16 @@ def fill_in(folder: Path, truth: dict[str, str]) -> None:
         table.to_csv(path, index=False)
 
 
+def test_readme_is_one_page() -> None:
+    assert len(README.splitlines()) <= 100
+
+
 @pytest.mark.local_model
 def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path) -> None:
+    page = "README.md"
+    assert block("six-commands", page) == block("six-commands", "docs/study.md")
     truth = notes(tmp_path, 16)
-    commands = [line for line in block("six-commands").splitlines() if line]
+    commands = [line for line in block("six-commands", page).splitlines() if line]
     assert len(commands) == 6
     *most, last = commands
     for command in most:
@@ -90,28 +97,29 @@ def test_the_python_example(local_model: LocalServer, tmp_path: Path) -> None:
         shutil.copy(path, tmp_path / "data")
     short = (ROOT / "data/case_notes.jsonl").read_text().splitlines()[:16]
     (tmp_path / "data/case_notes.jsonl").write_text("\n".join(short))
-    (tmp_path / "example.py").write_text(block("python"))
-    assert len(block("python").strip().splitlines()) <= 12
+    (tmp_path / "example.py").write_text(block("python", "docs/python.md"))
+    assert len(block("python", "docs/python.md").strip().splitlines()) <= 12
     out = shell("python -W error::DeprecationWarning example.py", tmp_path)
     assert re.match(r"0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\] ML, ", out)
 
 
 def test_the_counts_example(tmp_path: Path) -> None:
-    out = shell(block("counts"), tmp_path)
+    out = shell(block("counts", "docs/python.md"), tmp_path)
     assert re.search(r"ML .* 65\.6 %", out)
 
 
 def test_the_certificate_example(tmp_path: Path) -> None:
-    found = json.loads(shell(block("certify"), tmp_path))
+    found = json.loads(shell(block("certify", "docs/how-to.md"), tmp_path))
     assert round(found["oms_exact"], 6) == 0.620776
 
 
 def test_the_planning_example(tmp_path: Path) -> None:
-    assert "targeted" in shell(block("plan"), tmp_path)
+    assert "targeted" in shell(block("plan", "docs/protocols.md"), tmp_path)
 
 
 def test_the_labelling_commands_are_those_of_the_tested_page() -> None:
-    campaign = README.split("## Real experts, in their browser")[1].split("```")[1]
+    guides = (ROOT / "docs/how-to.md").read_text(encoding="utf-8")
+    campaign = guides.split("## Real experts, in their browser")[1].split("```")[1]
     page = (ROOT / "docs/label-studio.md").read_text(encoding="utf-8")
     commands = re.findall(r"^oversight [^#\n]*?(?=\s*(?:#|$))", campaign, re.MULTILINE)
     assert len(commands) == 5

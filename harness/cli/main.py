@@ -109,14 +109,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     as_json = "--json" in rest
     try:
         module = _load(VERBS[verb][0], loaded)
-        parser = VerbParser(
-            prog=f"oversight {verb}",
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-        module.add_arguments(parser)
-        return int(module.run(parser.parse_args(rest)))
+        return int(module.run(make_parser(verb, module).parse_args(rest)))
     except OversightError as error:
         if as_json:
             import json
@@ -132,6 +125,18 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
         return 0
+
+
+def make_parser(verb: str, module: ModuleType) -> VerbParser:
+    """The parser of a verb, by its module."""
+    parser = VerbParser(
+        prog=f"oversight {verb}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    module.add_arguments(parser)
+    return parser
 
 
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:

@@ -109,7 +109,7 @@ def model_accuracies(
     ----------
     joint
         Whether the intervals of all models are to hold together with probability `level`: each is then
-        made at `level`^(1/M) (Šidák 1967, JASA 62).
+        made at ``level ** (1 / M)`` (Šidák 1967, JASA 62).
     judges
         Predictions of models that are asked how likely each option is, by name; they are not estimated.
     """

@@ -1,0 +1,22 @@
+"""A list of the pages that are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.directives.other import TocTree
+
+
+class Pages(TocTree):
+    """``pages`` is a toctree of all pages that match its patterns; a pattern may have none yet."""
+
+    def run(self) -> list[nodes.Node]:
+        """The list, in the order of the patterns, then of the names."""
+        patterns: list[str] = list(self.content)
+        root = Path(self.env.srcdir)
+        paths = dict.fromkeys(path for pattern in patterns for path in sorted(root.glob(f"{pattern}.md")))
+        pages = [path.relative_to(root).with_suffix("").as_posix() for path in paths]
+        self.content = StringList(pages, source=self.env.docname)
+        return super().run()

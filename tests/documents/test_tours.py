@@ -1,0 +1,40 @@
+"""The commands of docs/tutorial.md and docs/saving.md print what they show."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.documents.shown_commands import play_page
+
+DOCS = ROOT / "docs"
+REFUSED = "$ oversight plan --study controls.toml"
+
+
+@pytest.fixture
+def tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new folder beside the bundled data."""
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    (tmp_path / "tour").mkdir()
+    monkeypatch.chdir(tmp_path / "tour")
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_the_first_study_prints_what_the_tutorial_shows(tour: None) -> None:
+    assert play_page(DOCS / "tutorial.md") == 10
+
+
+def test_what_saves_questions_prints_what_the_page_shows(tour: None) -> None:
+    assert play_page(DOCS / "saving.md", REFUSED)
+
+
+def test_the_page_walks_every_feature_that_saves_questions() -> None:
+    text = (DOCS / "saving.md").read_text(encoding="utf-8")
+    commands = "\n".join(line for line in text.splitlines() if line.startswith("$ "))
+    for feature in ("route --questions", "route --more", "plan --width", "--metrics", "experts quality"):
+        assert feature in commands
+    for setting in ("judge =", "gold =", "repeat =", "overlap ="):
+        assert setting in text
