@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from harness.errors import ConfigError
 
 DISTRIBUTION = "oversight-eval"
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 
 def install_line(extra: str) -> str:
