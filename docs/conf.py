@@ -50,6 +50,7 @@ html_theme = "furo"
 html_title = f"oversight {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_domain_indices = False
 html_copy_source = False
 html_show_sourcelink = False
 # Its excerpts are fetched, which a browser refuses to a page that was opened from disk.

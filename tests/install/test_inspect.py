@@ -83,3 +83,23 @@ def test_scores_of_a_part_of_the_samples_are_refused_in_words(
     words = ("-S", "scores=fewer.jsonl", "--action", "overwrite", "--output-file", "again.eval")
     done = call(programs / "inspect", "score", "scored.eval", *SCORER, *words, folder=Path.cwd(), code=1)
     assert f"{len(lines) - 1} of {len(lines)} scores are here" in done.stdout + done.stderr
+
+
+def test_the_page_shows_what_was_done_here(scored: Callable[..., dict[str, Any]], programs: Path) -> None:
+    """The block ``score`` of docs/inspect.md has the words of these tests, and ``scorer`` runs."""
+    page = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
+    shown = page.split("<!-- test: score -->\n```bash\n")[1].split("```")[0].replace("\\\n", " ").split()
+    words = (
+        "inspect",
+        "score",
+        "logs/run.eval",
+        *SCORER,
+        "-S",
+        "scores=scores.jsonl",
+        "--action",
+        "overwrite",
+    )
+    assert sorted(shown) == sorted([*words, "--output-file", "logs/scored.eval"])
+    scored()
+    snippet = page.split("<!-- test: scorer -->\n```python\n")[1].split("```")[0]
+    call(programs / "python", "-c", snippet, folder=Path.cwd())

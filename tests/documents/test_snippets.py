@@ -1,0 +1,94 @@
+"""The Python of the pages runs as it stands there, in the folder of a study."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.types import Item
+from tests.agents.helpers import answer
+from tests.agents.scripted import Scripted
+from tests.cli.search_study import CLASSES, lay_out
+from tests.cli.search_study import answer as answer_colours
+from tests.conftest import ROOT
+from tests.fakes.openai_server import fake_openai
+
+ITEMS = [Item(f"i{j}", f"The colour of number {j}.", CLASSES, (0, 1, 2, 3)) for j in range(3)]
+
+
+def snippet(page: str, name: str) -> str:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", text, re.DOTALL)
+    assert found, (page, name)
+    return found[1]
+
+
+def run_snippet(text: str, **names: Any) -> dict[str, Any]:
+    """The names that it leaves; it may wait at its top, as in a notebook."""
+    code = compile(text, "snippet", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    assert isinstance(code, CodeType)
+    found = FunctionType(code, names)()
+    if inspect.iscoroutine(found):
+        asyncio.run(found)
+    return names
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A finished study."""
+    shutil.copytree(ROOT / "tests" / "studies" / "partitioned", tmp_path / "study")
+    monkeypatch.chdir(tmp_path / "study")
+    return tmp_path / "study"
+
+
+def test_the_pictures_of_view_md(folder: Path) -> None:
+    names = run_snippet(snippet("view.md", "pictures"))
+    assert (folder / "estimates.pdf").stat().st_size > 1000
+    assert names["report"].models
+
+
+def test_the_pages_of_items_of_scale_md(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = snippet("scale.md", "pages of items").replace('"mini"', '"careful"').replace('"fever"', '"the"')
+    names = run_snippet(text)
+    matches, of = map(int, capsys.readouterr().out.split(" of "))
+    assert 0 < matches < of
+    assert names["page"].matches == matches
+
+
+def test_a_workflow_of_workflows_md() -> None:
+    model = Scripted()
+    found = answer(snippet("workflows.md", "a workflow"), model)
+    assert [prediction.option is not None for prediction in found] == [True]
+    assert len(model.requests) == 2
+
+
+def test_the_winner_of_search_md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    questions = "id,text\n" + "".join(f"{item.id},{item.text}\n" for item in ITEMS)
+    with fake_openai(answer_colours) as server:
+        lay_out(tmp_path, server.url)
+        assert main(["search", "start"]) == 0
+        assert main(["search", "export", "winner.py"]) == 0
+        (tmp_path / "questions.csv").write_text(questions, encoding="utf-8")
+        command = snippet("search.md", "winner").replace("NAME", "m").replace("URL", server.url)
+        program, *words = shlex.split(command, comments=True)
+        assert program == "python"
+        done = subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True)
+    assert {json.loads(line)["id"] for line in done.stdout.splitlines()} == {item.id for item in ITEMS}
+    monkeypatch.syspath_prepend(tmp_path)
+    names = run_snippet(snippet("search.md", "winner in Python"), items=ITEMS, model=Scripted())
+    monkeypatch.delitem(sys.modules, "winner")
+    assert all(prediction.option is not None for prediction in names["predictions"])
