@@ -4,8 +4,9 @@ from .audit import (
     audit_bundle as audit_bundle, audit_study as audit_study, write_bundle as write_bundle,
 )
 from .beginning import (
-    StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
-    find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
+    StudyProposal as StudyProposal, begin_study as begin_study, check_items as check_items,
+    check_proposal as check_proposal, find_item_files as find_item_files, propose as propose,
+    refuse_study as refuse_study, write_items as write_items,
 )
 from .chosen_runs import find_newest_runs as find_newest_runs
 from .by_class import compare_study_classes as compare_study_classes
@@ -26,7 +27,7 @@ from .gate import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
 )
 from .inputs import (
-    check_items as check_items, digest_source as digest_source, note_source as note_source,
+    digest_source as digest_source, note_source as note_source,
     read_items_ahead as read_items_ahead, stream_items as stream_items,
     study_clusters as study_clusters, study_items as study_items,
     study_truth as study_truth,

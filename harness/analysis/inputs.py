@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, starmap
@@ -11,15 +10,17 @@ from itertools import chain, starmap
 from harness.columns import ItemValues
 from harness.config import Study
 from harness.datasets import (
+    PRESETS,
     BadRows,
     ItemFields,
     ItemMapping,
+    PresetReading,
     iterate_fields,
+    load_preset,
     read_ahead,
     read_hub_portions,
     read_key,
     read_portions,
-    read_preset,
     read_rows,
 )
 from harness.errors import ConfigError, DataError
@@ -60,7 +61,7 @@ def study_items(study: Study) -> list[Item]:
 
 def stream_items(study: Study) -> Iterator[Item]:
     """Read the same items one by one; the last may not be good although the first were."""
-    return (Item(*fields) for portion in _stream_fields(study) for fields in portion)
+    return (Item(*fields) for portion in stream_fields(study) for fields in portion)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +86,17 @@ def read_items_ahead(study: Study) -> ItemsAhead:
     How many rows were left out is told.
     """
     digest, bad = digest_source(study), BadRows()
-    fields = read_ahead(_stream_fields(study, bad))
+    fields = read_ahead(stream_fields(study, bad))
     if bad.number:
         say("\n".join([*bad.lines(), f"{bad.number:,} wrong rows are left out (skip_bad)"]))
     return ItemsAhead(digest=digest, portions=(list(starmap(Item, portion)) for portion in fields))
 
 
-def _stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[ItemFields]]:
+def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[ItemFields]]:
+    """Read the same as fields, a portion at a time; wrong rows that are left out are put into `bad`."""
     section = study.items
     if section.preset:
-        file = study.path(section.file) if section.file else None
-        items = read_preset(section.preset, file, seed=study.study.seed, limit=section.limit)[0]
+        items = load_study_preset(study).items
         yield [(i.id, i.text, i.options, i.permutation, dict(i.meta)) for i in items]
         return
     mapping = ItemMapping(
@@ -113,7 +114,9 @@ def _stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[It
         found = iterate_fields(read_portions(path), mapping, str(path), bad)
     else:
         found = iterate_fields(
-            read_hub_portions(section.hub or "", config=section.hub_config, split=section.split),
+            read_hub_portions(
+                section.hub or "", config=section.hub_config, split=section.split, revision=section.revision
+            ),
             mapping,
             section.hub or "",
             bad,
@@ -164,7 +167,10 @@ def digest_source(study: Study) -> str | None:
         return None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
-    late = {"skip_bad"} - study.items.model_fields_set  # so that what was noted before it counts on
+    late = {
+        "skip_bad",
+        "revision",
+    } - study.items.model_fields_set  # so that what was noted before it counts on
     digest.update(f"{study.items.model_dump_json(exclude=late)}\x1f{study.study.seed}".encode())
     return digest.hexdigest()
 
@@ -208,13 +214,40 @@ def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[s
         return read_key(key_file, items, id_column=study.items.id if known else "id")
     if not study.items.preset:
         raise ConfigError("give the sealed key with --key FILE (columns id,label)")
-    section = study.items
-    file = study.path(section.file) if section.file else None
-    truth = read_preset(section.preset or "", file, seed=study.study.seed, limit=section.limit)[1]
+    truth = load_study_preset(study).truth
     missing = [item.id for item in items if item.id not in truth]
     if missing:
-        raise DataError(f"the preset has no answer for the stored item {missing[0]!r}", file=file)
+        raise DataError(f"the preset has no answer for the stored item {missing[0]!r}", file=study.items.file)
     return truth
+
+
+def load_study_preset(study: Study) -> PresetReading:
+    """Read the public benchmark that study.toml names.
+
+    Raises
+    ------
+    ConfigError
+        If a setting of [items] is one that the benchmark settles.
+    BadInput
+        As of reading a preset.
+    """
+    section = study.items
+    settled = [name for name in _SETTLED if name in section.model_fields_set]
+    if section.preset in PRESETS and settled:
+        told = f"the preset {section.preset!r} settles that; leave it out of [items]"
+        raise ConfigError(f"{', '.join(settled)}: {told}")
+    return load_preset(
+        section.preset or "",
+        study.path(section.file) if section.file else None,
+        seed=study.study.seed,
+        limit=section.limit,
+        config=section.hub_config,
+        split=section.split if "split" in section.model_fields_set else None,
+        revision=section.revision,
+    )
+
+
+_SETTLED = ("id", "text", "classes", "options", "shuffle", "skip_bad")
 
 
 def template_of(study: Study) -> str:
@@ -246,50 +279,3 @@ def _read_prompt(study: Study, name: str, what: str) -> str:
         return path.read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the {what} cannot be read: {error}", file=path) from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemsOverview:
-    """What the items of a study look like.
-
-    Attributes
-    ----------
-    items
-        Number of items.
-    by_options
-        Number of items by number of options.
-    median_words, longest_words
-        Words of an item's text.
-    first
-        The first item.
-    bad
-        Rows that are left out, and what is wrong with them.
-    """
-
-    items: int
-    by_options: dict[int, int]
-    median_words: int
-    longest_words: int
-    first: Item
-    bad: BadRows
-
-
-def check_items(study: Study) -> ItemsOverview:
-    """Read the items and the prompt of a study; nothing is stored. Errors as in reading them."""
-    bad = BadRows()
-    items = (Item(*fields) for portion in _stream_fields(study, bad) for fields in portion)
-    first = next(items)
-    by_options, by_words = Counter[int](), Counter[int]()
-    for item in chain([first], items):
-        by_options[len(item.options)] += 1
-        by_words[len(item.text.split())] += 1
-    template_of(study)
-    words = sorted(by_words.elements())
-    return ItemsOverview(
-        items=len(words),
-        by_options=dict(sorted(by_options.items())),
-        median_words=words[len(words) // 2],
-        longest_words=words[-1],
-        first=first,
-        bad=bad,
-    )

@@ -45,7 +45,8 @@ class ItemsSection(Section):
 
     `cluster` names a column whose equal values make items depend on each other, such as the patient that
     images are of; estimates, comparisons and panels then take clusters as the independent units.
-    `skip_bad` leaves wrong rows out, which are counted, instead of refusing the file.
+    `skip_bad` leaves wrong rows out, which are counted, instead of refusing the file. `hub_config`, `split`
+    and `revision` (a branch, tag or commit) choose of a data set on the hub; a preset has its own.
     """
 
     file: str | None = None
@@ -53,6 +54,7 @@ class ItemsSection(Section):
     hub: str | None = None
     hub_config: str | None = None
     split: str = "test"
+    revision: str | None = None
     limit: int | None = Field(default=None, ge=1)
     id: str = "id"
     text: str = "text"
@@ -67,6 +69,11 @@ class ItemsSection(Section):
     def _one_source(self) -> ItemsSection:
         if not (self.file or self.preset or self.hub):
             raise ValueError("give a file, a preset or a hub data set")
+        if self.hub and (self.file or self.preset):
+            raise ValueError(f"hub: there is a {'file' if self.file else 'preset'}, too; leave one out")
+        of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
+        if self.file and of_hub:
+            raise ValueError(f"{min(of_hub)}: chooses of the hub, but there is a file; leave one out")
         if len(self.classes) == 1:
             raise ValueError("classes: a study needs at least 2 classes, this one has 1")
         if len(set(self.classes)) < len(self.classes):

@@ -12,7 +12,10 @@ from .logs import (
     iterate_foreign as iterate_foreign, read_foreign as read_foreign,
 )
 from .portions import CsvPortion as CsvPortion, Portion as Portion, are_texts as are_texts
-from .presets import PRESETS as PRESETS, read_preset as read_preset
+from .presets import (
+    PRESETS as PRESETS, PresetReading as PresetReading, load_preset as load_preset,
+    read_preset as read_preset,
+)
 from .ratings_and_predictions import (
     predictions_from_arrays as predictions_from_arrays, read_choices as read_choices,
     read_ratings as read_ratings,

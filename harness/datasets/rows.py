@@ -61,30 +61,49 @@ def _pick_reader(path: Any, readers: Mapping[str, _Reader]) -> Iterator[Portion]
     return readers[kind](path)
 
 
-def read_hub_portions(name: str, *, config: str | None = None, split: str = "test") -> Iterator[Portion]:
+def read_hub_portions(
+    name: str, *, config: str | None = None, split: str = "test", revision: str | None = None
+) -> Iterator[Portion]:
     """Read the same as `read_hub`, a portion at a time."""
-    return map(RowPortion, split_records(read_hub(name, config=config, split=split)))
+    return map(RowPortion, split_records(read_hub(name, config=config, split=split, revision=revision)))
 
 
-def read_hub(name: str, *, config: str | None = None, split: str = "test") -> Iterator[Row]:
+def read_hub(
+    name: str,
+    *,
+    config: str | None = None,
+    split: str = "test",
+    revision: str | None = None,
+    streaming: bool = False,
+) -> Iterator[Row]:
     """Read a Hugging Face data set by name, or from a local folder of data files.
+
+    Parameters
+    ----------
+    revision
+        A branch, tag or commit of its repository; None is the newest.
+    streaming
+        Whether rows are fetched as they are asked for and kept nowhere; otherwise the library keeps them in
+        its cache, and reading again needs no network.
 
     Raises
     ------
     DataError
-        If the ``hub`` extra is missing or the data set cannot be loaded.
+        If the ``hub`` extra is missing, the data set cannot be loaded, or a folder's revision is asked for.
     """
+    if revision is not None and Path(name).is_dir():
+        raise DataError(f"a local folder has no revision {revision!r}", file=name)
     try:
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
     try:
-        data = datasets.load_dataset(name, config, split=split)
+        data = datasets.load_dataset(name, config, split=split, revision=revision, streaming=streaming)
+        # what streams may fail at any row
+        yield from (Row(f"{name}/{split}", j, fields) for j, fields in enumerate(data, start=1))
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DataError(f"could not be loaded: {first}", file=name, field=split) from error
-    for number, fields in enumerate(data, start=1):
-        yield Row(f"{name}/{split}", number, fields)
 
 
 def _parquet_portions(path: Path) -> Iterator[Portion]:

@@ -72,6 +72,33 @@ CASES = [
         CHECK,
         "there is no preset 'nope'",
     ),
+    Bad(
+        "classes beside a preset",
+        edit("study.toml", "file =", 'preset = "medical-abstracts"\nfile ='),
+        CHECK,
+        "classes: the preset 'medical-abstracts' settles that; leave it out of [items]",
+    ),
+    Bad(
+        "file and hub",
+        edit("study.toml", "file =", 'hub = "some/set"\nfile ='),
+        CHECK,
+        "hub: there is a file, too; leave one out",
+    ),
+    Bad(
+        "split of a file",
+        edit("study.toml", "file =", 'split = "train"\nfile ='),
+        CHECK,
+        "split: chooses of the hub, but there is a file; leave one out",
+    ),
+    Bad(
+        "key of no preset",
+        lambda: None,
+        "items export out.jsonl --key sealed.csv",
+        "--key: only a preset brings the answers with it; this study has none",
+    ),
+    Bad("export to nowhere", lambda: None, "items export", "export: name the file to write"),
+    Bad("export over a file", lambda: None, "items export items.csv", "items.csv is there already"),
+    Bad("check that writes", lambda: None, "items check out.jsonl", "out.jsonl: check writes nothing"),
     Bad("no items file", lambda: Path("items.csv").unlink(), CHECK, "items.csv: there is no such file"),
     Bad("no items", put("items.csv", "id,text\n"), CHECK, "items.csv: there are no items in it"),
     Bad(

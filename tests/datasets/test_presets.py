@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from harness import BadInput, DataError
-from harness.datasets import PRESETS, read_preset
+from harness.datasets import PRESETS, load_preset, read_preset
 from harness.datasets.presets import EDINET_INDUSTRIES
+from tests.conftest import ROOT
 
 
 def test_medical_abstracts_is_read_whole(datasets: Path) -> None:
@@ -77,12 +78,76 @@ def test_rows_in_the_published_form_become_items(name: str, tmp_path: Path) -> N
     assert right == (EDINET_INDUSTRIES[5] if name == "edinet-bench" else "y")
 
 
+FIRST_NEEDED = {
+    "medical-abstracts": "condition_label",
+    "mmlu-pro": "options",
+    "medqa": "options",
+    "gpqa": "Incorrect Answer 1",
+    "math-mc": "candidates",
+    "edinet-bench": "industry",
+}
+
+
 @pytest.mark.parametrize("name", PRESETS)
-def test_other_files_are_refused_with_the_row(name: str, tmp_path: Path) -> None:
+def test_other_files_are_refused_by_row_and_column(name: str, tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text('{"some": "thing"}', encoding="utf-8")
-    with pytest.raises(DataError, match=rf"data\.jsonl:1: not a row of {name}"):
+    column = FIRST_NEEDED[name]
+    with pytest.raises(
+        DataError, match=rf"data\.jsonl:1 \[{column}\]: not a row of {name}: there is no such"
+    ):
         read_preset(name, path)
+
+
+WRONG_VALUES = [
+    ("gpqa", "Incorrect Answer 2", None, "is empty"),
+    ("gpqa", "Question", 7, "must be text, is 7"),
+    ("medqa", "answer_idx", "E", "'E' is none of A, B, C, D"),
+    ("medqa", "options", "[", "must be options by letter"),
+    ("math-mc", "Answer", "", "is none of A, B, C, D, E"),
+    ("edinet-bench", "industry", "漁業", "'漁業' is none of 食品"),
+]
+
+
+@pytest.mark.parametrize(("name", "column", "value", "told"), WRONG_VALUES)
+def test_a_wrong_value_is_refused_by_its_column(
+    name: str, column: str, value: Any, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps({**PUBLISHED[name], column: value}), encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_preset(name, path)
+    assert caught.value.field == column
+    assert told in caught.value.reason
+
+
+def test_candidate_answers_become_five_options(tmp_path: Path) -> None:
+    path = tmp_path / "candidates.jsonl"
+    rows = [
+        {"question": "six times seven?", "candidates": ["42", "36", "48", "13", "67", "7", "6", "48"]},
+        {"question": "too few", "candidates": ["x", "X ", "y", "y", "z", "w"]},  # one is the truth again
+    ]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    read = load_preset("math-mc", path, seed=3)
+    (item,) = read.items
+    assert item.options[read.truth[item.id]] == "42"
+    assert len(set(item.options)) == 5
+    assert set(item.options) < set(rows[0]["candidates"])
+    assert read.left_out == {"fewer than four distractors": 1}
+    assert load_preset("math-mc", path, seed=3).items == read.items
+    drawn = {load_preset("math-mc", path, seed=seed).items[0].options for seed in range(20)}
+    assert len(drawn) > 10
+
+
+def test_rows_are_held_against_the_published_numbers(datasets: Path) -> None:
+    read = load_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
+    assert read.rows == 12_032 == len(read.items) + sum(read.left_out.values())
+    assert read.lines()[1:] == [
+        "published: 12,032 in test, 70 in validation: as many",
+        "the paper: 9,795 items: +18 here",
+    ]
+    limited = load_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet", limit=10)
+    assert limited.lines()[1:] == ["numbers not checked: no more than the limit was read"]
 
 
 def test_repeated_items_and_repeated_options_are_left_out(tmp_path: Path) -> None:
@@ -93,6 +158,31 @@ def test_repeated_items_and_repeated_options_are_left_out(tmp_path: Path) -> Non
     assert [item.text for item in read_preset("math-mc", path)[0]] == ["q?", "third?"]
 
 
-def test_an_unknown_preset_is_refused() -> None:
+def test_what_no_preset_has_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no preset 'x'"):
         read_preset("x")
+    with pytest.raises(BadInput, match="no configuration 'x'; there are: gpqa_extended, gpqa_main, gpqa_di"):
+        read_preset("gpqa", config="x")
+    with pytest.raises(BadInput, match="no configuration 'x'; there are: none to choose"):
+        read_preset("medqa", config="x")
+    with pytest.raises(BadInput, match="split, revision: of the hub"):
+        read_preset("gpqa", tmp_path / "g.jsonl", split="train", revision="main")
+
+
+def test_the_page_has_what_the_table_has(datasets: Path) -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for name, preset in PRESETS.items():
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+        assert f"`{preset.hub}`" in row
+        assert f" {preset.split} " in row
+        n = preset.rows.get(preset.config, {}).get(preset.split)
+        rows = f"{n:,}" if n else "not known here"
+        assert row.endswith(f"| {rows} | {f'{preset.printed:,}' if preset.printed else 'not printed'} |")
+    shown = [
+        "\n".join(load_preset(name, datasets / file).lines())
+        for name, file in (
+            ("mmlu-pro", "mmlu_pro_questions.parquet"),
+            ("medical-abstracts", "medical_abstracts_test.csv.gz"),
+        )
+    ]
+    assert "```\n" + "\n\n".join(shown) + "\n```" in page

@@ -1,0 +1,103 @@
+"""What the items of a study look like, before any is stored; and these items as files, their key apart."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from harness.analysis.inputs import load_study_preset, stream_fields, study_items, template_of
+from harness.config import Study
+from harness.datasets import BadRows, PresetReading
+from harness.errors import BadInput
+from harness.machine import write_whole
+from harness.types import Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsOverview:
+    """What the items of a study look like.
+
+    Attributes
+    ----------
+    items
+        Number of items.
+    by_options
+        Number of items by number of options.
+    median_words, longest_words
+        Words of an item's text.
+    first
+        The first item.
+    bad
+        Rows that are left out, and what is wrong with them.
+    preset
+        What became of the rows of a public benchmark; None if the items are of none.
+    """
+
+    items: int
+    by_options: dict[int, int]
+    median_words: int
+    longest_words: int
+    first: Item
+    bad: BadRows
+    preset: PresetReading | None
+
+
+def check_items(study: Study) -> ItemsOverview:
+    """Read the items and the prompt of a study; nothing is stored. Errors as in reading them."""
+    bad = BadRows()
+    preset = load_study_preset(study) if study.items.preset else None
+    fields = chain.from_iterable(() if preset else stream_fields(study, bad))
+    items = iter(preset.items) if preset else (Item(*each) for each in fields)
+    first = next(items)
+    by_options, by_words = Counter[int](), Counter[int]()
+    for item in chain([first], items):
+        by_options[len(item.options)] += 1
+        by_words[len(item.text.split())] += 1
+    template_of(study)
+    words = sorted(by_words.elements())
+    return ItemsOverview(
+        items=len(words),
+        by_options=dict(sorted(by_options.items())),
+        median_words=words[len(words) // 2],
+        longest_words=words[-1],
+        first=first,
+        bad=bad,
+        preset=preset,
+    )
+
+
+def write_items(study: Study, file: str, key_file: str | None) -> int:
+    """Write the items of a study as JSON Lines, and the key that a preset brings to a file apart; how many.
+
+    Options are in the order in which they are shown, so that none stands where the source has the true ones;
+    the key has columns ``id,label``.
+
+    Raises
+    ------
+    BadInput
+        If a file is there already, or a key is asked for where no preset brings one.
+    """
+    if there := [name for name in (file, key_file) if name and Path(name).exists()]:
+        raise BadInput(f"{there[0]} is there already; give another name")
+    if key_file and not study.items.preset:
+        raise BadInput("--key: only a preset brings the answers with it; this study has none")
+    reading = load_study_preset(study) if study.items.preset else None
+    items = reading.items if reading else study_items(study)
+    if reading and key_file:
+        buffer = io.StringIO()
+        rows = csv.writer(buffer, lineterminator="\n")
+        rows.writerow(["id", "label"])
+        rows.writerows([item.id, item.options[reading.truth[item.id]]] for item in items)
+        write_whole(buffer.getvalue(), key_file)
+    write_whole("".join(f"{_as_line(item)}\n" for item in items), file)
+    return len(items)
+
+
+def _as_line(item: Item) -> str:
+    record = {"id": item.id, "text": item.text, "options": list(item.shown_options), **item.meta}
+    return json.dumps(record, ensure_ascii=False)
