@@ -148,9 +148,9 @@ def influence(K: float, w: float, n_o: int, n_c: int) -> float:
 
 
 def estimated_variance_radius(hits: BinomialSample, misses: BinomialSample, w: float, delta: float) -> float:
-    """Theorem 4 with estimated variances (Eq. 16). No guarantee: see `fixed_weight_radius`.
+    """Theorem 4 with estimated variances (Eq. 15). No guarantee: see `fixed_weight_radius`.
 
-    By exact enumeration of Eq. 16 over designs of 30 to 176 labels (K = 4, 10, 16) it covered at
+    By exact enumeration of Eq. 15 over designs of 30 to 176 labels (K = 4, 10, 16) it covered at
     least .985 at δ = .05, at 1.9–2.9 times the width of the score interval.
 
     Raises
@@ -165,7 +165,7 @@ def estimated_variance_radius(hits: BinomialSample, misses: BinomialSample, w: f
 
 
 def plugin_weight_radius(hits: BinomialSample, misses: BinomialSample, delta: float) -> float:
-    """Eq. 15 at the plug-in weight of Eq. 7. No guarantee, the weight depends on the data, too.
+    """Eq. 16: Eq. 15 at the plug-in weight of Eq. 7. No guarantee, the weight depends on the data, too.
 
     Raises
     ------

@@ -1,0 +1,115 @@
+"""Recompute the source papers' printed numbers, and rewrite the pages that show them.
+
+    python -m benchmarks.papers 002|000|003|004|all [--quick] [--data FOLDER] [--write]
+
+000 and 001 are two versions of one paper and share a page. The last line is a JSON object: numbers that
+are printed, recomputed, equal to the last printed digit, off, and not available; claims in words apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.papers import partitioned
+from benchmarks.papers.numbers import Findings, Settings, Source, total
+from benchmarks.papers.pages import block, render, replace_block
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "papers"
+DATA = Path(os.environ.get("OVERSIGHT_DATASETS", ROOT.parent / "shared" / "datasets"))
+SOURCES: dict[str, Source] = {s.key: s for s in (partitioned.SOURCE,)}
+ALIASES = {"001": "000"}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("source", choices=(*SOURCES, *ALIASES, "all"))
+    parser.add_argument("--quick", action="store_true", help="fewer draws, under 4 minutes for all")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the public data sets")
+    parser.add_argument("--write", action="store_true", help="rewrite the pages' tables and pictures")
+    args = parser.parse_args(words)
+    if args.write and args.quick:
+        parser.error("--write needs all draws: leave --quick out")
+    settings = Settings(quick=args.quick, data=args.data)
+    lacking = [f"{key}: {name}" for key, s in SOURCES.items() for name in files_lacking(s, settings)]
+    chosen = list(SOURCES) if args.source == "all" else [ALIASES.get(args.source, args.source)]
+    if args.write and (missing := [line for line in lacking if line[:3] in chosen]):
+        parser.error(f"--write needs all data, {args.data} lacks {', '.join(missing)}")
+    every = {}
+    for key in chosen:
+        every[key] = report(SOURCES[key], settings)
+        if args.write:
+            write(SOURCES[key], every[key])
+    if args.write:
+        write_overview(every)
+    print(json.dumps(total(f for found in every.values() for f in found.values())))
+
+
+def files_lacking(source: Source, settings: Settings) -> list[str]:
+    """Data files that a source needs and the folder has not."""
+    needed = {name for section in source.sections for name in section.needs}
+    return sorted(name for name in needed if not (settings.data / name).exists())
+
+
+def report(source: Source, settings: Settings) -> dict[str, Findings]:
+    """Recompute and print every section of a source."""
+    print(f"# {source.key} {source.title}")
+    found = {}
+    for name in files_lacking(source, settings):
+        print(f"not available without {settings.data / name} (--data, or OVERSIGHT_DATASETS)")
+    for section in source.sections:
+        print(f"\n## {section.title}\n")
+        found[section.name] = section.run(settings)
+        print(render(found[section.name]))
+        sys.stdout.flush()
+    print()
+    return found
+
+
+def write(source: Source, found: dict[str, Findings]) -> None:
+    """Rewrite the page of a source, and its pictures."""
+    path = PAGES / source.page
+    page = path.read_text(encoding="utf-8")
+    for name, findings in found.items():
+        page = replace_block(page, name, render(findings))
+    path.write_text(page, encoding="utf-8")
+    source.draw(PAGES, found)
+
+
+def write_overview(every: dict[str, dict[str, Findings]]) -> None:
+    """Rewrite the rows of the sources that were recomputed, in the table over all."""
+    path = PAGES / "README.md"
+    page = path.read_text(encoding="utf-8")
+    lines = block(page, "overview").splitlines()[2:]
+    kept = {line.split("|")[1].strip(): line for line in lines}
+    kept |= {key: overview_row(SOURCES[key], found) for key, found in every.items()}
+    header = ("", "source", "printed", "recomputed", "equal", "by recovered counts", "within 2 s.e.", "off",
+              "not available", "claims that hold")  # fmt: skip
+    table = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header), *(kept[k] for k in sorted(kept))]
+    path.write_text(replace_block(page, "overview", "\n".join(table)), encoding="utf-8")
+
+
+def overview_row(source: Source, found: dict[str, Findings]) -> str:
+    """One source in numbers."""
+    c = total(found.values())
+    keys = (
+        "printed",
+        "recomputed",
+        "equal",
+        "equal_by_recovered_counts",
+        "within_2_se",
+        "off",
+        "not_available",
+    )
+    held = f"{c['claims_that_hold']} of {c['claims']}"
+    name = f"[{source.title}]({source.page})"
+    return f"| {source.key} | {name} | {' | '.join(str(c[k]) for k in keys)} | {held} |"
+
+
+if __name__ == "__main__":
+    main()

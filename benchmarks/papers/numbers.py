@@ -1,0 +1,188 @@
+"""A printed number beside the one recomputed, the claims of a text, and how many of either hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+EQUAL, NEAR, OFF, MISSING = "equal", "within 2 s.e.", "off", "not available"
+FORMULA, COUNTS, SIMULATED, DATA = "formula", "recovered counts", "simulation", "public data"
+"""What a number is recomputed from: the paper's own numbers, integers that its digits imply, draws, data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """One printed number.
+
+    Attributes
+    ----------
+    printed
+        As it is printed, in the printed unit; ``"< 0"`` is a number of which only the sign is printed.
+    value
+        Recomputed, in the printed unit.
+    error
+        Standard error of `value`, if it comes from draws.
+    """
+
+    printed: str
+    value: float
+    error: float | None = None
+
+    @property
+    def decimals(self) -> int:
+        """Places after the point that are printed."""
+        return 0 if self.printed == "< 0" else max(0, -int(Decimal(self.printed).as_tuple().exponent))
+
+    @property
+    def difference(self) -> float:
+        """Recomputed less printed."""
+        return self.value - (0.0 if self.printed == "< 0" else float(self.printed))
+
+    @property
+    def status(self) -> str:
+        """Equal if `value` rounds to the printed digits, near if draws leave that open, else off."""
+        if self.printed == "< 0":
+            return EQUAL if self.value < 0 else OFF
+        half = 0.5 * 10.0**-self.decimals
+        if self.error is None:
+            return EQUAL if abs(self.difference) <= half * (1 + 1e-6) else OFF
+        return NEAR if abs(self.difference) <= half + 2 * self.error else OFF
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Printed numbers that stand together, with their place in the paper.
+
+    Attributes
+    ----------
+    place
+        Table, row and column, or equation.
+    basis
+        `FORMULA`, `COUNTS`, `SIMULATED` or `DATA`.
+    note
+        Why a number is off, or what a reader must know.
+    """
+
+    place: str
+    numbers: tuple[Number, ...]
+    basis: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Printed numbers that cannot be recomputed, how many, and why."""
+
+    place: str
+    count: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a paper says in words, what was found, and whether it holds."""
+
+    place: str
+    says: str
+    found: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Everything that one section of a source recomputes.
+
+    Attributes
+    ----------
+    table
+        Further figures without a printed counterpart: a header and rows, for the page.
+    """
+
+    rows: tuple[Row, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
+
+    def count(self) -> dict[str, int]:
+        """Numbers by status, and claims."""
+        numbers = [n for row in self.rows for n in row.numbers]
+        missing = sum(m.count for m in self.missing)
+        by = {s: sum(n.status == s for n in numbers) for s in (EQUAL, NEAR, OFF)}
+        counts = sum(n.status == EQUAL for row in self.rows if row.basis == COUNTS for n in row.numbers)
+        return {
+            "printed": len(numbers) + missing,
+            "recomputed": len(numbers),
+            "equal": by[EQUAL],
+            "off": by[OFF],
+            "not_available": missing,
+            "within_2_se": by[NEAR],
+            "equal_by_recovered_counts": counts,
+            "claims": len(self.claims),
+            "claims_that_hold": sum(c.holds for c in self.claims),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a run recomputes: fewer draws if `quick`; where the public data are."""
+
+    quick: bool
+    data: Path
+
+    def draws(self, full: int, quick: int) -> int:
+        """Draws of a simulation."""
+        return quick if self.quick else full
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A table, figure or appendix of a source.
+
+    Attributes
+    ----------
+    name
+        Of the block of the page that it fills.
+    exact
+        Whether it takes neither draws nor data nor a long search: what the fast test runs.
+    needs
+        Files of the data folder.
+    absent
+        What counts as not available without them.
+    """
+
+    name: str
+    title: str
+    make: Callable[[Settings], Findings]
+    exact: bool = True
+    needs: tuple[str, ...] = ()
+    absent: tuple[Missing, ...] = ()
+
+    def run(self, settings: Settings) -> Findings:
+        """What it finds, or what it lacks."""
+        lacking = [name for name in self.needs if not (settings.data / name).exists()]
+        return self.make(settings) if not lacking else Findings(missing=self.absent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One paper, its page and its sections.
+
+    Attributes
+    ----------
+    draw
+        Draws the page's pictures into a folder, from what the sections found.
+    """
+
+    key: str
+    title: str
+    page: str
+    sections: tuple[Section, ...]
+    draw: Callable[[Path, dict[str, Findings]], None] = field(default=lambda _folder, _found: None)
+
+
+def total(found: Iterable[Findings]) -> dict[str, int]:
+    """Counts of several findings together."""
+    counts = [f.count() for f in found]
+    return {key: sum(c[key] for c in counts) for key in Findings().count()}

@@ -1,0 +1,95 @@
+"""Findings as Markdown, and the blocks of a page that they fill."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+from benchmarks.papers.numbers import EQUAL, Findings, Number, Row
+
+END = "<!-- end -->"
+
+
+def render(found: Findings) -> str:
+    """All tables of a section."""
+    parts = []
+    if found.rows:
+        parts.append(
+            _table(("place", "printed", "recomputed", "difference", "from", "equal"), map(_row, found.rows))
+        )
+        notes = [f"{row.place}: {row.note}" for row in found.rows if row.note]
+        parts += ["\n".join(f"- {note}" for note in notes)] if notes else []
+    if found.claims:
+        rows = ((c.place, c.says, c.found, "yes" if c.holds else "**no**") for c in found.claims)
+        parts.append(_table(("place", "the paper says", "found", "holds"), rows))
+    if found.table:
+        parts.append(_table(found.table[0], found.table[1:]))
+    if found.missing:
+        lost = ((m.place, str(m.count), m.why) for m in found.missing)
+        parts.append(_table(("not available", "numbers", "why"), lost))
+    return "\n\n".join(parts)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _row(row: Row) -> tuple[str, ...]:
+    numbers = row.numbers
+    statuses = sorted({n.status for n in numbers} - {EQUAL})
+    equal = sum(n.status == EQUAL for n in numbers)
+    verdict = "yes" if not statuses else f"{equal} of {len(numbers)}; {', '.join(statuses)}"
+    if len(numbers) == 1 and statuses:
+        verdict = statuses[0]
+    return (
+        row.place,
+        ", ".join(n.printed for n in numbers),
+        ", ".join(map(_value, numbers)),
+        ", ".join(map(_difference, numbers)),
+        row.basis,
+        verdict,
+    )
+
+
+def _value(n: Number) -> str:
+    """One place more than is printed, in the printed form; an error has two significant digits."""
+    if "e" in n.printed.lower():
+        return f"{n.value:.2e}"
+    places = n.decimals + 1 if n.printed != "< 0" else 3
+    shown = f"{n.value:.{places}f}"
+    if n.error is not None:
+        least = places if n.error == 0 else max(places, 1 - math.floor(math.log10(n.error)))
+        shown += f" ± {n.error:.{min(least, 6)}f}"
+    return shown
+
+
+def _difference(n: Number) -> str:
+    if n.printed == "< 0":
+        return "–"
+    return f"{n.difference:+.1e}" if "e" in n.printed.lower() else f"{n.difference:+.{n.decimals + 1}f}"
+
+
+def block(page: str, name: str) -> str:
+    """The text between a section's markers.
+
+    Raises
+    ------
+    ValueError
+        If the page has no such block, or several.
+    """
+    found = re.findall(_pattern(name), page, re.DOTALL)
+    if len(found) != 1:
+        raise ValueError(f"the page must have one block {name!r}, has {len(found)}")
+    return str(found[0][1]).strip()
+
+
+def replace_block(page: str, name: str, body: str) -> str:
+    """The page with another text between a section's markers."""
+    block(page, name)
+    return re.sub(_pattern(name), lambda m: f"{m[1]}\n{body}\n\n{m[3]}", page, flags=re.DOTALL)
+
+
+def _pattern(name: str) -> str:
+    return rf"(<!-- papers: {re.escape(name)} -->\n)(.*?)({END})"
