@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -32,6 +33,7 @@ class Reason(StrEnum):
     ALTERED_TASK = "the task's text was changed on the server"
     ELSEWHERE = "the question has an answer from elsewhere"
     PRELABELLED = "answered while a prediction of somebody's lay on the task"
+    MOVED = "an answer to another question, moved to this one on the server"
 
 
 ASKED_AGAIN = (
@@ -40,6 +42,7 @@ ASKED_AGAIN = (
     Reason.CONTRADICTION,
     Reason.ALTERED_TASK,
     Reason.PRELABELLED,
+    Reason.MOVED,
 )
 """Why a question that stays open is served again: to its expert it seems to be answered."""
 
@@ -82,7 +85,7 @@ def read_annotation(row: Mapping[str, Any], expert: str, task_id: int, question_
         cancelled=cancelled,
         result=result,
         updated_at=updated_at,
-        seconds=None if row.get("lead_time") is None else float(row["lead_time"]),
+        seconds=_read_seconds(row.get("lead_time")),
     )
 
 
@@ -167,3 +170,9 @@ def _user(value: object) -> int | None:
     if isinstance(value, Mapping):
         value = value.get("id")
     return value if isinstance(value, int) else None
+
+
+def _read_seconds(told: object) -> float | None:
+    """The time that a browser tells; None of one that cannot be."""
+    seconds = math.nan if told is None else float(str(told))
+    return seconds if 0 <= seconds < math.inf else None

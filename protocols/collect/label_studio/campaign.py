@@ -171,10 +171,10 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         full: bool,  # noqa: FBT001
     ) -> Mended:
         project = check_project(client, queue, projects)
-        looked, pulled = pull_queue(client, queue, project, self.sheet.page, known, full=full)
+        looked, pulled, foreign = pull_queue(client, queue, project, self.sheet.page, known, full=full)
         self.labels.apply_look(looked, pulled, self.replies)
         # after what was answered in front of them is known as such
-        return mend_project(client, self.labels, queue, project, self.sheet, len(known.queued[queue.expert]))
+        return mend_project(client, self.labels, queue, project, self.sheet, foreign)
 
     def requeue(self) -> int:
         """Serve questions again whose answers count for nothing, and that their expert cannot get any more.
@@ -240,7 +240,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
                 if not queue.closed:
                     client = self.open_client(queue.expert)
                     project = check_project(client, queue, client.read_projects([queue.project_id or 0]))
-                    looked, pulled = pull_queue(client, queue, project, self.sheet.page, known, full=False)
+                    looked, pulled, _ = pull_queue(client, queue, project, self.sheet.page, known, full=False)
                     self.labels.apply_look(looked, pulled, self.replies)
         return self._difference(before)
 

@@ -28,7 +28,7 @@ def mend_project(
     queue: Queue,
     project: Project,
     sheet: TaskSheet,
-    tasks: int,
+    foreign: int,
 ) -> Mended:
     """Put settings back and remove predictions.
 
@@ -36,8 +36,8 @@ def mend_project(
     ----------
     project
         As it was found.
-    tasks
-        Number of tasks that were sent.
+    foreign
+        Number of its tasks that nobody sent.
     """
     settings = put_back_settings(client, labels, queue, project, sheet.instructions)
     found = client.read_predictions(project.id) if project.predictions else []
@@ -49,7 +49,7 @@ def mend_project(
         expert=queue.expert,
         settings=settings,
         predictions=len(found),
-        foreign=max(0, project.tasks - tasks),
+        foreign=foreign,
     )
 
 

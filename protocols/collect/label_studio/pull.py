@@ -19,7 +19,7 @@ from harness.config import Study
 from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from protocols.collect.label_studio.adjudication import Judgement, Reason, adjudicate, read_annotation
 from protocols.collect.label_studio.labelling_page import is_same_page
-from protocols.collect.label_studio.push import has_own_tasks
+from protocols.collect.label_studio.push import count_own_tasks
 from protocols.collect.label_studio.server import Client, Project
 from protocols.collect.label_studio.task_payload import hash_task
 from protocols.routing import read_pending
@@ -43,10 +43,12 @@ class Snapshot:
         Expert → task id → task.
     live
         (expert, task id) → annotation id → its last revision, unless that was its end.
+    homes
+        (expert, annotation id) → id of the task on which it was first seen.
     quarantined
         Expert → ids of tasks with something in quarantine; those that were sent anew aside.
-    prelabelled
-        Expert → annotations that were made while a prediction lay on their task.
+    rejected
+        Expert → annotations in quarantine on these tasks → why.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
@@ -60,22 +62,26 @@ class Snapshot:
         for task in store.labelling.read_tasks():
             if task.task_id is not None:
                 self.queued[task.expert][task.task_id] = task
-        for revision in {(r.expert, r.annotation_id): r for r in store.labelling.read_revisions()}.values():
+        self.homes: dict[tuple[str, int], int] = {}
+        last = dict[tuple[str, int], Revision]()
+        for revision in store.labelling.read_revisions():
+            name = (revision.expert, revision.annotation_id)
+            self.homes.setdefault(name, revision.task_id)
+            last[name] = revision
+        for revision in last.values():
             if not revision.deleted:
                 self.live[revision.expert, revision.task_id][revision.annotation_id] = revision
-        self.prelabelled: dict[str, set[int]] = defaultdict(set)
+        self.rejected: dict[str, dict[int, str]] = defaultdict(dict)
         for row in store.labelling.read_quarantine():
-            if row.over:
-                continue
-            self.quarantined[row.expert].add(row.task_id)
-            if row.reason == Reason.PRELABELLED:
-                self.prelabelled[row.expert].add(row.annotation_id)
+            if not row.over:
+                self.quarantined[row.expert].add(row.task_id)
+                self.rejected[row.expert][row.annotation_id] = row.reason
 
 
 def pull_queue(
     client: Client, queue: Queue, project: Project, page: str, known: Snapshot, *, full: bool
-) -> tuple[Queue, Pulled]:
-    """Pull one expert's project; return its queue, moved on to this look, and what is there.
+) -> tuple[Queue, Pulled, int]:
+    """Pull one expert's project.
 
     Parameters
     ----------
@@ -84,6 +90,11 @@ def pull_queue(
     full
         Whether to read every answered task; done anyway until something was answered, and where the tasks on
         the server are not those that were pushed.
+
+    Returns
+    -------
+    tuple
+        Its queue, moved on to this look; what is there; and the number of tasks that nobody sent.
 
     Raises
     ------
@@ -98,7 +109,8 @@ def pull_queue(
     if queue.user_id is None:
         queue = replace(queue, user_id=client.read_users().get(queue.email), cursor="")
     tasks = known.queued[queue.expert]
-    is_whole = has_own_tasks(client, project, tasks)
+    own = count_own_tasks(client, project, tasks)
+    is_whole = project.tasks == len(tasks) == own
     predictions = client.read_predictions(project.id) if project.predictions else []
     if full or not queue.cursor or not is_whole:
         rows = client.read_answered_tasks(project.id)
@@ -110,7 +122,7 @@ def pull_queue(
     for prediction in sorted(predictions, key=lambda p: p.created_at, reverse=True):
         since[prediction.task] = prediction.created_at
     pulled = examine(queue, rows, known, there=there, predicted=since)
-    return replace(queue, cursor=_move_on(queue.cursor, rows)), pulled
+    return replace(queue, cursor=_move_on(queue.cursor, rows)), pulled, max(0, project.tasks - own)
 
 
 def _move_on(cursor: str, rows: Iterable[Mapping[str, Any]]) -> str:
@@ -150,10 +162,11 @@ def examine(
         task = tasks.get(row["id"])
         question_id = None if task is None else task.question_id
         annotations = [read_annotation(a, queue.expert, row["id"], question_id) for a in row["annotations"]]
+        spoiled = _find_spoiled(row, known, queue.expert, (predicted or {}).get(row["id"]))
+        annotations = [_mark_moved(a, spoiled.get(a.annotation_id)) for a in annotations]
         seen.add(row["id"])
         revisions += _find_changes(annotations, known.live[queue.expert, row["id"]])
-        led = _find_led(row, known.prelabelled[queue.expert], (predicted or {}).get(row["id"]))
-        judged = _judge(row, task, annotations, queue.user_id, known, led)
+        judged = _judge(row, task, annotations, queue.user_id, known, spoiled)
         if task is not None and judged.value is not None:
             replies.append(Response(task.question_id, task.expert, judged.value, SOURCE, judged.comment))
         quarantine += [
@@ -184,13 +197,30 @@ def _find_emptied(
     ]
 
 
-def _find_led(row: Mapping[str, Any], before: Collection[int], since: str | None) -> set[int]:
-    """Annotations of a task that were made while a prediction lay on it, or from one."""
-    led = {int(a["id"]) for a in row["annotations"] if a.get("parent_prediction")}
-    if since is not None:
-        start = datetime.fromisoformat(since)
-        led |= {int(a["id"]) for a in row["annotations"] if _changed_at(a) >= start}
-    return led | {int(a["id"]) for a in row["annotations"] if int(a["id"]) in before}
+def _find_spoiled(
+    row: Mapping[str, Any], known: Snapshot, expert: str, since: str | None
+) -> dict[int, Reason]:
+    """Annotations of a task that count for nothing, whoever made them → why.
+
+    They were made while a prediction lay on it, or from one; or the server moved them here from another task,
+    as it does with tasks that somebody made equal: author and editor stay.
+    """
+    found, before = dict[int, Reason](), known.rejected[expert]
+    start = None if since is None else datetime.fromisoformat(since)
+    for a in row["annotations"]:
+        name = int(a["id"])
+        is_led = before.get(name) == Reason.PRELABELLED or a.get("parent_prediction")
+        if is_led or (start is not None and _changed_at(a) >= start):
+            found[name] = Reason.PRELABELLED
+        if known.homes.get((expert, name), row["id"]) != row["id"]:
+            found[name] = Reason.MOVED
+    return found
+
+
+def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
+    """The state of an annotation; where it lies on another task, that is another state."""
+    version = annotation.version
+    return replace(annotation, version=f"{version}-moved" if reason is Reason.MOVED else version)
 
 
 def _changed_at(annotation: Mapping[str, Any]) -> datetime:
@@ -205,28 +235,34 @@ def _judge(
     annotations: Sequence[Revision],
     user_id: int | None,
     known: Snapshot,
-    led: Collection[int],
+    spoiled: Mapping[int, Reason],
 ) -> Judgement:
     """Judge one task; what was answered elsewhere keeps that answer.
 
-    `led` are the annotations that a prediction may have led to.
+    What was accepted before somebody changed the task's text was said of the text that was sent, and stays.
     """
     if not annotations:
         return Judgement()
-    if task is None or hash_task(row["data"]) != task.digest:
-        reason = Reason.UNKNOWN_TASK if task is None else Reason.ALTERED_TASK
-        return Judgement(rejected=tuple((a, reason, f"task {row['id']}") for a in annotations))
+    if task is None:
+        where = f"task {row['id']}"
+        return Judgement(rejected=tuple((a, Reason.UNKNOWN_TASK, where) for a in annotations))
+    reasons = dict(spoiled)
+    if hash_task(row["data"]) != task.digest:
+        live, rejected = known.live[task.expert, row["id"]], known.rejected[task.expert]
+        for a in annotations:
+            last = live.get(a.annotation_id)
+            if last is None or last.version != a.version or a.annotation_id in rejected:
+                reasons.setdefault(a.annotation_id, Reason.ALTERED_TASK)
     asked = known.asked[task.question_id]
-    free = [a for a in annotations if a.annotation_id not in led]
+    free = [a for a in annotations if a.annotation_id not in reasons]
     judged = adjudicate(free, user_id, asked, known.items[asked.item_id])
-    if led:
-        after = [(a, Reason.PRELABELLED, "") for a in annotations if a.annotation_id in led]
-        judged = replace(judged, rejected=(*judged.rejected, *after))
+    told = [(a, reasons[a.annotation_id], "") for a in annotations if a.annotation_id in reasons]
+    judged = replace(judged, rejected=(*judged.rejected, *told))
     other = known.elsewhere.get(asked.id)
     if judged.annotation is None or other is None:
         return judged
-    told = (judged.annotation, Reason.ELSEWHERE, f"{other.value} from {other.source}")
-    again = () if other.value == judged.value else (told,)
+    late = (judged.annotation, Reason.ELSEWHERE, f"{other.value} from {other.source}")
+    again = () if other.value == judged.value else (late,)
     return replace(judged, value=None, rejected=(*judged.rejected, *again))
 
 

@@ -101,13 +101,23 @@ def push_queue(
 
 
 def has_own_tasks(client: Client, project: Project, known: Collection[int]) -> bool:
-    """Whether a project holds just the tasks that were sent: none is missing, and none is somebody else's.
+    """Whether a project holds just the tasks that were sent: none is missing, and none is somebody else's."""
+    return project.tasks == len(known) == count_own_tasks(client, project, known)
 
-    Every push ends with that. Tasks are numbered in the order in which they are made, so later ones that are
-    nobody's lie behind the last, and where as many as were sent lie before it, none of them was removed.
+
+def count_own_tasks(client: Client, project: Project, known: Collection[int]) -> int:
+    """How many of the tasks that were sent are there.
+
+    Numbers alone tell nothing: a task of somebody else's that is moved here keeps an early one. What is sent
+    at once is numbered one after the other, so that a few ranges name all tasks.
     """
-    last = max(known, default=0)
-    return project.tasks == len(known) and client.count_tasks_after(project.id, last) == 0
+    ranges = list[tuple[int, int]]()
+    for number in sorted(known):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return client.count_tasks_among(project.id, ranges)
 
 
 def put_back_settings(
