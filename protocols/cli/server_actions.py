@@ -64,7 +64,7 @@ def close(args: argparse.Namespace, study: Study) -> int:
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.close(delete=args.delete)
-    text = _told(found.last, 0) + "\nclosed: later answers are not counted"
+    text = _told(found.last, 0) + "\nclosed: what is answered on the server from now on is not counted"
     if found.open:
         each = ", ".join(f"{expert} {n}" for expert, n in found.open.items())
         text += f"; {counted(sum(found.open.values()), 'question')} stayed open and count as missing: {each}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -64,7 +65,10 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     answered = store.replies(panel=False).find_values([q.id for q in asked if q.expert == giver])
     left = [q for q in asked if q.expert == giver and q.id not in answered]
     if not left:
-        raise BadInput(f"no question of {giver!r} is open")
+        raise BadInput(
+            f"no question of {giver!r} is open; that none is to be put to them from now on is noted by: "
+            f"oversight experts absent {shlex.quote(giver)}"
+        )
     items = store.read_shown_items()
     able = [q for q in left if other.judges(_name_class(q, items))]
     if not able:
