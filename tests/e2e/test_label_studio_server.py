@@ -6,7 +6,8 @@ import contextlib
 import os
 import shutil
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,7 +28,7 @@ from protocols.collect import (
     start_server,
     stop_server,
 )
-from protocols.collect.label_studio.server.own_server import find_servers
+from protocols.collect.label_studio.server.own_server import find_servers, reset_password
 from protocols.study_labels import route_questions
 from tests.e2e.conftest import client
 
@@ -99,12 +100,41 @@ def test_a_server_behind_a_proxy_with_tls(tmp_path: Path, monkeypatch: pytest.Mo
             first, second = invite(desk)
             assert first.exists
             assert second.password
-            renewed = renew_password(desk, "a")
+            with _commands_seen() as seen:
+                renewed = renew_password(desk, "a")
         assert renewed.password not in ("", first.password)
-        for password, works in ((first.password, False), (renewed.password, True)):
+        assert any("reset_password" in command for command in seen)
+        assert not any(renewed.password in command for command in seen)  # everybody can list these
+        assert _logs_in(running, public, first.email, renewed.password)
+        reset_password(running, first.email, "-begins-like-an-option")
+        for password, works in (
+            (first.password, False),
+            (renewed.password, False),
+            ("-begins-like-an-option", True),
+        ):
             assert _logs_in(running, public, first.email, password) is works
     finally:
         stop_server()
+
+
+@contextlib.contextmanager
+def _commands_seen() -> Iterator[set[str]]:
+    """The command lines of all processes of this machine meanwhile."""
+    seen, over = set[str](), threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.02):
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                with contextlib.suppress(OSError):
+                    seen.add(path.read_bytes().decode(errors="replace"))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        looking.join()
 
 
 def _logs_in(server: LabelStudioServer, public: str, email: str, password: str) -> bool:

@@ -41,6 +41,11 @@ _QUIET_SERVER = (
     "from label_studio.server import main; main()"
 )
 """The server without a line for each request: addresses may hold the token of an invitation."""
+_RESET = (
+    "import os, sys; sys.argv.append('--password=' + os.environ.pop('NEW_PASSWORD')); "
+    "from label_studio.server import main; main()"
+)
+"""A command with the password in its environment: everybody on a machine can list its command lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +175,9 @@ def reset_password(server: LabelStudioServer, email: str, password: str) -> None
     LabelStudioError
         If the command fails.
     """
-    command = [str(make_environment()), "-m", "label_studio.server", "reset_password"]
-    where = {"LABEL_STUDIO_BASE_DATA_DIR": str(Path(server.folder) / "data")}
-    run_command(
-        [*command, "--username", email, "--password", password],
-        make_clean_environment(where),
-        f"{email} got no new password",
-    )
+    command = [str(make_environment()), "-c", _RESET, "reset_password", f"--username={email}"]
+    told = {"LABEL_STUDIO_BASE_DATA_DIR": str(Path(server.folder) / "data"), "NEW_PASSWORD": password}
+    run_command(command, make_clean_environment(told), f"{email} got no new password")
 
 
 def find_servers() -> Path:
