@@ -72,9 +72,9 @@ def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) 
         }
 
 
-def join_study_runs(store: Store, known: set[str]) -> dict[str, dict[str, Any]]:
+def join_study_runs(store: Store, known: set[str], only: str | None = None) -> dict[str, dict[str, Any]]:
     """Work on the runs that others have begun in a database; as `run_study`. See `join_runs`."""
-    done = join_runs(store, known)
+    done = join_runs(store, known, only)
     store.run_columns.keep([r.target.spec.id for r in done])
     return {r.target.spec.name: _describe_result(store, r) for r in done}
 

@@ -16,7 +16,7 @@ from .models import (
     ModelReply as ModelReply, Request as Request, make_model as make_model,
 )
 from .runner import (
-    Batches as Batches, BudgetCaps as BudgetCaps, DEFAULT_LEASE as DEFAULT_LEASE,
+    Batches as Batches, BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,
     DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
     DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress,
     RandomPart as RandomPart, RunResult as RunResult, RunTerms as RunTerms, Target as Target,

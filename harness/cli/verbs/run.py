@@ -1,6 +1,7 @@
 """Ask models about every item; run again to go on after an interruption.
 
 example: oversight run --model small --dry-run
+         oversight run --on ray --ray-address auto --budget-usd 40     on every node of a Ray cluster
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.conventions import add_study, duration, emit, study_of
+from harness.cluster import add_placement, read_placement
 from harness.errors import ConfigError
 from harness.output import counted, say
 from harness.registry import load_module
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--lease", type=duration, metavar="TIME", help=shown)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"
+    add_placement(parser)
     add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)
 
 
@@ -91,6 +94,7 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
 
 
 def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
+    from harness.cluster import RayCrew
     from harness.llm import DEFAULT_LEASE, DEFAULT_PATIENCE, BudgetCaps, RunTerms
 
     if args.lease is not None and not study.has_server:
@@ -99,12 +103,19 @@ def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
         )
     if args.lease is not None and args.lease < 1:
         raise ConfigError(f"--lease: give at least 1s, not {args.lease:g}s")
+    placement, crew = read_placement(args, has_server=study.has_server), None
+    if placement is not None:
+        models = {name: study.model(name) for name in args.model or study.models}
+        if programs := [name for name, model in models.items() if model.python or model.command]:
+            raise ConfigError(f"--on ray: {programs[0]} is a program, which nodes do not have; leave it out")
+        crew = RayCrew(study.store_url, placement, models.values())
     return RunTerms(
         limits=BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests),
         patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
         wait=args.wait,
         uncertain=args.uncertain or "retry",
         lease=DEFAULT_LEASE if args.lease is None else args.lease,
+        crew=crew,
     )
 
 
@@ -118,7 +129,7 @@ def _refuse_with_batch(args: argparse.Namespace) -> None:
 
 def _refuse_alone(args: argparse.Namespace, other: str) -> None:
     """Refuse what is about calls that several processes make."""
-    for name in ("uncertain", "lease"):
+    for name in ("uncertain", "lease", "on"):
         if getattr(args, name) is not None:
             raise ConfigError(f"--{name} does not go with {other}")
 

@@ -21,4 +21,4 @@ def run_targets(
     with open_runs(wanted, targets, prices=prices, terms=terms, joins=True) as opened:
         opening = open_jointly(wanted, opened.targets, opened.prepared, terms)
     # the locks are free again, for others to join
-    return opened.report(work_on(opening, opened.ready) if opening else [])
+    return opened.report(work_on(opening, opened.ready, terms.crew) if opening else [])

@@ -14,10 +14,11 @@ from harness.output import say
 from harness.store import JointRun, Store
 
 
-def join_runs(store: Store, known: set[str]) -> list[RunResult]:
+def join_runs(store: Store, known: set[str], only: str | None = None) -> list[RunResult]:
     """Work on every joint run that is open, one after the other, and on those that begin meanwhile.
 
-    Those whose ids are `known` are passed over, and all that are joined become known.
+    Those whose ids are `known` are passed over, and all that are joined become known. With `only`, so are all
+    but this one.
 
     Models that are programs are left to those who have them: their names and their code are the study's.
 
@@ -31,7 +32,9 @@ def join_runs(store: Store, known: set[str]) -> list[RunResult]:
         At a signal.
     """
     results = list[RunResult]()
-    while joint := next((one for one in store.joint_runs.find_open() if one.id not in known), None):
+    while joint := next(
+        (j for j in store.joint_runs.find_open() if j.id not in known and only in (None, j.id)), None
+    ):
         known.add(joint.id)
         targets = _read_targets(store, joint)
         if targets:

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 
-from harness.errors import LeaseLost, OversightError, Stopped
+from harness.errors import LeaseLost, ModelError, OversightError, Stopped
 from harness.llm.asking.joint_budget import JointAllowance
 from harness.llm.asking.leased_items import LeasedItems
 from harness.llm.asking.membership import Membership, Watch
 from harness.llm.limits import Budget, dollars
 from harness.llm.runner import (
     Batches,
+    Crew,
     JobsEnd,
     Prepared,
     Progress,
@@ -107,21 +108,22 @@ def _read_used(store: Store, target: Target) -> Amounts:
     return Amounts(usd, tokens, sum(part.requests for part in used))
 
 
-def work_on(opening: Opening, targets: Sequence[Target]) -> list[RunResult]:
-    """Work on a joint run until all its items are answered, or this process cannot go on.
+def work_on(opening: Opening, targets: Sequence[Target], crew: Crew | None = None) -> list[RunResult]:
+    """Work on a joint run until all its items are answered, or this process, or the crew, cannot go on.
 
     Raises
     ------
     Stopped
         At a signal.
     """
-    return _Work(opening, targets).run()
+    return _Work(opening, targets, crew).run()
 
 
 class _Work:
     """What one process does of a joint run: as one worker, and another when there is more to take."""
 
-    def __init__(self, opening: Opening, targets: Sequence[Target]) -> None:
+    def __init__(self, opening: Opening, targets: Sequence[Target], crew: Crew | None) -> None:
+        self._crew = crew
         self._joint, self._wanted = opening.joint, opening.wanted
         self._store = opening.wanted.store
         self._worker: str | None = opening.worker
@@ -137,8 +139,11 @@ class _Work:
         left = sum(len(some) for target in targets for some in self._wanted.find_left(target))
         with Progress.of(targets, total, total - left) as progress:
             others = _Others(self._store, self._joint, progress)
-            while self._worker or self._finds_more(others):
-                self._work_once(progress, others)
+            if self._crew is not None:
+                self._watch_over(self._crew, others)
+            else:
+                while self._worker or self._finds_more(others):
+                    self._work_once(progress, others)
         if self._late:
             say(
                 f"{counted(self._late, 'answer')} came after others had been asked for them, as this process "
@@ -149,12 +154,31 @@ class _Work:
             for run, target in self._targets.items()
         ]
 
+    def _watch_over(self, crew: Crew, others: _Others) -> None:
+        """Wait until a crew has answered all items, or none of it works any more."""
+        worker = self._worker or ""
+        others.mine.add(worker)
+        me = Membership(self._store, self._joint, worker, self._watch)
+        with me, crew.working(self._joint.id):
+            while self._find_unended() and crew.is_working():
+                others.look()
+                time.sleep(_LOOK)
+        others.look(0)
+        self._asked.update({run: crew.asked[target.spec.name] for run, target in self._targets.items()})
+        for run in self._find_unended():
+            name = self._targets[run].spec.name
+            why = crew.stopped.get(name) or crew.stopped.get("") or "no worker is left"
+            self._errors[run] = ModelError(why)
+
+    def _find_unended(self) -> set[str]:
+        """Those of the runs that are not all answered."""
+        self._store.leases.end_runs(self._joint.id)
+        return self._targets.keys() & set(self._store.joint_runs.find_unended(self._joint.id))
+
     def _finds_more(self, others: _Others) -> bool:
         """Wait until there is something that nobody asks about; False once all is answered, or given up."""
         while True:
-            self._store.leases.end_runs(self._joint.id)
-            unended = self._targets.keys() & set(self._store.joint_runs.find_unended(self._joint.id))
-            mine = unended - self._errors.keys()
+            mine = self._find_unended() - self._errors.keys()
             if not mine or self._store.leases.has_free(mine):
                 return bool(mine)
             self._watch.look()
@@ -255,9 +279,9 @@ class _Others:
         self._looked = time.monotonic()
         self._known = self._count()
 
-    def look(self) -> None:
-        """Move the bar on, once in a while."""
-        if time.monotonic() - self._looked < 1:
+    def look(self, pause: float = 1.0) -> None:
+        """Move the bar on, if so many seconds have passed since it was."""
+        if time.monotonic() - self._looked < pause:
             return
         self._looked, before, self._known = time.monotonic(), self._known, self._count()
         self._progress.others_wrote(self._known - before)

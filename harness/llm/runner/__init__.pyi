@@ -19,8 +19,9 @@ from .prompt import (
     notation_of as notation_of,
 )
 from .run_opening import (
-    BudgetCaps as BudgetCaps, DEFAULT_LEASE as DEFAULT_LEASE, DEFAULT_PATIENCE as DEFAULT_PATIENCE,
-    DEFAULT_TERMS as DEFAULT_TERMS, RunResult as RunResult, RunTerms as RunTerms, open_runs as open_runs,
+    BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,
+    DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TERMS as DEFAULT_TERMS,
+    RunResult as RunResult, RunTerms as RunTerms, open_runs as open_runs,
 )
 from .targets import (
     Forecast as Forecast, RandomPart as RandomPart, Target as Target, Wanted as Wanted,

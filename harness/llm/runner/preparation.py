@@ -47,6 +47,7 @@ def prepare(
     budgets: Sequence[Budget | None] = (),
     *,
     uncertain: Uncertain = "retry",
+    is_reachable: bool = True,
 ) -> list[Prepared]:
     """Settle what each model offers; look at every endpoint that is going to be asked.
 
@@ -60,6 +61,8 @@ def prepare(
         is counted first, also of a model that cannot be asked now.
     uncertain
         What becomes of answers that a killed command had under way.
+    is_reachable
+        Whether endpoints can be reached from here; where not, nobody looks whether they are there.
 
     Raises
     ------
@@ -69,7 +72,7 @@ def prepare(
         If no model can be asked.
     """
     models = [make_model(target.settings, target.function) for target in targets]
-    looks = _Looks(wanted)
+    looks = _Looks(wanted, is_reachable)
     counted = set[str]()
 
     def count(target: Target, budget: Budget | None) -> None:
@@ -136,6 +139,7 @@ class _Looks:
     """Looks at endpoints, at each once."""
 
     wanted: Wanted
+    is_reachable: bool
     looked: set[str] = field(default_factory=set)
 
     async def look(
@@ -163,7 +167,7 @@ class _Looks:
         return target
 
     async def _check(self, target: Target, model: RunnableModel) -> None:
-        if target.settings.where not in self.looked:
+        if self.is_reachable and target.settings.where not in self.looked:
             await model.check()
             self.looked.add(target.settings.where)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,6 +42,7 @@ class Progress(AbstractContextManager["Progress"]):
             unit="item",
             mininterval=0.5 if sys.stderr.isatty() else 10.0,
             file=sys.stderr,
+            disable=bool(os.environ.get("TQDM_DISABLE")),  # as of now, where the library was loaded before
         )
 
     @classmethod

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from harness.errors import OversightError
 from harness.llm.limits import Budget, PriceTable
@@ -33,6 +35,30 @@ class BudgetCaps:
     requests: int | None = None
 
 
+class Crew(Protocol):
+    """Workers that are started to ask in a process's place; it watches over what they do.
+
+    Attributes
+    ----------
+    brings_endpoints
+        Whether endpoints are where the workers are, and cannot be looked at from here.
+    asked
+        How many answers workers that ended asked for, by name of the model.
+    stopped
+        By name of the model why a worker stopped before all was asked; what is about all models is under "".
+    """
+
+    brings_endpoints: bool
+    asked: Counter[str]
+    stopped: dict[str, str]
+
+    def working(self, work: str) -> AbstractContextManager[None]:
+        """Have workers on what has this id in the database while the block lasts."""
+
+    def is_working(self) -> bool:
+        """Whether any of them works, or is about to."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTerms:
     """How models are asked.
@@ -49,6 +75,8 @@ class RunTerms:
         What becomes of answers that were under way where a process ended without a word.
     lease
         Seconds after which one of several processes is taken for lost that does not show itself.
+    crew
+        Who asks in this process's place.
     """
 
     limits: BudgetCaps = BudgetCaps()
@@ -56,6 +84,7 @@ class RunTerms:
     wait: bool = False
     uncertain: Uncertain = "retry"
     lease: float = DEFAULT_LEASE
+    crew: Crew | None = None
 
 
 DEFAULT_TERMS = RunTerms()
@@ -109,7 +138,13 @@ def open_runs(
     budgets = _budgets(targets, terms)  # which refuses unknown prices before anything is sent
     refuse_without_keys(targets)
     with hold_runs(store, targets, wait=terms.wait, joins=joins) as lock:
-        prepared = prepare(wanted, targets, budgets, uncertain=terms.uncertain)
+        prepared = prepare(
+            wanted,
+            targets,
+            budgets,
+            uncertain=terms.uncertain,
+            is_reachable=terms.crew is None or not terms.crew.brings_endpoints,
+        )
         opened = OpenRuns(targets=targets, prepared=prepared, budgets=budgets, lock=lock)
         for target in opened.ready:
             target.announce(wanted)

@@ -1,0 +1,102 @@
+"""Where workers run on a Ray cluster, as options say it: which cluster, how many, with which resources."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.distribution import require
+from harness.errors import ConfigError
+
+_ALONE = ("ray_address", "workers", "worker_resources", "serve")
+"""Options that say nothing without ``--on ray``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where workers run.
+
+    Attributes
+    ----------
+    address
+        Of the cluster, as `ray.init` takes it; None starts one on this machine for as long as it is needed.
+    workers
+        How many; None is one for every node that has room for one.
+    resources
+        What a worker takes of its node, by Ray's names: ``CPU``, ``GPU``, ``memory``, and the cluster's own.
+    serve
+        Words of a command that serves the model on every node, beside its worker; empty starts none.
+    """
+
+    address: str | None = None
+    workers: int | None = None
+    resources: Mapping[str, float]
+    serve: tuple[str, ...] = ()
+
+
+def add_placement(parser: argparse.ArgumentParser) -> None:
+    """Add ``--on ray`` and what belongs to it."""
+    add = parser.add_argument
+    add("--on", choices=["ray"], help="let workers on the nodes of a Ray cluster ask, in this one's place")
+    where = (
+        "the cluster's: auto, HOST:PORT or ray://HOST:PORT (default: RAY_ADDRESS, else one on this machine)"
+    )
+    add("--ray-address", metavar="ADDRESS", help=where)
+    add("--workers", type=int, metavar="N", help="so many workers (default: one on every node)")
+    takes = "what a worker takes of its node, as CPU=1,GPU=1 (default: CPU=1)"
+    add("--worker-resources", metavar="NAME=N,...", help=takes)
+    add("--serve", metavar="COMMAND", help="serve the model on every node: 'vllm serve NAME --port 8000'")
+
+
+def read_placement(args: argparse.Namespace, *, has_server: bool) -> Placement | None:
+    """Read these options; None without ``--on``.
+
+    Raises
+    ------
+    ConfigError
+        If they do not go together, Ray is not installed, or the study has no database that nodes can reach.
+    """
+    if args.on is None:
+        if given := [name for name in _ALONE if getattr(args, name) is not None]:
+            raise ConfigError(f"--{given[0].replace('_', '-')} goes with --on ray")
+        return None
+    if not has_server:
+        raise ConfigError(
+            '--on ray is for a study in a database that all nodes reach: store = "postgresql://..." '
+            "(move there with: oversight store copy)"
+        )
+    if args.workers is not None and args.workers < 1:
+        raise ConfigError(f"--workers: give a number ≥ 1, not {args.workers}")
+    require("ray", "--on ray", "ray")
+    return Placement(
+        address=args.ray_address or os.environ.get("RAY_ADDRESS") or None,
+        workers=args.workers,
+        resources=_read_resources(args.worker_resources or "CPU=1"),
+        serve=_read_command(args.serve),
+    )
+
+
+def _read_resources(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, amount = part.strip().partition("=")
+        try:
+            found[name] = float(amount)
+        except ValueError:
+            found[name] = -1.0
+        if not name or not 0 <= found[name] < float("inf"):
+            raise ConfigError(f"--worker-resources: give NAME=N,..., such as CPU=1, not {part.strip()!r}")
+    return found
+
+
+def _read_command(text: str | None) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(text or ""))
+    except ValueError as error:
+        raise ConfigError(f"--serve: {error}") from None
+    if text is not None and not words:
+        raise ConfigError("--serve: give a command and its arguments")
+    return words

@@ -1,0 +1,150 @@
+"""A run on a real Ray cluster of two nodes: every item once, a lost node is replaced, keys stay secret."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.llm.local.weights import find_weights
+from tests.conftest import empty_server
+from tests.e2e.joint import JointStudy, finish, joint_study
+from tests.e2e.test_joint_runs import slowly
+from tests.fakes.openai_server import Reply
+from tests.ray_cluster import QUIET, RayCluster, ray_cluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("servers")]
+
+N = 600
+CONCURRENCY = 4
+KEY = "sk-never-to-be-seen-4711"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with ray_cluster() as started:
+        yield started
+
+
+@pytest.fixture
+def database(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    empty_server(postgresql)
+    for name, value in {**QUIET, "OPENAI_API_KEY": KEY, "PGPASSWORD": KEY[::-1]}.items():
+        monkeypatch.setenv(name, value)
+    return postgresql
+
+
+def read_results(said: str) -> dict[str, Any]:
+    found = json.loads(said[said.index("{") : said.rindex("\n}") + 2])
+    return dict(found["models"]["m"])
+
+
+def check_books(study: JointStudy, lost_nodes: int) -> None:
+    books, calls = study.read_books(), len(study.server.prompts)
+    assert books.answers == {"ok": N}
+    assert (books.left, books.open) == (0, 0)
+    assert study.count_repeats() <= books.lost <= CONCURRENCY * lost_nodes
+    assert calls <= books.requests <= calls + books.lost
+
+
+def test_two_nodes_ask_and_the_bar_is_here(cluster: RayCluster, database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        begun = study.run("--on", "ray", "--ray-address", cluster.address, "--json")
+        study.wait_for_workers(3)  # the one that watches, and one on every node
+        [said] = finish(begun)
+        check_books(study, 0)
+        assert set(study.server.keys) == {f"Bearer {KEY}"}
+    assert "Ray: 2 workers on 2 nodes" in said
+    assert f"{N}/{N}" in said
+    assert read_results(said)["asked_now"] == N
+    assert cluster.find_text(KEY) == []
+    assert cluster.find_text(KEY[::-1]) == []
+
+
+def test_a_node_that_is_killed_is_replaced(cluster: RayCluster, database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        begun = study.run("--on", "ray", "--ray-address", cluster.address, "--lease", "3s", "--json")
+        study.wait_for_workers(3)
+        study.wait_for_calls(150)
+        cluster.kill(-1)
+        cluster.add_node()
+        [said] = finish(begun)
+        check_books(study, 1)
+        assert study.read_books().lost >= 1
+    assert "is taken for lost" in said
+
+
+def test_a_run_that_is_stopped_settles_what_is_under_way(
+    cluster: RayCluster, database: str, tmp_path: Path
+) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        words = ("--on", "ray", "--ray-address", cluster.address)
+        begun = study.run(*words)
+        study.wait_for_calls(150)
+        begun.send_signal(signal.SIGTERM)
+        finish(begun, code=130)
+        study.wait_for_workers(0)
+        books = study.read_books()
+        assert books.lost == 0
+        assert books.answers["ok"] == len(study.server.prompts) < N
+        finish(study.run(*words))
+        check_books(study, 0)
+        assert study.count_repeats() == 0
+
+
+def test_a_cap_holds_on_all_nodes(cluster: RayCluster, database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        cap = ("--budget-usd", "0.01", "--on", "ray", "--ray-address", cluster.address)
+        [said] = finish(study.run(*cap), code=1)
+        spent = sum(sent + received for sent, received in study.server.bill) * 10 / 1e6
+    assert "the budget of $0.01 is spent" in said
+    assert 0.009 <= spent <= 0.01
+
+
+def test_a_cluster_of_the_command_s_own_ends_with_it(database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, slowly) as study:
+        before = find_ray()
+        begun = study.run("--on", "ray", "--workers", "2", "--json")
+        [said] = finish(begun)
+        check_books(study, 0)
+        assert find_ray() <= before
+        assert read_results(said)["asked_now"] == N
+
+
+def test_what_a_worker_cannot_do_is_told(cluster: RayCluster, database: str, tmp_path: Path) -> None:
+    with joint_study(tmp_path, database, N, lambda prompt, n: Reply(status=401, body="{}")) as study:
+        [said] = finish(study.run("--on", "ray", "--ray-address", cluster.address), code=1)
+    assert "HTTP 401" in said
+
+
+def find_ray() -> set[int]:
+    """Processes of any Ray cluster."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = path.read_bytes()
+            if words.startswith(b"ray::") or b"/raylet" in words or b"gcs_server" in words:
+                found.add(int(path.parent.name))
+    return found
+
+
+@pytest.mark.local_model
+def test_every_node_serves_the_model_itself(database: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    words = [sys.executable, "-m", "harness.llm.local.serve", str(find_weights()), str(port)]
+    with joint_study(tmp_path, database, 24, slowly) as study:
+        file = tmp_path / "study.toml"
+        text = file.read_text().replace(study.server.url, f"http://127.0.0.1:{port}/v1")
+        file.write_text(text.replace('model = "m"', 'model = "smollm2-135m-instruct"'))
+        [said] = finish(study.run("--on", "ray", "--serve", shlex.join(words), "--json"))
+        assert read_results(said)["predictions"] == 24
+        assert study.server.prompts == []
