@@ -111,6 +111,26 @@ def test_instructions_are_shown_once_and_take_the_keys(tmp_path: Path, people: P
         assert replies(tmp_path) == {}
 
 
+def test_long_instructions_open_at_their_beginning_on_a_small_phone(tmp_path: Path, people: People) -> None:
+    draw(tmp_path)
+    study = tmp_path / "study.toml"
+    study.write_text(study.read_text().replace("Read the note.", "Read the note. " * 400, 1))
+    with serve(tmp_path) as desk:
+        page = people(320).open(desk.links["ana"], begin=False)
+        go_on = page.get_by_role("button", name="Go on")
+        for part in (page.get_by_role("heading", name="Before you begin"), go_on):
+            expect(part).to_be_in_viewport(ratio=1)
+        assert page.locator("dialog .prose").evaluate("(text) => text.scrollTop") == 0
+        go_on.tap()
+        wait_ready(page)
+        heights = {
+            button.evaluate("(b) => b.offsetHeight") for button in page.locator(".verdicts button").all()
+        }
+        assert heights == {56}  # no word is broken
+        page.get_by_role("button", name="Unsure").tap()
+        saved(page, 1)
+
+
 def test_undo_goes_back_and_the_history_stays(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:

@@ -93,6 +93,7 @@ export function drawMessage(title, text, back = null) {
   refill(part("main"), el("div", { class: "message" }, el("h1", { id: "question", tabindex: "-1" }, title),
     el("p", {}, text), back && el("button", { class: "plain", id: "back", onclick: back }, "‹ Back to the last", kbd("z"))));
   part("bar").hidden = true;
+  refill(part("bar"));
 }
 
 export function drawUnsent(number, isWaiting) {
