@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,12 @@ from harness.machine import host_name
 if TYPE_CHECKING:
     from aiohttp import web
 
+    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
 LOCAL = "127.0.0.1"
 _LONGEST_FIELD = 1 << 16
 """Bytes of a header: browsers send the cookies of all that ever ran on this machine, at any port."""
+_PATIENCE = 15.0
 _SILENT = logging.getLogger(f"{__name__}.requests")
 """What is wrong with a request is its sender's to know, and the terminal is no log of the network."""
 _SILENT.addHandler(logging.NullHandler())
@@ -54,19 +57,49 @@ def shown_host(host: str) -> str:
 
 
 @asynccontextmanager
-async def serving(application: web.Application, listening: socket.socket) -> AsyncIterator[asyncio.Event]:
-    """Answer requests inside the block; gives what SIGINT and SIGTERM set."""
+async def serving(
+    application: web.Application, listening: socket.socket, *, patience: float = _PATIENCE
+) -> AsyncIterator[asyncio.Event]:
+    """Answer requests inside the block; gives what SIGINT and SIGTERM set.
+
+    Parameters
+    ----------
+    patience
+        Seconds that a new connection has at least to say what it wants.
+    """
     from aiohttp import web  # who only asks what an address is does not wait for it
 
-    ended = asyncio.Event()
+    ended, heard = asyncio.Event(), set[asyncio.BaseProtocol]()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
+
+    @web.middleware
+    async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
+        heard.add(request.protocol)
+        return await handler(request)
+
+    application.middlewares.insert(0, note)
     runner = web.AppRunner(
         application, access_log=None, logger=_SILENT, shutdown_timeout=1.0, max_field_size=_LONGEST_FIELD
     )
     await runner.setup()
+    ending = asyncio.create_task(_end_silent(runner, heard, patience))
     try:
         await web.SockSite(runner, listening).start()
         yield ended
     finally:
+        ending.cancel()
         await runner.cleanup()
+
+
+async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], patience: float) -> None:
+    """End connections whose first request does not come: a thousand of them would keep everybody out."""
+    silent = set[asyncio.BaseProtocol]()
+    while True:
+        await asyncio.sleep(patience)
+        here = [] if runner.server is None else runner.server.connections
+        heard.intersection_update(here)
+        for connection in here:
+            if connection in silent and connection not in heard:
+                connection.force_close()
+        silent = set[asyncio.BaseProtocol](here) - heard
