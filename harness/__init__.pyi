@@ -12,7 +12,8 @@ from .datasets import (
 from .draws import begin_draws as begin_draws, draw_first as draw_first
 from .errors import (
     BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
-    EstimateError as EstimateError, FatalModelError as FatalModelError, LabelStudioError as LabelStudioError,
+    EstimateError as EstimateError, FatalModelError as FatalModelError, Fault as Fault,
+    LabelStudioError as LabelStudioError, LeaseLost as LeaseLost,
     ModelError as ModelError, NotIdentified as NotIdentified, OversightError as OversightError,
     ProgramRefused as ProgramRefused, SandboxError as SandboxError, StoreError as StoreError,
     NoReply as NoReply, RefusedRequest as RefusedRequest,

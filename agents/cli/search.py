@@ -2,6 +2,7 @@
 
 example: oversight search start --dry-run
          oversight search start --candidates 24
+         oversight search start --on ray --ray-address auto      programs run on the nodes of a Ray cluster
          oversight search resume
          oversight search show --page search.html
          oversight search export winner.py
@@ -18,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError
 from harness.analysis import study_truth
-from harness.cli import add_study, emit, study_of
+from harness.cli import add_shared_terms, add_study, emit, read_shared_terms, study_of
+from harness.cluster import add_placement, read_placement
 from harness.config import Study
 from harness.output import say
 from harness.store import Store
 
 if TYPE_CHECKING:
-    from agents.search import SearchContext
+    from agents.search import SearchContext, SharedTerms
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--in-process", action="store_true", help="write its source as code that no sandbox holds in"
     )
+    for sub in (start, resume):
+        add_shared_terms(sub)
+        add_placement(sub)
     for sub in (start, resume, show, export):
         sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON object")
 
@@ -74,19 +79,36 @@ def run(args: argparse.Namespace) -> int:
         if args.verb == "export":
             return _export(args, open_search(study, store, args.search))
         if args.verb == "resume":
-            return _go(args, study, store, resume_search(study, store, args.search))
+            terms = _read_terms(args, study)
+            return _go(args, study, store, resume_search(study, store, args.search), terms)
         seed = study.study.seed if args.seed is None else args.seed
         if args.dry_run:
             with store.rehearsing():
                 return _price(args, study, prepare_search(study, store, seed, study.search))
-        return _go(args, study, store, prepare_search(study, store, seed, study.search))
+        terms = _read_terms(args, study)
+        return _go(args, study, store, prepare_search(study, store, seed, study.search), terms)
 
 
-def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:
+def _read_terms(args: argparse.Namespace, study: Study) -> SharedTerms:
+    from agents.search import SharedTerms, model_name
+    from harness.cluster import RayCrew
+
+    if args.uncertain is not None and not study.has_server:
+        raise ConfigError("--uncertain is for a search in a database on a server, which others help to make")
+    lease, uncertain = read_shared_terms(args, study)
+    placement, crew = read_placement(args, has_server=study.has_server), None
+    if placement is not None:
+        crew = RayCrew(study.store_url, placement, [study.model(model_name(study, study.search.model))])
+    return SharedTerms(lease=lease, uncertain=uncertain, crew=crew)
+
+
+def _go(
+    args: argparse.Namespace, study: Study, store: Store, context: SearchContext, terms: SharedTerms
+) -> int:
     from agents.search import continue_search
 
     _say_power(context)
-    ended = asyncio.run(continue_search(study, store, context, say))
+    ended = asyncio.run(continue_search(study, store, context, say, terms))
     say(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, study, store, context)
 

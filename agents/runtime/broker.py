@@ -6,11 +6,13 @@ import asyncio
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from agents.runtime.call_cache import CallCache
 from agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
 from agents.runtime.run_account import Note, RequestAccount
-from harness import ModelError, NoReply, RefusedRequest, TransientModelError
+from agents.runtime.shared_calls import SharedCalls
+from harness import BudgetSpent, ModelError, NoReply, RefusedRequest, TransientModelError
 from harness.config import ModelSection
 from harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
 from harness.store import Store, StoredCall
@@ -48,6 +50,8 @@ class Broker(RequestDraws):
         Whether tokens are paid for, so that a reply which does not say what it used is charged by a guess.
     note
         Stores what a call may use at most before it goes out, and what it used once it is over.
+    shared
+        Claims and stores calls where other processes may make the same; what they use is stored with these.
     """
 
     def __init__(
@@ -63,9 +67,10 @@ class Broker(RequestDraws):
         limiter: Limiter | None = None,
         is_billed: bool = True,
         note: Note | None = None,
+        shared: SharedCalls | None = None,
     ) -> None:
         super().__init__(name)
-        self._note = note
+        self._note, self._shared = note, shared
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
         self._model = LimitedModel(model, limiter or Limiter(concurrency), tries, is_billed=is_billed)
@@ -85,6 +90,7 @@ class Broker(RequestDraws):
         price: Price | None,
         store: Store,
         note: Note | None = None,
+        shared: SharedCalls | None = None,
     ) -> Broker:
         """Make the broker of a model of study.toml, within the limits that stand there."""
         return cls(
@@ -94,10 +100,21 @@ class Broker(RequestDraws):
             price=price,
             store=store,
             tries=settings.tries,
-            limiter=Limiter(settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute),
+            limiter=Limiter(
+                settings.concurrency,
+                settings.requests_per_minute,
+                settings.tokens_per_minute,
+                book=None if shared is None else partial(store.paces.book, settings.where, settings.model),
+            ),
             is_billed=not (settings.python or settings.command),
             note=note,
+            shared=shared,
         )
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls under way at once."""
+        return self._model.limiter.concurrency
 
     async def close(self) -> None:
         """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
@@ -117,50 +134,57 @@ class Broker(RequestDraws):
 
     async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         stored = await self._cache.get(key)
+        if stored is None and self._shared is not None:
+            stored = await self._shared.take(key)
         if stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
         async with self._unstored:
             started = time.perf_counter()
             try:
-                reply = await self._pay(request, as_it_comes=as_it_comes)
+                reply = await self._pay(key, request, as_it_comes=as_it_comes)
             except ModelError as error:
                 self.spent.failed += 1
                 await self._keep(key, text, ModelReply("", ""), started, str(error) or type(error).__name__)
                 raise
+            except BudgetSpent:
+                if self._shared is not None:
+                    await self._shared.release(key)
+                raise
             await self._keep(key, text, reply, started, "")
         return reply
 
-    async def _pay(self, request: Request, *, as_it_comes: bool) -> ModelReply:
+    async def _pay(self, key: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         """Ask; a second time with twice the room if the answer is empty or cut short."""
-        reply = await self._send(request)
+        reply = await self._send(key, request)
         if as_it_comes or _whole(reply):
             return reply
         wider = replace(request, max_tokens=2 * (request.max_tokens or OUTPUT_CAP))
-        second = await self._send(wider)
+        second = await self._send(key, wider)
         if not _whole(second):
             what = "cut off at" if second.text.strip() else "empty with"
             reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
             raise NoReply(f"the reply was {reason}")
         return add_price(reply, second)
 
-    async def _send(self, request: Request) -> ModelReply:
+    async def _send(self, key: str, request: Request) -> ModelReply:
         try:
-            reply = await self._ask(request)
+            reply = await self._ask(key, request)
         except RefusedRequest as error:
             if self._answered is None:
                 raise
             self._refusals += 1
             if self._refusals % REFUSALS == 0:
-                await self._ask(self._answered)
+                await self._ask(key, self._answered)
             if error.status in _OF_THE_MODEL:
                 raise TransientModelError(str(error)) from error
             raise NoReply(str(error)) from error
         self._answered, self._refusals = request, 0
         return reply
 
-    async def _ask(self, request: Request) -> ModelReply:
-        account = RequestAccount(self._budget, self._note)
+    async def _ask(self, key: str, request: Request) -> ModelReply:
+        note = self._note if self._shared is None else self._shared.note(key, self._price)
+        account = RequestAccount(self._budget, note)
         try:
             reply = await self._model.ask(request, account.used, account.hold)
         finally:
@@ -171,7 +195,8 @@ class Broker(RequestDraws):
     async def _keep(self, key: str, request: str, reply: ModelReply, started: float, error: str) -> None:
         price = self._price
         usd = None if price is None else price.dollars(reply.input_tokens, reply.output_tokens)
-        await self._cache.add(
+        add = self._cache.add if self._shared is None else self._shared.add
+        await add(
             StoredCall(
                 key=key,
                 request=request,

@@ -1,3 +1,4 @@
+from .answering import SharedTerms as SharedTerms
 from .confirmation import confirm_finalists as confirm_finalists
 from .context import SearchContext as SearchContext
 from .fitness import (
@@ -10,7 +11,8 @@ from .loop import search as search
 from .policies import Policy as Policy
 from .search_report import report_search as report_search
 from .setup import (
-    open_search as open_search, prepare_search as prepare_search, resume_search as resume_search,
+    model_name as model_name, open_search as open_search, prepare_search as prepare_search,
+    resume_search as resume_search,
 )
 from .view import read_exported_parts as read_exported_parts
 from .winner_file import write_winner as write_winner

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from agents.runtime import Broker, Workbench, answer_items, dry_run_program, name_model, replay_program
+from agents.runtime import Broker, dry_run_program, name_model, replay_program
 from agents.sandbox import Sandbox, open_sandbox
+from agents.search.answering import ALONE, SharedTerms, open_answering, price_of
 from agents.search.confirmation import confirm_finalists
 from agents.search.context import SearchContext
 from agents.search.loop import Ended, search
 from agents.search.policies import Adas, AFlow, Optimizer, Policy, Recombine, Reflect, Wordings, write_guide
 from agents.search.setup import model_name
 from harness import BudgetSpent, ConfigError
-from harness.analysis import study_prices
 from harness.config import SearchSection, Study
-from harness.llm import Budget, Price, Target, make_model, make_spec
 from harness.store import Store
 from harness.types import Item, Program
 
@@ -66,9 +65,15 @@ class Costs:
 
 
 async def continue_search(
-    study: Study, store: Store, context: SearchContext, progress: Callable[[str], None]
+    study: Study,
+    store: Store,
+    context: SearchContext,
+    progress: Callable[[str], None],
+    terms: SharedTerms = ALONE,
 ) -> Ended:
     """Run a search to its end, or until its budget ends; what was answered before is not asked again.
+
+    In a database on a server other processes may help to run programs; all is decided here.
 
     Raises
     ------
@@ -76,28 +81,20 @@ async def continue_search(
         If a model, a key or a price that a budget in dollars needs is missing.
     FatalModelError, SandboxError
         What was answered is kept.
+    RunHeld
+        If another process makes this search.
     """
     section = context.section
-    name = model_name(study, section.model)
-    budget = Budget(section.usd, section.tokens, _price(study, name))
-    budget.charge(*store.searches.count_tokens(context.id))
-    writer = _optimiser_name(study, section)
+    name, writer = model_name(study, section.model), _optimiser_name(study, section)
     async with AsyncExitStack() as stack:
-        brokers: dict[str, Broker] = {}
-        for used in dict.fromkeys(n for n in (name, writer) if n):
-            model, price = make_model(study.model(used)), _price(study, used)
-            stack.push_async_callback(model.close)
-            brokers[used] = Broker.of(
-                model, study.model(used), budget=budget.at(price), price=price, store=store
-            )
-            stack.push_async_callback(brokers[used].close)
         sandbox = await stack.enter_async_context(open_sandbox(section.tier))
         progress(f"sandbox: {sandbox.name}")
         context.check_settings()
-        bench = Workbench(brokers[name], sandbox, context.roles, context.shape, blames_program=True)
+        opening = open_answering(study, store, context, sandbox, terms, name, writer)
+        answering = await stack.enter_async_context(opening)
         context = replace(
             context,
-            evaluate=lambda program, items, replicate: answer_items(program, items, bench, replicate),
+            evaluate=answering.evaluate,
             check=lambda program: check_program(context, sandbox, program),
             retell=lambda program, item: replay_program(
                 program,
@@ -110,7 +107,7 @@ async def continue_search(
             ),
             progress=progress,
         )
-        ended = await search(context, make_policy(context, sandbox, brokers.get(writer)))
+        ended = await search(context, make_policy(context, sandbox, answering.writer))
         if not context.complete(context.start):
             return ended
         try:
@@ -202,18 +199,13 @@ async def estimate_costs(study: Study, context: SearchContext) -> Costs:
     meta = META_CALLS[section.policy] * META_TOKENS
     total = fixed + each * section.candidates
     tokens, optimiser = round(total * per_call), meta * section.candidates
-    price = _price(study, model_name(study, section.model))
+    price = price_of(study, model_name(study, section.model))
     usd = None if price is None else price.dollars(tokens + optimiser, 0)
     caps = [section.tokens] if section.tokens is not None else []
     if section.usd is not None and usd:
         caps.append(round(section.usd / usd * (tokens + optimiser)))
     affordable = max(0, int((min(caps) - fixed * per_call) / (each * per_call + meta))) if caps else None
     return Costs(calls=round(total), tokens=tokens, meta_tokens=optimiser, usd=usd, affordable=affordable)
-
-
-def _price(study: Study, name: str) -> Price | None:
-    settings = study.model(name)
-    return Target(make_spec(name, settings, "$text", None), settings).priced(study_prices(study)).price
 
 
 def _optimiser_name(study: Study, section: SearchSection) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from harness.distribution import VERSION
 from harness.errors import ConfigError, ModelError, OversightError
+from harness.registry import load_module
 
 _READY = 1800.0
 """Seconds that a server has to load its model; weights may have to be fetched first."""
@@ -75,7 +76,9 @@ def work_on_node(joining: Joining) -> Joined:
             if joining.is_local:
                 stack.enter_context(_serving_locally())
             store = stack.enter_context(Store(joining.url))
-            return Joined(results=join_study_runs(store, set(), only=joining.work))
+            results = join_study_runs(store, set(), only=joining.work)
+            programs = load_module("agents.runtime").help_works(store, set(), only=joining.work)
+            return Joined(results={**results, **programs})
     except OversightError as error:
         return Joined(error=str(error))
     except KeyboardInterrupt:

@@ -1,4 +1,5 @@
 from .asking import (
+    JointAllowance as JointAllowance, Membership as Membership, Watch as Watch,
     cancel_batches as cancel_batches, join_runs as join_runs, run_batches as run_batches,
     run_targets as run_targets,
 )

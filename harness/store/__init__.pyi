@@ -26,7 +26,8 @@ from .database import (
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
 from .joint import (
-    Amounts as Amounts, JointRun as JointRun, JointSpec as JointSpec, Lease as Lease, Worker as Worker,
+    Amounts as Amounts, ClaimChange as ClaimChange, JointRun as JointRun, JointSpec as JointSpec,
+    LOST as LOST, Lease as Lease, Portion as Portion, ProgramWork as ProgramWork, Worker as Worker,
     WorkerWrite as WorkerWrite,
 )
 from .labelling import (

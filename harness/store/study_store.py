@@ -27,11 +27,13 @@ from harness.store.columns import (
 from harness.store.controls import ControlRepository
 from harness.store.database import PORTION, Database
 from harness.store.joint import (
+    CallClaimRepository,
     GrantRepository,
     JointAnswerRepository,
     JointRunRepository,
     LeaseRepository,
     PaceRepository,
+    ProgramWorkRepository,
 )
 from harness.store.labelling import LabellingRepository
 from harness.store.planned_looks import LookRepository
@@ -78,6 +80,8 @@ class Store(Database):
         self.leases = LeaseRepository(self)
         self.joint_answers = JointAnswerRepository(self)
         self.grants = GrantRepository(self)
+        self.call_claims = CallClaimRepository(self)
+        self.program_work = ProgramWorkRepository(self)
         self.paces = PaceRepository(self)
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)

@@ -25,7 +25,7 @@ STUDY = """\
 [study]
 name = "Colours"
 seed = 3
-[items]
+{store}[items]
 file = "items.csv"
 classes = {classes}
 [models.m]
@@ -57,7 +57,13 @@ def answer(prompt: str, _: int) -> Reply:
 
 
 def lay_out(
-    folder: Path, url: str, concurrency: int = 1, more: str = "", n: int = 44, in_flight: int = 2
+    folder: Path,
+    url: str,
+    concurrency: int = 1,
+    more: str = "",
+    n: int = 44,
+    in_flight: int = 2,
+    store: str = "",
 ) -> None:
     study = STUDY.format(
         classes=json.dumps(CLASSES),
@@ -66,6 +72,7 @@ def lay_out(
         folder=folder,
         more=more,
         in_flight=in_flight,
+        store=f'store = "{store}"\n' if store else "",
     )
     (folder / "study.toml").write_text(study)
     (folder / "start.py").write_text(START)

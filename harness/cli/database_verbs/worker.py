@@ -1,4 +1,4 @@
-"""Work on the runs that ``oversight run`` has begun on a study in a PostgreSQL database, from any machine.
+"""Work on what was begun on a study in a PostgreSQL database, from any machine: runs, workflows, searches.
 
 What is asked stands in the database, and so do rates and budgets, which all workers keep together; only the
 endpoints' keys come from this machine's environment. No study.toml is needed, and no item is asked about
@@ -20,7 +20,8 @@ from harness.cli.conventions import emit
 from harness.cli.verbs import describe_run
 from harness.config import refuse_password
 from harness.errors import BadInput
-from harness.output import say
+from harness.output import counted, say
+from harness.registry import load_module
 from harness.store import Store
 
 _LOOK = 1.0
@@ -46,17 +47,27 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput(
             "--join: give the address of a database on a server; on a file one process works at a time"
         )
-    known, results = set[str](), dict[str, Any]()
+    known, results, programs = set[str](), dict[str, Any](), dict[str, Any]()
+    # Named as a string: nothing here imports upwards.
+    help_works = load_module("agents.runtime").help_works
     with Store(args.join) as store:
         results |= join_study_runs(store, known)
+        programs |= help_works(store, known)
         if args.stay:
-            say("waiting for runs; stop with Ctrl-C")
+            say("waiting for work; stop with Ctrl-C")
         with suppress(KeyboardInterrupt):  # which is how a worker that stays comes to its end
             while args.stay:
                 signal.signal(signal.SIGTERM, signal.default_int_handler)  # which a run takes for itself
                 time.sleep(_LOOK)
                 results |= join_study_runs(store, known)
-    if not results:
+                programs |= help_works(store, known)
+    if not results and not programs:
         say("no run is under way there; begin one with oversight run, or wait for one with --stay")
-    emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
-    return 1 if any(result["failed"] or "stopped" in result for result in results.values()) else 0
+    lines = [describe_run(name, result) for name, result in results.items()]
+    lines += [f"{name}: {counted(result['asked_now'], 'item')} answered" for name, result in programs.items()]
+    emit(args, {"models": results, "programs": programs}, "\n".join(lines))
+    for name, result in programs.items():
+        if "stopped" in result:
+            say(f"oversight: {name}: {result['stopped']}")
+    failed = any(result["failed"] or "stopped" in result for result in results.values())
+    return 1 if failed or any("stopped" in result for result in programs.values()) else 0

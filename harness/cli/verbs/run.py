@@ -10,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.conventions import add_study, duration, emit, study_of
+from harness.cli.shared_terms import add_shared_terms, read_shared_terms
 from harness.cluster import add_placement, read_placement
 from harness.errors import ConfigError
 from harness.output import counted, say
@@ -39,16 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
     waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
     add("--patience", type=duration, metavar="TIME", help=waits)
-    lost = (
-        "answers under way where a process ended: ask again (retry), or count as failed and never ask (hold)"
-    )
-    add("--uncertain", choices=["retry", "hold"], help=lost)
-    shown = (
-        "of several processes on one server's study, one is lost that does not show itself for so long (60s)"
-    )
-    add("--lease", type=duration, metavar="TIME", help=shown)
-    told = "use the Batch API: wait for the answers, look once, or give up what is under way"
+    add_shared_terms(parser)
     add_placement(parser)
+    told = "use the Batch API: wait for the answers, look once, or give up what is under way"
     add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)
 
 
@@ -95,14 +89,9 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
 
 def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
     from harness.cluster import RayCrew
-    from harness.llm import DEFAULT_LEASE, DEFAULT_PATIENCE, BudgetCaps, RunTerms
+    from harness.llm import DEFAULT_PATIENCE, BudgetCaps, RunTerms
 
-    if args.lease is not None and not study.has_server:
-        raise ConfigError(
-            "--lease is for a study in a database on a server: in a file one process works at a time"
-        )
-    if args.lease is not None and args.lease < 1:
-        raise ConfigError(f"--lease: give at least 1s, not {args.lease:g}s")
+    lease, uncertain = read_shared_terms(args, study)
     placement, crew = read_placement(args, has_server=study.has_server), None
     if placement is not None:
         models = {name: study.model(name) for name in args.model or study.models}
@@ -113,8 +102,8 @@ def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
         limits=BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests),
         patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
         wait=args.wait,
-        uncertain=args.uncertain or "retry",
-        lease=DEFAULT_LEASE if args.lease is None else args.lease,
+        uncertain=uncertain,
+        lease=lease,
         crew=crew,
     )
 

@@ -2,7 +2,9 @@ from .endpoints import (
     Batch as Batch, CallRepository as CallRepository, EndpointRepository as EndpointRepository,
     StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
 )
-from .lost_answers import Charge as Charge, Uncertain as Uncertain, settle_lost as settle_lost
+from .lost_answers import (
+    Charge as Charge, Uncertain as Uncertain, add_charge as add_charge, settle_lost as settle_lost,
+)
 from .reservations import (
     ReservationRepository as ReservationRepository, ReservedAnswer as ReservedAnswer,
     Spending as Spending, Spent as Spent,

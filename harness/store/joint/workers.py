@@ -17,10 +17,21 @@ from harness.errors import LeaseLost
 from harness.store.calls import NOW, identify_process, is_held, settle_lost
 from harness.store.database import Repository, repeated
 from harness.store.joint.amounts import Amounts
-from harness.store.tables import JointPartRow, JointRunRow, LeaseRow, ReservationRow, WorkerRow, select_values
+from harness.store.joint.lost_calls import settle_calls
+from harness.store.tables import (
+    JointPartRow,
+    JointRunRow,
+    LeaseRow,
+    ProgramPortionRow,
+    ProgramWorkRow,
+    ReservationRow,
+    WorkerRow,
+    select_values,
+)
 
 _JOINT, _PART, _WORKER = JointRunRow.__table__, JointPartRow.__table__, WorkerRow.__table__
 _LEASE, _CLAIM = LeaseRow.__table__, ReservationRow.__table__
+_WORK, _PORTION = ProgramWorkRow.__table__, ProgramPortionRow.__table__
 
 Ended: TypeAlias = Literal["left", "lost"]
 
@@ -54,6 +65,7 @@ class WorkerRepository(Repository):
         """
         name = uuid.uuid4().hex
         parts = sa.select(_PART.c.run_id).where(_PART.c.joint_id == joint_id)
+        works = sa.select(_WORK.c.id).where(_WORK.c.joint_id == joint_id)
 
         def write() -> bool:
             none = Amounts()
@@ -72,7 +84,8 @@ class WorkerRepository(Repository):
             }
             with self._database.transaction() as connection:
                 # whoever closes it takes these rows away, and waits until this is over
-                if not connection.execute(parts.with_for_update(read=True)).all():
+                locked = (connection.execute(q.with_for_update(read=True)).all() for q in (parts, works))
+                if not any(locked):
                     return False
                 known = sa.select(_WORKER.c.id).where(_WORKER.c.id == name)
                 if connection.execute(known).one_or_none() is None:
@@ -156,11 +169,15 @@ def retire(connection: sa.Connection, worker: str, how: Ended) -> bool:
     for run, c in charges.items():
         price = joint["runs"][run]["price"]
         kept += Amounts.of_tokens(price, c.input_tokens, c.output_tokens, c.requests)
+    calls, used = settle_calls(connection, worker, joint["uncertain"])
+    kept += used
     free = Amounts.read(row, "granted") - kept
     taken = {name: _JOINT.c[name] - value for name, value in free.columns("taken").items()}
     connection.execute(sa.update(_JOINT).where(_JOINT.c.id == row.joint_id).values(taken))
-    lost = sum(charge.answers for charge in charges.values()) if how == "lost" else 0
+    lost = sum(charge.answers for charge in charges.values()) + calls if how == "lost" else 0
     connection.execute(sa.update(_WORKER).where(_WORKER.c.id == worker).values(calls_lost=lost))
     freed = sa.update(_LEASE).where(_LEASE.c.worker == worker)
     connection.execute(freed.values(worker="", taken_over=True))
+    left = (_PORTION.c.worker == worker, _PORTION.c.found.is_(None))
+    connection.execute(sa.update(_PORTION).where(*left).values(worker=""))
     return True

@@ -15,7 +15,8 @@ from .insertion import (
     upsert as upsert, upsert_tuples as upsert_tuples,
 )
 from .joint_tables import (
-    JointPartRow as JointPartRow, JointRunRow as JointRunRow, LateAnswerRow as LateAnswerRow,
+    CallClaimRow as CallClaimRow, JointPartRow as JointPartRow, JointRunRow as JointRunRow,
+    LateAnswerRow as LateAnswerRow, ProgramPortionRow as ProgramPortionRow, ProgramWorkRow as ProgramWorkRow,
     LeaseRow as LeaseRow, PaceRow as PaceRow, WorkerRow as WorkerRow,
 )
 from .labelling_tables import (

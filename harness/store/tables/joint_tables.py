@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger
 from sqlmodel import Field
 
 from harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
@@ -67,6 +69,43 @@ class LeaseRow(TableRow, table=True):
     stop: int
     worker: str = Field(index=True)
     taken_over: bool
+
+
+class ProgramWorkRow(TableRow, table=True):
+    """What programs are run for, a search or a workflow's run, while a process leads it: its `leader`."""
+
+    id: str = Field(primary_key=True)
+    joint_id: str = Field(foreign_key="joint_run.id", index=True)
+    leader: str
+
+
+class ProgramPortionRow(TableRow, table=True):
+    """Some items that a program is to answer; `worker` runs it, nobody where that is empty.
+
+    `found` is what became of it, None before.
+    """
+
+    id: str = Field(primary_key=True)
+    work_id: str = Field(foreign_key="program_work.id", index=True)
+    position: int
+    task: dict[str, Any] = Field(sa_type=JSON)
+    worker: str = Field(index=True)
+    found: dict[str, Any] | None = Field(default=None, sa_type=JSON(none_as_null=True))
+
+
+class CallClaimRow(TableRow, table=True):
+    """A program's call that a worker makes, by the call's own key; gone once it is stored.
+
+    It counts what was used, and the most that what is out may use.
+    """
+
+    key: str = Field(primary_key=True)
+    work_id: str
+    worker: str = Field(index=True)
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    usd: float
 
 
 class LateAnswerRow(ModelAnswerRow, table=True):

@@ -1,0 +1,85 @@
+"""Running programs that another process leads: a search, or a workflow's run; from any machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from agents.runtime.portions import ProgramTerms, open_runner, share_budget
+from agents.runtime.shared_calls import SharedCalls
+from harness import BudgetSpent, LeaseLost, ModelError, SandboxError
+from harness.config import api_key
+from harness.llm import Membership, Watch, run_in_loop
+from harness.output import say
+from harness.store import ProgramWork, Store
+
+_LOOK = 1.0
+"""Seconds between two looks whether a work is still led."""
+
+
+def help_works(store: Store, known: set[str], only: str | None = None) -> dict[str, dict[str, Any]]:
+    """Work on everything that is led, one after the other; name → how many items were answered.
+
+    Those whose ids are `known` are passed over, and all that are worked on become known. With `only`, so are
+    all but this one. What stopped this process before the end is under ``stopped``.
+
+    Raises
+    ------
+    ConfigError
+        If a key, or the sandbox, is missing.
+    """
+    results: dict[str, dict[str, Any]] = {}
+    while open_works := [
+        work
+        for work in store.program_work.find_works()
+        if work.joint.id not in known and only in (None, work.joint.id)
+    ]:
+        work = open_works[0]
+        known.add(work.joint.id)
+        terms = ProgramTerms.read(work.joint.spec.runs[work.id])
+        if terms.settings.python or terms.settings.command:
+            say(f"{terms.name}: is asked through a program of the study's own; leave it to who has that")
+            continue
+        if terms.settings.endpoint.startswith("http"):
+            api_key(terms.settings)
+        if store.program_work.is_led(work):
+            results[terms.name] = _help(store, work, terms)
+    return results
+
+
+def _help(store: Store, work: ProgramWork, terms: ProgramTerms) -> dict[str, Any]:
+    """Be a worker until nobody leads any more; another one where this one was taken for lost."""
+    answered = 0
+    lease = work.joint.spec.lease
+    while (worker := store.program_work.enter(work.joint.id, lease)) is not None:
+        with Membership(store, work.joint, worker, Watch(store, work.joint)) as me:
+            try:
+                answered += run_in_loop(_run(store, work, terms, me))
+                break
+            except LeaseLost:
+                say("this process was taken for lost by the others, and begins anew")
+            except (BudgetSpent, ModelError, SandboxError) as error:
+                return {"asked_now": answered, "stopped": str(error)}
+    return {"asked_now": answered}
+
+
+async def _run(store: Store, work: ProgramWork, terms: ProgramTerms, me: Membership) -> int:
+    budget = share_budget(store, work, me.worker, terms.price)
+    calls = SharedCalls(store, work, me, budget, asks_lost=terms.asks_lost)
+    async with open_runner(store, work, me, terms, budget, calls) as runner:
+        await runner.run(_look_for_end(store, work))
+        return runner.answered
+
+
+def _look_for_end(store: Store, work: ProgramWork) -> Callable[[], bool]:
+    """Whether a work has come to its end; looked at once in a while."""
+    looked, over = time.monotonic(), False
+
+    def is_over() -> bool:
+        nonlocal looked, over
+        if time.monotonic() - looked >= _LOOK:
+            looked, over = time.monotonic(), not store.program_work.is_led(work)
+        return over
+
+    return is_over

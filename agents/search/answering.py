@@ -1,0 +1,122 @@
+"""Who answers a search's programs: this process alone, or in a database on a server all that help it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from agents.runtime import (
+    Broker,
+    Leader,
+    ProgramTerms,
+    Workbench,
+    answer_items,
+    lead_work,
+    make_spec_of_work,
+)
+from agents.sandbox import Sandbox
+from agents.search.context import Evaluate, SearchContext
+from agents.search.setup import model_name
+from harness.analysis import study_prices
+from harness.config import Study
+from harness.llm import DEFAULT_LEASE, Budget, Crew, Price, Target, make_model, make_spec
+from harness.store import Amounts, Store, Uncertain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedTerms:
+    """How several processes make a search together, see `harness.llm.RunTerms`."""
+
+    lease: float = DEFAULT_LEASE
+    uncertain: Uncertain = "retry"
+    crew: Crew | None = None
+
+
+ALONE = SharedTerms()
+"""As nobody else was asked to help."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """How programs are answered, and whom the optimiser asks, if there is one."""
+
+    evaluate: Evaluate
+    writer: Broker | None
+
+
+def price_of(study: Study, name: str) -> Price | None:
+    """The price of a model of study.toml; None if it is unknown."""
+    settings = study.model(name)
+    return Target(make_spec(name, settings, "$text", None), settings).priced(study_prices(study)).price
+
+
+@asynccontextmanager
+async def open_answering(
+    study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: SharedTerms, *models: str
+) -> AsyncIterator[Answering]:
+    """Open the ways to the model that answers and the one that writes, or "", within the search's budget.
+
+    Raises
+    ------
+    ConfigError
+        If a model, a key or a price that a budget in dollars needs is missing.
+    RunHeld
+        If another process makes this search.
+    """
+    name, writer = models
+    section, price = context.section, price_of(study, name)
+    budget, used = Budget(section.usd, section.tokens, price), store.searches.count_tokens(context.id)
+    async with AsyncExitStack() as stack:
+
+        async def open_broker(other: str, within: Budget, leader: Leader | None) -> Broker:
+            model, cost = make_model(study.model(other)), price_of(study, other)
+            stack.push_async_callback(model.close)
+            shared = None if leader is None else leader.calls
+            found = Broker.of(
+                model, study.model(other), budget=within.at(cost), price=cost, store=store, shared=shared
+            )
+            stack.push_async_callback(found.close)
+            return found
+
+        leader = None
+        if store.is_file:
+            budget.charge(*used)
+            broker = await open_broker(name, budget, None)
+            bench = Workbench(broker, sandbox, context.roles, context.shape, blames_program=True)
+            evaluate: Evaluate = lambda program, items, run: answer_items(program, items, bench, run)  # noqa: E731
+        else:
+            before = Amounts(0.0 if price is None else price.dollars(*used), sum(used))
+            led = _lead(study, store, context, sandbox, terms, before)
+            leader = await stack.enter_async_context(led)
+            broker, budget, evaluate = leader.broker, leader.budget, leader.evaluate
+        wrote = broker if writer == name else None
+        if writer and wrote is None:
+            wrote = await open_broker(writer, budget, leader)
+        yield Answering(evaluate=evaluate, writer=wrote)
+
+
+def _lead(
+    study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: SharedTerms, before: Amounts
+) -> AbstractAsyncContextManager[Leader]:
+    """Lead a search, of which so much was used before."""
+    section = context.section
+    name = model_name(study, section.model)
+    programs = ProgramTerms(
+        name=f"search {context.id}",
+        settings=study.model(name),
+        price=price_of(study, name),
+        roles=context.roles,
+        shape=context.shape,
+        tier=section.tier,
+        blames_program=True,
+    )
+    spec = make_spec_of_work(
+        context.id,
+        programs,
+        usd=section.usd,
+        tokens=section.tokens,
+        lease=terms.lease,
+        uncertain=terms.uncertain,
+    )
+    return lead_work(store, context.id, programs, spec, before, terms.crew, sandbox)
