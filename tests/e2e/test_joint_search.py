@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from tests.conftest import empty_server
 from tests.e2e.joint import finish
 from tests.e2e.test_kill import command
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+from tests.postgresql_server import start_server
 
 CONCURRENCY = 4
 _CALLS = """
@@ -55,6 +56,28 @@ class JointSearch:
         while len(self.server.prompts) < number:
             assert time.monotonic() < deadline, f"{len(self.server.prompts)} calls"
             quiet.wait(0.005)
+
+    def wait_for_helpers(self, number: int) -> None:
+        """Wait until so many processes work on the search beside the one that leads."""
+        self._wait(lambda: len(self._find_workers()[0]) > number)
+
+    def wait_for_lost(self) -> None:
+        """Wait until somebody was taken for lost."""
+        self._wait(lambda: bool(self._find_workers()[1]))
+
+    def _find_workers(self) -> tuple[list[str], list[str]]:
+        """Ids of those that work, and of those that are lost."""
+        with Store(self.url) as store:
+            works = store.program_work.find_works()
+            found = [w for work in works for w in store.program_work.find_workers(work.joint.id)]
+        return [w.id for w in found if not w.ended], [w.id for w in found if w.ended == "lost"]
+
+    @staticmethod
+    def _wait(ready: Callable[[], bool]) -> None:
+        deadline, quiet = time.monotonic() + 60, threading.Event()
+        while not ready():
+            assert time.monotonic() < deadline
+            quiet.wait(0.05)
 
     def digest(self) -> str:
         with Store(self.url) as store:
@@ -117,11 +140,111 @@ def test_two_workers_make_one_worker_s_archive(alone: tuple[str, int], database:
         said = finish(*helpers)
         assert (search.digest(), len(search.server.prompts)) == alone
         assert search.read_calls() == {"": (alone[1], 10 * alone[1])}
-    helped = [
-        sum(
-            work["asked_now"]
-            for work in json.loads(text[text.index("{") : text.rindex("\n}") + 2])["programs"].values()
-        )
-        for text in said
-    ]
-    assert min(helped) > 0
+    assert min(map(count_helped, said)) > 0
+
+
+def count_helped(said: str) -> int:
+    """Items that a worker answered, by what it printed."""
+    found = json.loads(said[said.index("{") : said.rindex("\n}") + 2])
+    return sum(work["asked_now"] for work in found["programs"].values())
+
+
+def check_books(search: JointSearch, alone: tuple[str, int], most_lost: int) -> None:
+    """The archive is the same, and what was paid again was under way on workers that were lost."""
+    digest, calls = alone
+    assert search.digest() == digest
+    rows, asked = search.read_calls(), len(search.server.prompts)
+    lost, late = rows.get("lost", (0, 0)), rows.get("late", (0, 0))
+    assert rows[""] == (calls, 10 * calls)
+    assert asked - calls <= lost[0] <= most_lost
+    assert late[0] <= lost[0]
+    billed = sum(sent + received for sent, received in search.server.bill)
+    assert billed <= rows[""][1] + lost[1] + late[1]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced(alone: tuple[str, int], database: str, tmp_path: Path) -> None:
+    with joint_search(tmp_path, database) as search:
+        helper = search.join()
+        begun = search.start("--lease", "2s")
+        search.wait_for_helpers(1)
+        search.wait_for_calls(alone[1] // 3)
+        helper.send_signal(signal.SIGKILL)
+        finish(begun)
+        check_books(search, alone, CONCURRENCY)
+
+
+@pytest.mark.slow
+def test_a_worker_that_stands_still_has_late_calls(
+    alone: tuple[str, int], database: str, tmp_path: Path
+) -> None:
+    with joint_search(tmp_path, database) as search:
+        helper = search.join()
+        begun = search.start("--lease", "2s")
+        search.wait_for_helpers(1)
+        search.wait_for_calls(alone[1] // 3)
+        helper.send_signal(signal.SIGSTOP)
+        search.wait_for_lost()
+        helper.send_signal(signal.SIGCONT)
+        finish(begun)
+        helper.send_signal(signal.SIGTERM)
+        [said] = finish(helper)
+        check_books(search, alone, CONCURRENCY)
+    assert "begins anew" in said
+
+
+@pytest.mark.slow
+def test_who_leads_may_be_killed(alone: tuple[str, int], database: str, tmp_path: Path) -> None:
+    with joint_search(tmp_path, database) as search:
+        helper = search.join()
+        for part in (4, 2):
+            begun = search.start("--lease", "2s")
+            search.wait_for_calls(alone[1] // part)
+            begun.send_signal(signal.SIGKILL)
+            begun.wait()
+        finish(search.start("--lease", "2s"))
+        helper.send_signal(signal.SIGTERM)
+        finish(helper)
+        check_books(search, alone, 2 * CONCURRENCY)
+
+
+@pytest.mark.slow
+def test_one_cap_holds_for_all_and_may_be_raised(
+    alone: tuple[str, int], database: str, tmp_path: Path
+) -> None:
+    cap = 5 * alone[1]
+    with joint_search(tmp_path, database) as search:
+        helper = search.join()
+        [said] = finish(search.start("--tokens", str(cap)), code=0)
+        assert "tokens is spent" in said
+        assert sum(map(sum, search.server.bill)) <= cap
+        finish(search.start())
+        helper.send_signal(signal.SIGTERM)
+        finish(helper, code=1)
+        check_books(search, alone, 0)
+
+
+@pytest.mark.slow
+def test_all_wait_for_a_database_that_restarts(alone: tuple[str, int], tmp_path: Path) -> None:
+    with start_server() as server, joint_search(tmp_path, server.url) as search:
+        helper = search.join()
+        begun = search.start()
+        search.wait_for_helpers(1)
+        for part in (4, 2):
+            search.wait_for_calls(alone[1] // part)
+            server.stop()
+            server.start()
+        finish(begun)
+        helper.send_signal(signal.SIGTERM)
+        finish(helper)
+        check_books(search, alone, 0)
+
+
+def test_one_process_leads(database: str, tmp_path: Path) -> None:
+    with joint_search(tmp_path, database) as search:
+        begun = search.start()
+        search.wait_for_calls(1)
+        [said] = finish(search.start(), code=1)
+        assert f"process {begun.pid} on" in said
+        assert "oversight worker --join" in said
+        finish(begun)
