@@ -1,4 +1,4 @@
-"""003: "Are Machines Better Than Humans in Image Tagging?" (Ewerth et al.), human-level indices."""
+"""003: "Are Machines Better Than Humans in Image Tagging?", human-level indices."""
 
 from __future__ import annotations
 

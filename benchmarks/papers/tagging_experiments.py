@@ -50,7 +50,7 @@ def experiments(settings: Settings) -> Findings:
     first, second = ([simulate(PEOPLE[e], seed) for seed in range(draws)] for e in (1, 2))
     best, worst = (np.array([_people(found[RULES[j]])[:3] for found in first]) for j in (0, 1))
     guided = np.array([_people(found[RULES[0]])[0] for found in second])
-    why = "simulated annotators are equally good and know the truth but for independent errors; real ones differ"
+    why = "simulated annotators are equally good and err independently; real ones differ"
     rows = (
         Row(
             place="Section 3.4, three best MAP, best order, experiment 1",
@@ -62,7 +62,7 @@ def experiments(settings: Settings) -> Findings:
             place="Section 3.4, best MAP, worst order, experiment 1",
             numbers=(_number(WORST_ORDER, 100 * worst[:, 0]),),
             basis=SIMULATED,
-            note="real annotators tag falsely less often than they miss; simulated ones do as often",
+            note="simulated annotators tag falsely as often as they miss; who tags falsely less often loses less",
         ),
         Row(
             place="Section 3.4, best MAP, best order, experiment 2",
