@@ -35,6 +35,7 @@ check: $(READY)
 
 bench: $(READY)
 	for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file --quick || exit 1; done
+	$(BIN)/python -m benchmarks.papers all --quick
 
 # The site of the documents; a link that leads nowhere is an error. Their commands and snippets are run by the tests.
 docs: $(READY)

@@ -113,7 +113,7 @@ def test_a_block_is_replaced_alone_and_a_missing_one_is_named() -> None:
 def test_the_command_ends_with_its_counts_and_names_absent_data(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    main(["002", "--quick", "--data", str(tmp_path)])
+    main(["004", "--quick", "--data", str(tmp_path)])
     out = capsys.readouterr().out
     counts = json.loads(out.splitlines()[-1])
     assert counts["printed"] == counts["recomputed"] + counts["not_available"]

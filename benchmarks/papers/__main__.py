@@ -15,14 +15,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.papers import partitioned, superhuman, tagging
+from benchmarks.papers import partitioned, superhuman, tagging, uncertain_truth
 from benchmarks.papers.numbers import Findings, Settings, Source, total
 from benchmarks.papers.pages import block, render, replace_block
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "papers"
 DATA = Path(os.environ.get("OVERSIGHT_DATASETS", ROOT.parent / "shared" / "datasets"))
-SOURCES: dict[str, Source] = {s.key: s for s in (superhuman.SOURCE, partitioned.SOURCE, tagging.SOURCE)}
+ALL = (superhuman.SOURCE, partitioned.SOURCE, tagging.SOURCE, uncertain_truth.SOURCE)
+SOURCES: dict[str, Source] = {source.key: source for source in ALL}
 ALIASES = {"001": "000"}
 
 

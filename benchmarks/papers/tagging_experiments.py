@@ -62,7 +62,8 @@ def experiments(settings: Settings) -> Findings:
             place="Section 3.4, best MAP, worst order, experiment 1",
             numbers=(_number(WORST_ORDER, 100 * worst[:, 0]),),
             basis=SIMULATED,
-            note="simulated annotators tag falsely as often as they miss; who tags falsely less often loses less",
+            note="simulated annotators tag falsely as often as they miss; who tags falsely less often "
+            "loses less",
         ),
         Row(
             place="Section 3.4, best MAP, best order, experiment 2",
