@@ -36,7 +36,6 @@ default_role = "py:obj"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
-autodoc_class_signature = "separated"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 python_use_unqualified_type_names = True

@@ -58,8 +58,9 @@ def describe_room(face: ModuleType, room: str, names: list[str]) -> str:
 def describe_name(face: str, name: str, value: object) -> list[str]:
     """The directive of autodoc for one name."""
     if isinstance(value, type) and get_origin(value) is None:
-        kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
-        return [f".. {kind}:: {face}.{name}", "   :members:", "   :show-inheritance:"]
+        if issubclass(value, BaseException):
+            return [f".. autoexception:: {face}.{name}", "   :members:", "   :show-inheritance:"]
+        return [f".. autoclass:: {face}.{name}", "   :members:"]
     if inspect.isroutine(value):
         return [f".. autofunction:: {face}.{name}"]
     return [f".. py:data:: {face}.{name}", "", *(f"   {line}" for line in read_data_docstring(face, name))]

@@ -1,6 +1,8 @@
-"""Take the pictures of docs/view.md again: the bundled case notes with three made models, a panel, a search.
+"""Take the pictures of the documents again: every page that a user meets, on the bundled case notes.
 
-python docs/view/take.py
+python -m docs.view.take                          # all
+python -m docs.view.take page answers             # those of docs/view.md, and of docs/answer-page.md
+python -m docs.view.take label-studio             # those that need a Label Studio server, which is started
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from docs.view.questions import take_answer_page, take_label_studio
 from protocols.demo_study import DATA, lay_out_demo
 
 HERE = Path(__file__).parent
@@ -30,25 +33,35 @@ SETTLED = 600
 
 
 def main() -> None:
-    """Lay the three studies out and take all pictures."""
+    """Take all pictures, or those of the kinds that are named."""
+    kinds = {"page": take_page, "answers": take_answer_page, "label-studio": take_label_studio}
+    wanted = sys.argv[1:] or list(kinds)
+    if unknown := set(wanted) - kinds.keys():
+        sys.exit(f"no such kind: {', '.join(sorted(unknown))}; there are: {', '.join(kinds)}")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory(prefix="oversight-pictures") as folder, sync_playwright() as play:
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-        browser = play.chromium.launch(executable_path=chromium)
-        notes, panel, search = (Path(folder) / name for name in ("notes", "panel", "search"))
-        lay_out_notes(notes)
-        for name, found in (("panel", panel), ("search", search)):
-            shutil.copytree(ROOT / "tests" / "studies" / name, found)
-        routes = {
-            "overview": "/overview",
-            "items": "/items?outcome=refuted&model=medium",
-            "item": "/item?id=case-017&outcome=refuted",
-            "compare": "/compare?first=large&second=medium",
-            "collection": "/collection",
-        }
-        take(browser, notes, routes)
-        take(browser, panel, {"panel": "/panel"})
-        take(browser, search, {"search": "/search"})
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for kind in wanted:
+            kinds[kind](browser, Path(folder))
         browser.close()
+
+
+def take_page(browser: Browser, folder: Path) -> None:
+    """The page of three studies: the notes with three made models, a panel, a search."""
+    notes, panel, search = (folder / name for name in ("notes", "rated", "searched"))
+    lay_out_notes(notes)
+    for name, found in (("panel", panel), ("search", search)):
+        shutil.copytree(ROOT / "tests" / "studies" / name, found)
+    routes = {
+        "overview": "/overview",
+        "items": "/items?outcome=refuted&model=medium",
+        "item": "/item?id=case-017&outcome=refuted",
+        "compare": "/compare?first=large&second=medium",
+        "collection": "/collection",
+    }
+    take(browser, notes, routes)
+    take(browser, panel, {"panel": "/panel"})
+    take(browser, search, {"search": "/search"})
 
 
 def lay_out_notes(folder: Path) -> None:
