@@ -23,7 +23,7 @@ CLASSES = (
 )
 STUDY = """\
 [study]
-name = "case notes"
+name = "{name}"
 seed = 7
 [items]
 file = "case_notes.jsonl"
@@ -54,10 +54,12 @@ LOOKS = (Look("390", 390, 844, 2), Look("768", 768, 1024, 1.5, panel=True), Look
 
 
 def lay_out(folder: Path, *, panel: bool) -> Path:
-    """A study about the bundled notes, its questions drawn; ana is asked about hearts, or chooses a class."""
+    """A study of the bundled notes, its questions drawn; ana is asked about hearts, or chooses a class."""
+    name = "rated notes" if panel else "case notes"
+    folder /= name
     folder.mkdir()
     experts = 'protocol = "panel"\nannotators_per_item = 2' if panel else ""
-    text = STUDY.format(classes=json.dumps(CLASSES), experts=experts)
+    text = STUDY.format(name=name, classes=json.dumps(CLASSES), experts=experts)
     (folder / "study.toml").write_text(text, encoding="utf-8")
     notes = (DATA / "case_notes.jsonl").read_text(encoding="utf-8").splitlines()[:160]
     (folder / "case_notes.jsonl").write_text("\n".join(notes), encoding="utf-8")
@@ -92,7 +94,7 @@ def serve_answers(folder: Path) -> Iterator[str]:
 def take_answer_page(browser: Browser, folder: Path) -> None:
     """docs/answer-page-*.png: each screen, light and dark, after some answers."""
     for panel in (False, True):
-        study = lay_out(folder / f"panel-{panel}", panel=panel)
+        study = lay_out(folder, panel=panel)
         with serve_answers(study) as link:
             for look in LOOKS:
                 for scheme in ("light", "dark") if look.panel == panel else ():
@@ -128,7 +130,7 @@ def take_label_studio(browser: Browser, folder: Path) -> None:
     try:
         [server] = tell(folder, "label-studio", "start")["servers"].values()
         for name, panel in (("label-studio", False), ("panel", True)):
-            study = lay_out(folder / name, panel=panel)
+            study = lay_out(folder, panel=panel)
             pushed = tell(study, "label", "push")["experts"]["ana"]["url"]
             accounts = {
                 account["expert"]: account for account in tell(study, "experts", "invite")["accounts"]

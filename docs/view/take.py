@@ -42,7 +42,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oversight-pictures") as folder, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for kind in wanted:
-            kinds[kind](browser, Path(folder))
+            place = Path(folder) / kind
+            place.mkdir()
+            kinds[kind](browser, place)
         browser.close()
 
 
