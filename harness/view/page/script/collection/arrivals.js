@@ -15,8 +15,8 @@ export function drawArrivals({ arrivals, is_panel: panel, people }) {
   if (!timed && !untimed) return [el("h2", {}, "Arrivals"), el("p", {}, "Nothing has come in yet.")];
   return [
     el("h2", {}, "Arrivals"),
-    el("p", {}, `${plural(timed, what)} with a time, as Label Studio told it; ${plural(untimed, what)} from files or `
-      + "elsewhere, whose time nobody noted: of these only the order is known."),
+    el("p", {}, `${plural(timed, what)} with a time, as Label Studio or the answer page told it; `
+      + `${plural(untimed, what)} from files or elsewhere, whose time nobody noted: of these only the order is known.`),
     timed ? timePicture(arrivals, what, names) : null,
     timed ? timeTable(arrivals) : null,
     untimed ? orderPicture(arrivals, what, names) : null,
