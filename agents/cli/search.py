@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 from harness import ConfigError
 from harness.analysis import study_truth
-from harness.cli import add_shared_terms, add_study, emit, read_shared_terms, study_of
-from harness.cluster import add_placement, read_placement
+from harness.cli import add_shared_terms, add_study, emit, open_crew, read_shared_terms, study_of
+from harness.cluster import add_placement
 from harness.config import Study
 from harness.output import say
 from harness.store import Store
 
 if TYPE_CHECKING:
-    from agents.search import SearchContext, SharedTerms
+    from agents.runtime import SharedTerms
+    from agents.search import SearchContext
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,15 +91,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_terms(args: argparse.Namespace, study: Study) -> SharedTerms:
-    from agents.search import SharedTerms, model_name
-    from harness.cluster import RayCrew
+    from agents.runtime import SharedTerms
+    from agents.search import model_name
 
     if args.uncertain is not None and not study.has_server:
         raise ConfigError("--uncertain is for a search in a database on a server, which others help to make")
     lease, uncertain = read_shared_terms(args, study)
-    placement, crew = read_placement(args, has_server=study.has_server), None
-    if placement is not None:
-        crew = RayCrew(study.store_url, placement, [study.model(model_name(study, study.search.model))])
+    crew = open_crew(args, study, [study.model(model_name(study, study.search.model))])
     return SharedTerms(lease=lease, uncertain=uncertain, crew=crew)
 
 

@@ -7,12 +7,12 @@ import asyncio
 from typing import Any
 
 from agents.programs import load_program, read_workflow_settings
-from agents.runtime import WorkflowPlan, charge_before, rehearse, run_workflow
+from agents.runtime import SharedTerms, WorkflowPlan, charge_before, rehearse, run_workflow
 from harness import ConfigError
 from harness.analysis import study_items, study_prices, summarise_run
-from harness.cli import describe_run
+from harness.cli import describe_run, open_crew, read_shared_terms
 from harness.config import Study
-from harness.llm import Budget
+from harness.llm import Budget, BudgetCaps
 from harness.output import say
 from harness.store import Store
 
@@ -45,7 +45,12 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
-    first = Budget(args.budget_usd, args.budget_tokens, targets[0].price, requests=args.budget_requests)
+    caps = BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests)
+    lease, uncertain = read_shared_terms(args, study)
+    terms = SharedTerms(
+        lease=lease, uncertain=uncertain, crew=open_crew(args, study, [p.settings for p in plans])
+    )
+    first = Budget(caps.usd, caps.tokens, targets[0].price, requests=caps.requests)
     budgets = [first, *(first.at(target.price) for target in targets[1:])]
     results: dict[str, Any] = {}
     runs = {target.spec.id: target.spec.name for target in targets}
@@ -55,7 +60,15 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         ids = store.content.add_items(items)
         for plan, target, budget in zip(plans, targets, budgets, strict=True):
             asked, spent = run_workflow(
-                store, ids, plan, target, budget=budget, check=lock.check, retry_failed=args.retry_errors
+                store,
+                ids,
+                plan,
+                target,
+                budget=budget,
+                check=lock.check,
+                retry_failed=args.retry_errors,
+                caps=caps,
+                terms=terms,
             )
             results[target.spec.name] = summarise_run(store, target, asked) | {
                 "workflow": program.id,

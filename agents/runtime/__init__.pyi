@@ -4,7 +4,10 @@ from .program_answers import (
     answer_items as answer_items, dry_run_program as dry_run_program, read_predictions as read_predictions,
 )
 from .helping import help_works as help_works
-from .leading import Leader as Leader, lead_work as lead_work, make_spec_of_work as make_spec_of_work
+from .leading import (
+    ALONE as ALONE, Leader as Leader, SharedTerms as SharedTerms, lead_work as lead_work,
+    make_spec_of_work as make_spec_of_work,
+)
 from .portions import ProgramTerms as ProgramTerms
 from .replay import Replay as Replay, replay_program as replay_program
 from .request_draws import name_model as name_model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from agents.runtime.broker import Broker
@@ -18,12 +19,25 @@ from agents.runtime.portions import (
 )
 from agents.runtime.shared_calls import SharedCalls
 from agents.sandbox import Sandbox
-from harness.llm import Crew, Membership, Watch
+from harness.llm import DEFAULT_LEASE, BudgetCaps, Crew, Membership, Watch
 from harness.store import Amounts, JointSpec, ProgramWork, Store, Uncertain
 from harness.types import Item, Prediction, Program
 
 _LOOK = 0.05
 """Seconds between two looks at what others have found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedTerms:
+    """How several processes run programs together, see `harness.llm.RunTerms`."""
+
+    lease: float = DEFAULT_LEASE
+    uncertain: Uncertain = "retry"
+    crew: Crew | None = None
+
+
+ALONE = SharedTerms()
+"""As nobody else was asked to help."""
 
 
 class Leader:
@@ -142,27 +156,16 @@ async def lead_work(
                 await asyncio.wait([led])
 
 
-def make_spec_of_work(
-    work: str,
-    terms: ProgramTerms,
-    *,
-    usd: float | None,
-    tokens: int | None,
-    requests: int | None = None,
-    lease: float,
-    uncertain: Uncertain,
-) -> JointSpec:
+def make_spec_of_work(work: str, programs: ProgramTerms, caps: BudgetCaps, terms: SharedTerms) -> JointSpec:
     """What all workers of a work agree on, as the database keeps it."""
-    noted: dict[str, Any] = {work: terms.note()}
+    noted: dict[str, Any] = {work: programs.note()}
     return JointSpec(
         runs=noted,
         items=[],
         retry_failed=False,
         sample=None,
-        usd=usd,
-        tokens=tokens,
-        requests=requests,
+        **asdict(caps),
         patience=0.0,
-        lease=lease,
-        uncertain=uncertain,
+        lease=terms.lease,
+        uncertain=terms.uncertain,
     )

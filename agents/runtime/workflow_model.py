@@ -9,21 +9,24 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from agents.programs import PromptFormat, Role
-from agents.runtime.broker import Broker
-from agents.runtime.host import Workbench
-from agents.runtime.program_answers import answer_items, dry_run_program
+from agents.runtime.leading import ALONE, SharedTerms
+from agents.runtime.program_answers import dry_run_program
 from agents.runtime.request_draws import CallUsage
 from agents.runtime.run_account import open_account
+from agents.runtime.workflow_answering import answer_alone, answer_together
 from agents.sandbox import open_sandbox
 from harness import first_of
 from harness.config import ModelSection
-from harness.llm import Budget, Progress, Target, make_model, make_spec
+from harness.llm import Budget, BudgetCaps, Progress, Target, make_spec
 from harness.store import Store
 from harness.types import Item, Program
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""
+_AHEAD_TOGETHER = 64
+"""The same where others help, who take what is given out."""
 _PORTION = 8
+_NO_CAPS = BudgetCaps()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ def run_workflow(
     budget: Budget,
     check: Callable[[], None],
     retry_failed: bool = False,
+    caps: BudgetCaps = _NO_CAPS,
+    terms: SharedTerms = ALONE,
 ) -> tuple[int, CallUsage]:
     """Answer the stored items that have no stored answer; return how many, and what was spent on it.
 
@@ -101,47 +106,52 @@ def run_workflow(
         Raises if the run is another process's by now.
     retry_failed
         Whether to answer again where calls failed.
+    caps, terms
+        What the budget is of, and how others help, in a database on a server.
 
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
         As `agents.runtime.program_answers` and the model do.
     """
-    sandbox = open_sandbox(plan.tier)
     settings, spec = plan.settings, target.spec
-    model = make_model(settings)
     store.runs.add_run(spec)
     note = open_account(store, spec.id, check)
     unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
     left = [i for some in unasked for i, _ in some]
     items = store.content.find_items(left)
-    broker = Broker.of(model, settings, budget=budget, price=target.price, store=store, note=note)
-    bench = Workbench(broker, sandbox, plan.roles, plan.shape)
+    usage, ahead = CallUsage(), _AHEAD
+    if store.is_file:
+        opened = answer_alone(store, plan, target, budget, note, usage)
+    else:
+        ahead = _AHEAD_TOGETHER
+        opened = answer_together(
+            store, plan, target, budget, usage, caps=caps, terms=terms, asks_lost=retry_failed
+        )
 
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
 
-        async def answer(portion: Sequence[Item]) -> None:
-            rows = [(spec.id, found) for found in await answer_items(plan.program, portion, bench)]
-            store.runs.store_predictions(rows)
-            check()
-            progress.wrote(rows)
-
         async def answer_all() -> None:
-            try:
-                await model.check()
-                async with sandbox:
-                    await _in_portions([items[i] for i in left], settings.concurrency, answer)
-            finally:
-                await broker.close()
-                await model.close()
+            async with opened as answer_portion:
+
+                async def answer(portion: Sequence[Item]) -> None:
+                    rows = [(spec.id, found) for found in await answer_portion(portion)]
+                    store.runs.store_predictions(rows)
+                    check()
+                    progress.wrote(rows)
+
+                await _in_portions([items[i] for i in left], settings.concurrency, ahead, answer)
 
         if left:
             asyncio.run(answer_all())
-    return len(left), broker.spent
+    return len(left), usage
 
 
 async def _in_portions(
-    items: Sequence[Item], concurrency: int, answer: Callable[[Sequence[Item]], Awaitable[None]]
+    items: Sequence[Item],
+    concurrency: int,
+    ahead: int,
+    answer: Callable[[Sequence[Item]], Awaitable[None]],
 ) -> None:
     """Answer items portion by portion, several portions under way at once."""
     size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
@@ -153,7 +163,7 @@ async def _in_portions(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(_AHEAD):
+            for _ in range(ahead):
                 group.create_task(work())
     except BaseExceptionGroup as errors:
         raise first_of(errors) from None

@@ -1,4 +1,3 @@
-from .answering import SharedTerms as SharedTerms
 from .confirmation import confirm_finalists as confirm_finalists
 from .context import SearchContext as SearchContext
 from .fitness import (

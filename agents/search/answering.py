@@ -10,6 +10,7 @@ from agents.runtime import (
     Broker,
     Leader,
     ProgramTerms,
+    SharedTerms,
     Workbench,
     answer_items,
     lead_work,
@@ -20,21 +21,8 @@ from agents.search.context import Evaluate, SearchContext
 from agents.search.setup import model_name
 from harness.analysis import study_prices
 from harness.config import Study
-from harness.llm import DEFAULT_LEASE, Budget, Crew, Price, Target, make_model, make_spec
-from harness.store import Amounts, Store, Uncertain
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedTerms:
-    """How several processes make a search together, see `harness.llm.RunTerms`."""
-
-    lease: float = DEFAULT_LEASE
-    uncertain: Uncertain = "retry"
-    crew: Crew | None = None
-
-
-ALONE = SharedTerms()
-"""As nobody else was asked to help."""
+from harness.llm import Budget, BudgetCaps, Price, Target, make_model, make_spec
+from harness.store import Amounts, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +99,5 @@ def _lead(
         tier=section.tier,
         blames_program=True,
     )
-    spec = make_spec_of_work(
-        context.id,
-        programs,
-        usd=section.usd,
-        tokens=section.tokens,
-        lease=terms.lease,
-        uncertain=terms.uncertain,
-    )
+    spec = make_spec_of_work(context.id, programs, BudgetCaps(section.usd, section.tokens), terms)
     return lead_work(store, context.id, programs, spec, before, terms.crew, sandbox)

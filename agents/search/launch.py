@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from agents.runtime import Broker, dry_run_program, name_model, replay_program
+from agents.runtime import ALONE, Broker, SharedTerms, dry_run_program, name_model, replay_program
 from agents.sandbox import Sandbox, open_sandbox
-from agents.search.answering import ALONE, SharedTerms, open_answering, price_of
+from agents.search.answering import open_answering, price_of
 from agents.search.confirmation import confirm_finalists
 from agents.search.context import SearchContext
 from agents.search.loop import Ended, search

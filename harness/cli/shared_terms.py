@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.cli.conventions import duration
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.config import Study
+    from harness.cluster import RayCrew
+    from harness.config import ModelSection, Study
     from harness.store import Uncertain
 
 
@@ -43,3 +45,21 @@ def read_shared_terms(args: argparse.Namespace, study: Study) -> tuple[float, Un
         raise ConfigError(f"--lease: give at least 1s, not {args.lease:g}s")
     uncertain: Uncertain = args.uncertain or "retry"
     return DEFAULT_LEASE if args.lease is None else args.lease, uncertain
+
+
+def open_crew(args: argparse.Namespace, study: Study, models: Sequence[ModelSection]) -> RayCrew | None:
+    """The workers that ``--on`` wants started, of models that they ask; None without it.
+
+    Raises
+    ------
+    ConfigError
+        If options do not go together, or nodes cannot ask a model.
+    """
+    from harness.cluster import RayCrew, read_placement
+
+    placement = read_placement(args, has_server=study.has_server)
+    if placement is None:
+        return None
+    if programs := [model.where for model in models if model.python or model.command]:
+        raise ConfigError(f"--on ray: nodes do not have {programs[0]!r}; leave its model out")
+    return RayCrew(study.store_url, placement, models)

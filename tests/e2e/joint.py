@@ -60,6 +60,16 @@ class JointStudy:
                     len(store.joint_runs.find_alive(joint.id)) for joint in store.joint_runs.find_open()
                 )
 
+    def wait_for_helpers(self, number: int) -> None:
+        """Wait until so many processes run programs beside the one that leads."""
+        deadline, quiet, alive = time.monotonic() + 60, threading.Event(), 0
+        with Store(self.url) as store:
+            while alive <= number:
+                assert time.monotonic() < deadline, f"{alive} workers"
+                quiet.wait(0.05)
+                works = store.program_work.find_works()
+                alive = sum(len(store.program_work.find_alive(work.joint.id)) for work in works)
+
     def read_books(self) -> Books:
         """What stands in the database."""
         with Store(self.url) as store:

@@ -50,9 +50,15 @@ def run(args: argparse.Namespace) -> int:
     known, results, programs = set[str](), dict[str, Any](), dict[str, Any]()
     # Named as a string: nothing here imports upwards.
     help_works = load_module("agents.runtime").help_works
+
+    def add(found: dict[str, dict[str, Any]]) -> None:
+        for name, result in found.items():
+            before = programs.get(name, {"asked_now": 0})
+            programs[name] = {**result, "asked_now": before["asked_now"] + result["asked_now"]}
+
     with Store(args.join) as store:
         results |= join_study_runs(store, known)
-        programs |= help_works(store, known)
+        add(help_works(store, known))
         if args.stay:
             say("waiting for work; stop with Ctrl-C")
         with suppress(KeyboardInterrupt):  # which is how a worker that stays comes to its end
@@ -60,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
                 signal.signal(signal.SIGTERM, signal.default_int_handler)  # which a run takes for itself
                 time.sleep(_LOOK)
                 results |= join_study_runs(store, known)
-                programs |= help_works(store, known)
+                add(help_works(store, known))
     if not results and not programs:
         say("no run is under way there; begin one with oversight run, or wait for one with --stay")
     lines = [describe_run(name, result) for name, result in results.items()]

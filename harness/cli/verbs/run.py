@@ -10,8 +10,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.conventions import add_study, duration, emit, study_of
-from harness.cli.shared_terms import add_shared_terms, read_shared_terms
-from harness.cluster import add_placement, read_placement
+from harness.cli.shared_terms import add_shared_terms, open_crew, read_shared_terms
+from harness.cluster import add_placement
 from harness.errors import ConfigError
 from harness.output import counted, say
 from harness.registry import load_module
@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if args.workflow:
         if args.sample is not None:
             raise ConfigError("--sample does not go with --workflow")
-        _refuse_alone(args, "--workflow")
+        if not study.has_server:
+            _refuse_alone(args, "--workflow")
         # Named as a string: nothing here imports upwards.
         results, text = load_module("agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
@@ -88,23 +89,16 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
 
 
 def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
-    from harness.cluster import RayCrew
     from harness.llm import DEFAULT_PATIENCE, BudgetCaps, RunTerms
 
     lease, uncertain = read_shared_terms(args, study)
-    placement, crew = read_placement(args, has_server=study.has_server), None
-    if placement is not None:
-        models = {name: study.model(name) for name in args.model or study.models}
-        if programs := [name for name, model in models.items() if model.python or model.command]:
-            raise ConfigError(f"--on ray: {programs[0]} is a program, which nodes do not have; leave it out")
-        crew = RayCrew(study.store_url, placement, models.values())
     return RunTerms(
         limits=BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests),
         patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
         wait=args.wait,
         uncertain=uncertain,
         lease=lease,
-        crew=crew,
+        crew=open_crew(args, study, [study.model(name) for name in args.model or study.models]),
     )
 
 

@@ -1,0 +1,96 @@
+"""Who answers a workflow's run: this process alone, or in a database on a server all that help it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from agents.runtime.broker import Broker
+from agents.runtime.host import Workbench
+from agents.runtime.leading import SharedTerms, lead_work, make_spec_of_work
+from agents.runtime.portions import ProgramTerms
+from agents.runtime.program_answers import answer_items
+from agents.runtime.request_draws import CallUsage
+from agents.runtime.run_account import Note
+from agents.sandbox import open_sandbox
+from harness.llm import Budget, BudgetCaps, Target, make_model
+from harness.store import Spent, Store
+from harness.types import Item, Prediction
+
+if TYPE_CHECKING:
+    from agents.runtime.workflow_model import WorkflowPlan
+
+AnswerPortion: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[Prediction]]]
+
+
+@asynccontextmanager
+async def answer_alone(
+    store: Store, plan: WorkflowPlan, target: Target, budget: Budget, note: Note, usage: CallUsage
+) -> AsyncIterator[AnswerPortion]:
+    """Have this process run the workflow; `usage` is what its calls took once the block is over."""
+    model = make_model(plan.settings)
+    broker = Broker.of(model, plan.settings, budget=budget, price=target.price, store=store, note=note)
+    try:
+        await model.check()
+        async with open_sandbox(plan.tier) as sandbox:
+            yield partial(
+                answer_items, plan.program, bench=Workbench(broker, sandbox, plan.roles, plan.shape)
+            )
+    finally:
+        await broker.close()
+        await model.close()
+        usage.calls, usage.cached = broker.spent.calls, broker.spent.cached
+
+
+@asynccontextmanager
+async def answer_together(
+    store: Store,
+    plan: WorkflowPlan,
+    target: Target,
+    budget: Budget,
+    usage: CallUsage,
+    *,
+    caps: BudgetCaps,
+    terms: SharedTerms,
+    asks_lost: bool,
+) -> AsyncIterator[AnswerPortion]:
+    """Lead the workflow's run, and charge the budget with what all spent on it.
+
+    `usage` is what all calls took once the block is over, and what of this process's were stored before.
+    """
+    run_id, crew = target.spec.id, terms.crew
+    if crew is None or not crew.brings_endpoints:
+        model = make_model(plan.settings)
+        try:
+            await model.check()
+        finally:
+            await model.close()
+    programs = ProgramTerms(
+        name=target.spec.name,
+        settings=plan.settings,
+        price=target.price,
+        roles=plan.roles,
+        shape=plan.shape,
+        tier=plan.tier,
+        blames_program=False,
+        asks_lost=asks_lost,
+    )
+    spec = make_spec_of_work(run_id, programs, caps, terms)
+    before = _read_used(store, run_id)
+    try:
+        async with lead_work(store, run_id, programs, spec, budget.spent, crew) as leader:
+            yield partial(leader.evaluate, plan.program, replicate=0)
+            usage.cached = leader.broker.spent.cached
+    finally:
+        used = _read_used(store, run_id) - before
+        budget.charge(used.input_tokens, used.output_tokens, used.requests)
+        usage.calls = used.requests
+
+
+def _read_used(store: Store, run_id: str) -> Spent:
+    """What a run has paid, and was charged for calls that were lost."""
+    lost = store.reservations.read_charge(run_id)
+    parts = [Spent(lost.requests, lost.input_tokens, lost.output_tokens)]
+    return Spent.sum([*parts, store.reservations.read_spent(run_id) or Spent()])
