@@ -2,11 +2,11 @@
 
 First the operations of a joint run are made on a server of this machine: claims and answers of several
 sizes, leases, signs of life, portions of a budget, places in an endpoint's line. Counted are processor
-seconds of both sides, messages and bytes, which other work on the machine does not change; what one operation
-lasts is made of these, of `--trip` for a message and `--flush` for a write to the disk. Then the run is played
-second by second: nodes take calls as the provider's limit, their lanes and the database let them, fail at
-random, and are replaced. Workers store for one run one after the other, as every run counts its changes in a
-row that a transaction holds until it is over.
+seconds of both sides, messages and bytes, which other work on the machine does not change; what one
+operation lasts is made of these, of `--trip` for a message and `--flush` for a write to the disk. Then the
+run is played second by second: nodes take calls as the provider's limit, their lanes and the database let
+them, fail at random, and are replaced. Workers store for one run one after the other, as every run counts
+its changes in a row that a transaction holds until it is over.
 
     python benchmarks/hundred_million.py [--quick] [--calls 1e8] [--nodes 100] [--limit 3000] [--cores 4]
 
@@ -19,21 +19,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks._database_costs import Cost, JointRunBench, joint_run_bench
+from benchmarks._database_costs import Cost, joint_run_bench
+from benchmarks._run_constants import TOGETHER, Constants, measure
 from tests.postgresql_server import start_postgresql
 
-SIZES = (1, 16, 128)
-TOGETHER = 4
 LINGER = 0.003
 GRANT, BOOKED = 64, 16
 """Calls of a portion of a budget, and places in an endpoint's line that are booked at once."""
@@ -42,52 +37,6 @@ LEASE, REPLACED = 60.0, 120.0
 CALL_USD = 0.0005
 DISK = 200e6
 """Bytes that a server's disk is taken to write in a second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A cost that grows with the number of rows: of a transaction, and of each row."""
-
-    fixed: float
-    each: float
-
-    @classmethod
-    def fit(cls, costs: dict[int, float]) -> Line:
-        """Through what was measured, least squares of the relative errors, neither part below 0."""
-        sizes, found = np.array(list(costs)), np.array(list(costs.values()))
-        weights = 1 / np.maximum(found, 1e-9)
-        design = np.stack([weights, weights * sizes], axis=1)
-        fixed, each = np.linalg.lstsq(design, weights * found, rcond=None)[0]
-        return cls(max(0.0, float(fixed)), max(0.0, float(each)))
-
-    def at(self, rows: float) -> float:
-        """Cost of so many."""
-        return self.fixed + self.each * rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constants:
-    """What was measured: seconds by the clock, the server's seconds, bytes of its log and of a stored row."""
-
-    keep: Line
-    claim_cpu: Line
-    keep_cpu: Line
-    claim_log: Line
-    keep_log: Line
-    lease: Cost
-    show: Cost
-    grant: Cost
-    book: Cost
-    row: float
-    alone: float
-    together: float
-    trip: float
-    flush: float
-
-    def lasts(self, what: str) -> float:
-        """Seconds of an operation on machines that do nothing else."""
-        cost: Cost = getattr(self, what)
-        return cost.lasts(self.trip, self.flush)
 
 
 def main() -> None:
@@ -117,51 +66,6 @@ def main() -> None:
     print(json.dumps({**found, "breaks_next_at": round(limits[first]), "breaks_next_by": first}))
 
 
-def measure(bench: JointRunBench, seconds: float, trip: float, flush: float) -> Constants:
-    """Time all operations."""
-    claims, keeps = dict[int, Cost](), dict[int, Cost]()
-    for size in SIZES:
-        claims[size] = bench.measure(lambda size=size: bench.claim(size), seconds)  # type: ignore[misc]
-        both = bench.measure(lambda size=size: claim_and_keep(bench, size), seconds)  # type: ignore[misc]
-        keeps[size] = both.minus(claims[size])
-    lone = {name: bench.measure(work, seconds) for name, work in others(bench).items()}
-
-    def fit(costs: dict[int, Cost], what: str) -> Line:
-        return Line.fit({size: getattr(cost, what) for size, cost in costs.items()})
-
-    return Constants(
-        keep=Line.fit({size: cost.lasts(trip, flush) for size, cost in keeps.items()}),
-        claim_cpu=fit(claims, "cpu"),
-        keep_cpu=fit(keeps, "cpu"),
-        claim_log=fit(claims, "log"),
-        keep_log=fit(keeps, "log"),
-        **lone,
-        row=bench.count_bytes(),
-        alone=store_together(bench, 1, seconds),
-        together=store_together(bench, TOGETHER, seconds),
-        trip=trip,
-        flush=flush,
-    )
-
-
-def claim_and_keep(bench: JointRunBench, size: int) -> None:
-    bench.claim(size)
-    bench.keep(size)
-
-
-def others(bench: JointRunBench) -> dict[str, Callable[[], None]]:
-    return {"lease": bench.lease, "show": bench.show, "grant": bench.grant, "book": bench.book}
-
-
-def store_together(bench: JointRunBench, number: int, seconds: float) -> float:
-    """Answers a second that several workers store for one run, 16 at a time; what they claim not counted."""
-    with ExitStack() as stack:
-        workers = [stack.enter_context(bench.beside(j)) for j in range(number)]
-        with ThreadPoolExecutor(number) as pool:
-            costs = list(pool.map(lambda one: one.measure(lambda: one.keep(16), seconds), workers))
-    return float(sum(16 / cost.wall for cost in costs))
-
-
 def tell(c: Constants) -> None:
     """Print what was measured."""
     us = 1e6
@@ -178,8 +82,8 @@ def tell(c: Constants) -> None:
         )
     print(f"log: {c.claim_log.each + c.keep_log.each:,.0f} bytes an answer; a stored row {c.row:,.0f} bytes")
     print(
-        f"stored for one run here and now: {c.alone:,.0f} answers a second by one worker, {c.together:,.0f} by "
-        f"{TOGETHER}"
+        f"stored for one run here and now: {c.alone:,.0f} answers a second by one worker, "
+        f"{c.together:,.0f} by {TOGETHER}"
     )
 
 

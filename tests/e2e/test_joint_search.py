@@ -28,6 +28,10 @@ CONCURRENCY = 4
 _CALLS = """
 select split_part(error, ':', 1), count(*), sum(input_tokens + output_tokens) from call group by 1
 """
+_HELPED = """
+select count(*) from program_portion p join program_work w on w.id = p.work_id
+where p.worker not in ('', w.leader) and p.found is null
+"""
 
 
 @dataclass
@@ -64,6 +68,26 @@ class JointSearch:
     def wait_for_lost(self) -> None:
         """Wait until somebody was taken for lost."""
         self._wait(lambda: bool(self._find_workers()[1]))
+
+    def stop_at_work(self, helper: subprocess.Popen[str]) -> None:
+        """Stop a process while it runs a portion."""
+
+        def is_stopped() -> bool:
+            helper.send_signal(signal.SIGSTOP)
+            if self._is_helped():
+                return True
+            helper.send_signal(signal.SIGCONT)
+            return False
+
+        self._wait(is_stopped)
+
+    def _is_helped(self) -> bool:
+        """Whether somebody runs a portion who does not lead."""
+        engine = sa.create_engine(self.url.replace("postgresql:", "postgresql+psycopg:"))
+        with engine.connect() as connection:
+            found = connection.execute(sa.text(_HELPED)).scalar_one()
+        engine.dispose()
+        return bool(found)
 
     def _find_workers(self) -> tuple[list[str], list[str]]:
         """Ids of those that work, and of those that are lost."""
@@ -183,7 +207,7 @@ def test_a_worker_that_stands_still_has_late_calls(
         begun = search.start("--lease", "2s")
         search.wait_for_helpers(1)
         search.wait_for_calls(alone[1] // 3)
-        helper.send_signal(signal.SIGSTOP)
+        search.stop_at_work(helper)
         search.wait_for_lost()
         helper.send_signal(signal.SIGCONT)
         finish(begun)

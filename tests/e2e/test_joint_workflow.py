@@ -98,7 +98,7 @@ def test_one_cap_holds_for_all(database: str, tmp_path: Path) -> None:
             assert "requests is spent" in said
             assert cap - 20 <= len(study.server.prompts) <= cap
         finish(study.run(*WORDS))
-        helper.send_signal(signal.SIGTERM)
-        finish(helper)
         assert len(study.server.prompts) == CALLS
         assert read_money(study) == (CALLS, 0, N)
+        helper.send_signal(signal.SIGTERM)
+        helper.communicate()  # which may have been stopped by a cap

@@ -18,6 +18,7 @@ from harness.llm.local.weights import find_weights
 from tests.conftest import empty_server
 from tests.e2e.joint import JointStudy, finish, joint_study
 from tests.e2e.test_joint_runs import slowly
+from tests.e2e.test_joint_search import joint_search
 from tests.fakes.openai_server import Reply
 from tests.ray_cluster import QUIET, RayCluster, ray_cluster
 
@@ -123,6 +124,20 @@ def test_what_a_worker_cannot_do_is_told(cluster: RayCluster, database: str, tmp
     with joint_study(tmp_path, database, N, lambda prompt, n: Reply(status=401, body="{}")) as study:
         [said] = finish(study.run("--on", "ray", "--ray-address", cluster.address), code=1)
     assert "HTTP 401" in said
+
+
+def test_a_search_on_two_nodes_makes_one_worker_s_archive(
+    cluster: RayCluster, database: str, tmp_path: Path
+) -> None:
+    with joint_search(tmp_path / "alone", "") as search:
+        finish(search.start())
+        search.url = f"sqlite:///{tmp_path / 'alone' / 'study.db'}"
+        alone = search.digest(), len(search.server.prompts)
+    with joint_search(tmp_path / "ray", database) as search:
+        [said] = finish(search.start("--on", "ray", "--ray-address", cluster.address))
+        assert (search.digest(), len(search.server.prompts)) == alone
+        assert search.read_calls() == {"": (alone[1], 10 * alone[1])}
+    assert "Ray: 2 workers on 2 nodes" in said
 
 
 def find_ray() -> set[int]:
